@@ -44,6 +44,15 @@ describe("the audit log", () => {
     assert.deepEqual(JSON.parse(lines[3] as string), event(3));
   });
 
+  it("has more than is written in one piece, in order, too", async () => {
+    const { backend, path, dropped } = logIn("pieces");
+    const text = "v".repeat(600_000);
+    for (let i = 0; i < 20; i++) backend.write({ ...event(i), text });
+    await backend.close();
+    assert.deepEqual(idsIn(readFileSync(path, "utf8")), [...Array(20).keys()]);
+    assert.deepEqual(dropped, []);
+  });
+
   it("is put aside when it is full, and old ones go by number and by age", async () => {
     const { backend, path, clock } = logIn("rotated", {
       sizeMaxBytes: 40,

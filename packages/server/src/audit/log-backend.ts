@@ -23,6 +23,7 @@ export interface LogBackendOptions extends LossObserver {
 }
 
 export const logBufferBytesMax = 16 << 20;
+const pieceLength = 1 << 20;
 const dayMs = 24 * 3_600_000;
 
 export class LogBackend implements AuditBackend {
@@ -58,8 +59,7 @@ export class LogBackend implements AuditBackend {
     // What comes in the same turn goes with it.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#lines.length > 0) {
-      const lines = this.#lines;
-      this.#lines = [];
+      const lines = this.#piece();
       try {
         await this.#append(Buffer.from(lines.join("")));
       } catch (error) {
@@ -69,6 +69,14 @@ export class LogBackend implements AuditBackend {
       this.#bytes -= lines.reduce((sum, line) => sum + line.length, 0);
     }
     this.#writing = undefined;
+  }
+
+  /** The oldest lines, as many as are joined and encoded without holding up others. */
+  #piece(): string[] {
+    let count = 0;
+    for (let length = 0; count < this.#lines.length && length < pieceLength; count++)
+      length += (this.#lines[count] as string).length;
+    return this.#lines.splice(0, count);
   }
 
   async #append(bytes: Buffer): Promise<void> {

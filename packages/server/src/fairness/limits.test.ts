@@ -260,7 +260,7 @@ describe("bytes", () => {
     const refused = await create(server, "a", "more", 9_000);
     assert.match(
       refused.object.message ?? "",
-      /^configmaps "more" is forbidden: logical cluster "a" has reached its total size limit \(\d+\/10000 bytes\); delete objects to free up capacity$/,
+      /^configmaps "more" is forbidden: logical cluster "a" has reached its total size limit \(\d+\/10000 bytes, 9\d{3} more asked for\); delete objects to free up capacity$/,
     );
     await server.must("POST", pathOf("b"), { body: body("x", 3_000) });
     await server.must("DELETE", `${pathOf("a")}/x0`);

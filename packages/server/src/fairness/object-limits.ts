@@ -108,7 +108,7 @@ export class ObjectLimiter {
   #judge(asked: Asked, count: Count, max: Usage): MaybePromise<string | undefined> {
     const { cluster, added, isCharged } = asked;
     if (max.bytes > 0 && added.bytes > 0 && count.bytes + added.bytes > max.bytes)
-      return `logical cluster "${cluster}" has reached its total size limit (${count.bytes}/${max.bytes} bytes); delete objects to free up capacity`;
+      return `logical cluster "${cluster}" has reached its total size limit (${count.bytes}/${max.bytes} bytes, ${added.bytes} more asked for); delete objects to free up capacity`;
     if (max.objects > 0 && added.objects > 0 && count.objects >= max.objects)
       return this.#unlessBootstrapping(
         asked,
