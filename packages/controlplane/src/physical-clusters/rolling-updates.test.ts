@@ -10,7 +10,8 @@ import {
   type Kind,
   namespace,
   type Stage,
-  startStage,
+  slowKubelet,
+  startStageWith,
   template,
   workload,
 } from "./workload-stage.ts";
@@ -20,7 +21,7 @@ const image = (text: string) => ({ containers: [{ name: "main", image: text }] }
 
 describe("an edit of a workload in several clusters", () => {
   it("takes no more down than its author allows, and is paused and undone as a whole", async (t) => {
-    const stage = await startStage(t, ...names);
+    const stage = await startStageWith(t, slowKubelet, ...names);
     await t.test("the Pods of a Deployment are replaced one at a time", async () => {
       const rollingUpdate = { maxUnavailable: 1, maxSurge: 0 };
       const strategy = { type: "RollingUpdate", rollingUpdate };
