@@ -120,6 +120,12 @@ export function availableAtMost(member: Member): number {
   return isReported(member) ? Math.min(part.available, part.replicas) : part.replicas;
 }
 
+/** How many may go without any of those that are `available` being missed. While Pods are replaced, a share that is smaller lets its cluster stop more of them. */
+export function idleOf({ part }: Member, available: number): number {
+  if (part === undefined || available === 0) return part?.replicas ?? 0;
+  return Math.max(0, part.replicas - (part.mayLose ?? 0) - available);
+}
+
 /** Whether what the cluster says counts. */
 export function isReported({ standing, isTrusted, part }: Member): boolean {
   return part?.isObserved === true && counts.has(standing) && isTrusted !== false;

@@ -53,6 +53,15 @@ export function checkRoll({ fleet, whole, seen, before, after, stake }: Roll): v
   assert.ok(sure >= least, text);
 }
 
+/** A smaller share lets a cluster that replaces Pods stop more of them: what moves take away is counted by what may come of it, too. */
+export function checkCut({ fleet, whole, seen, before, after, stake }: Roll, least: number): void {
+  if (templateOf(before.spec) !== templateOf(after.spec)) return;
+  const { sure } = stakeOf(fleet, whole, seen, before);
+  const floor = Math.min(least, stake.sure) - stake.lost;
+  const text = `${sure} of ${whole.name} stay ready after a cut in ${clusterOf(before)} whatever is replaced, ${stake.sure} before it, ${stake.lost} lost, ${least} are to stay`;
+  assert.ok(sure >= floor, text);
+}
+
 /** When nothing happens any more, everybody has the newest. */
 export function checkRolledOut(fleet: Fleet, whole: Whole): void {
   if (whole.kind.strategy.rolling === undefined) return;

@@ -14,9 +14,9 @@ import { asksOf } from "../../ordinal-volumes.ts";
 import { statusCount, type Workload } from "../../workload.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
 import type { Fleet, Machine } from "./fleet.ts";
-import { checkLess } from "./laws-of-less.ts";
+import { checkLess, leastOf } from "./laws-of-less.ts";
 import { checkMore } from "./laws-of-more.ts";
-import { checkRoll, stakeOf } from "./laws-of-rolling.ts";
+import { checkCut, checkRoll, stakeOf } from "./laws-of-rolling.ts";
 import { mustLeave } from "./permissions.ts";
 import { reliablyReady, reportedReady } from "./readiness.ts";
 import { clusterOf, type Seen, type Whole } from "./whole.ts";
@@ -182,5 +182,8 @@ export function checkedWrite(
   if (after === undefined || share(after) < share(before))
     checkLess({ ...change, after, asked, ready, reported, isToLeave });
   else if (share(after) > share(before)) checkMore({ ...change, after });
-  if (after !== undefined) checkRoll({ ...change, after, stake });
+  if (after === undefined) return;
+  checkRoll({ ...change, after, stake });
+  const isCut = whole.kind.law === "divided" && share(after) < share(before);
+  if (isCut) checkCut({ ...change, after, stake }, leastOf({ whole, seen, asked }));
 }

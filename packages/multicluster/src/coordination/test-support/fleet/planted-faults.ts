@@ -134,6 +134,13 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
       found: replaced,
     },
   ],
+  "takes away what it counts on while Pods are replaced elsewhere": [
+    0,
+    {
+      product: takingParts((part) => ({ ...part, mayLose: 0 })),
+      found: /after a cut in .* whatever is replaced/,
+    },
+  ],
   "rolls out though it is paused": [
     0,
     {
