@@ -57,6 +57,7 @@ export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export {
+  type AdmittedKind,
   type Draft,
   type Strategy,
   type SubresourceCall,
