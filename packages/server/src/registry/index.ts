@@ -31,6 +31,7 @@ export { namespaces } from "./resources/core/namespaces.ts";
 export { resourceQuotas } from "./resources/core/resourcequotas.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
+export { flowSchemas, priorityLevelConfigurations } from "./resources/flowcontrol/flowcontrol.ts";
 export { labelSelectorErrors } from "./resources/label-selector-errors.ts";
 export { nodeMetricsKind, podMetricsKind } from "./resources/metrics/metrics.ts";
 export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
