@@ -182,7 +182,9 @@ export class ApiServer {
       clock,
       deadlines,
       audit: composeAudit(options.audit, observers),
-      ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
+      ...composeTraffic(options, {
+        ...{ clock, deadlines, metrics, watchCache, catalog: kinds.catalog },
+      }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,

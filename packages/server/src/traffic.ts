@@ -15,7 +15,7 @@ import {
   type WatchLimits,
 } from "./fairness/index.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
-import { type Catalog, collectionKeyOf } from "./registry/index.ts";
+import { type Catalog, type CollectionSource, collectionKeyOf } from "./registry/index.ts";
 import { clusterPrefix, type Storage, type StorageKey } from "./storage/index.ts";
 import type { WatchCache, WatchHub } from "./watch-cache/index.ts";
 
@@ -39,12 +39,13 @@ interface TrafficParts {
   readonly deadlines: Deadlines<() => void>;
   readonly metrics: ServerMetrics;
   readonly watchCache: WatchCache;
+  readonly catalog: CollectionSource;
 }
 
 export function composeTraffic(options: TrafficOptions, parts: TrafficParts): Traffic {
   return {
     fairness: options.fairness === "off" ? undefined : fairnessOf(options.fairness ?? {}, parts),
-    objectCount: objectCounter(parts.watchCache),
+    objectCount: objectCounter(parts),
     watches: watchCounterOf(options.tenantLimits),
   };
 }
@@ -136,10 +137,20 @@ function fairnessOf(
   return fairness;
 }
 
-/** Known for built-in kinds that are in memory; anything else counts as small until it is. */
-function objectCounter({ collections }: WatchCache): ObjectCounter {
-  return ({ cluster, group, resource }) =>
-    cluster === "*"
-      ? undefined
-      : collections.countOf(clusterPrefix({ group, resource, identity: "", cluster }));
+/** Lists over all logical clusters are of those who run them, or of a provider that has many consumers. */
+const assumedOverAll = 1000;
+
+/**
+ * What is in memory, or was read before it turned out to be too large for it. Anything else counts as small until it is, as what Kubernetes has not
+ * counted does: it is read once for all who wait for it, in pages with turns for others between them.
+ */
+export function objectCounter({
+  watchCache: { collections },
+  catalog,
+}: Pick<TrafficParts, "watchCache" | "catalog">): ObjectCounter {
+  return ({ cluster, group, version, resource }) => {
+    if (cluster === "*") return assumedOverAll;
+    const collection = catalog.collectionOf(cluster, group, version, resource);
+    return collection && collections.countOf(clusterPrefix({ ...collection, cluster }));
+  };
 }

@@ -1,4 +1,10 @@
-export { type BesideResource, BuiltInCatalog, type Catalog, ExtendedCatalog } from "./catalog.ts";
+export {
+  type BesideResource,
+  BuiltInCatalog,
+  type Catalog,
+  type CollectionSource,
+  ExtendedCatalog,
+} from "./catalog.ts";
 export type { ComputedObjects, ComputedQuestion } from "./computed.ts";
 export { type Conversion, convertedForm } from "./converted-form.ts";
 export {
