@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { bool, int32, list, map, message, objectMeta, string } from "@kcp-ts/machinery/shape";
 import { type AdmissionPlugin, denied } from "../admission/index.ts";
+import { cronTabs } from "../admission/test-support/definitions.ts";
 import { type SubresourceStrategy, simpleResource } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import {
   type AnyObject,
+  install,
   type ReviewRequest,
   register,
   registration,
@@ -278,6 +280,41 @@ describe("posting to a subresource", () => {
     assert.deepEqual([wrong.status, wrong.object.message], [400, message]);
     const elsewhere = orderOf(2, { metadata: { name: "e", namespace: "x" } });
     assert.equal((await server.request("POST", `${path}/shift`, { body: elsewhere })).status, 400);
+  });
+});
+
+describe("scaling", () => {
+  beforeEach(() => start());
+
+  it("shows admission a Scale, of the group that it is in", async () => {
+    const replicas = { type: "integer" };
+    const schema = {
+      openAPIV3Schema: {
+        type: "object",
+        properties: {
+          spec: { type: "object", properties: { replicas } },
+          status: { type: "object", properties: { replicas } },
+        },
+      },
+    };
+    const scale = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" };
+    const version = { name: "v1", served: true, storage: true, schema, subresources: { scale } };
+    await install(server, cronTabs({ versions: [version] }));
+    const tabs = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
+    await server.must("POST", tabs, { body: { metadata: { name: "t" }, spec: { replicas: 1 } } });
+    webhook.answer("/ask", () => ({}));
+    const wanted = { rules: rulesFor("crontabs/scale", ["UPDATE"], "stable.example.com") };
+    await asks("mutating", "", wanted);
+    await asks("validating", "", wanted);
+    await server.patch(`${tabs}/t/scale`, "merge", { spec: { replicas: 3 } });
+    assert.equal(webhook.asked.length, 2);
+    for (const { request } of webhook.asked) {
+      assert.deepEqual(request["kind"], { group: "autoscaling", version: "v1", kind: "Scale" });
+      const { kind, apiVersion, spec } = request.object as AnyObject;
+      assert.deepEqual([apiVersion, kind, spec], ["autoscaling/v1", "Scale", { replicas: 3 }]);
+    }
+    const { spec } = await server.must("GET", `${tabs}/t`);
+    assert.deepEqual(spec, { replicas: 3 });
   });
 });
 
