@@ -182,9 +182,7 @@ export class ApiServer {
       clock,
       deadlines,
       audit: composeAudit(options.audit, observers),
-      ...composeTraffic(options, {
-        ...{ clock, deadlines, metrics, watchCache, catalog: kinds.catalog },
-      }),
+      ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,

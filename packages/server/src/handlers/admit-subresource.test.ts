@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { bool, int32, list, map, message, objectMeta, string } from "@kcp-ts/machinery/shape";
 import { type AdmissionPlugin, denied } from "../admission/index.ts";
-import { cronTabs } from "../admission/test-support/definitions.ts";
 import { type SubresourceStrategy, simpleResource } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import {
@@ -299,7 +298,15 @@ describe("scaling", () => {
     };
     const scale = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" };
     const version = { name: "v1", served: true, storage: true, schema, subresources: { scale } };
-    await install(server, cronTabs({ versions: [version] }));
+    await install(server, {
+      metadata: { name: "crontabs.stable.example.com" },
+      spec: {
+        group: "stable.example.com",
+        scope: "Namespaced",
+        names: { plural: "crontabs", singular: "crontab", kind: "CronTab" },
+        versions: [version],
+      },
+    });
     const tabs = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
     await server.must("POST", tabs, { body: { metadata: { name: "t" }, spec: { replicas: 1 } } });
     webhook.answer("/ask", () => ({}));

@@ -1,14 +1,24 @@
 /** What lists cost: as many seats as the collection they go through says, whoever's kind it is, and however it is stored. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { cronTabs } from "../admission/test-support/definitions.ts";
-import { bind, offer } from "../api-sharing/test-support/cowboys.ts";
 import { anyOf } from "../authorization/index.ts";
 import { install, TestServer } from "../testing/index.ts";
+import { bind, offer } from "./test-support/cowboys.ts";
 
 const objects = 250;
 /** A seat for each hundred. */
 const expected = 3;
+
+const schema = { openAPIV3Schema: { type: "object" } };
+const cronTabs = {
+  metadata: { name: "crontabs.stable.example.com" },
+  spec: {
+    group: "stable.example.com",
+    scope: "Namespaced",
+    names: { plural: "crontabs", singular: "crontab", kind: "CronTab" },
+    versions: [{ name: "v1", served: true, storage: true, schema }],
+  },
+};
 
 const seats: number[] = [];
 let server: TestServer;
@@ -63,7 +73,7 @@ describe("a list", () => {
   };
 
   before(async () => {
-    await install(server, cronTabs());
+    await install(server, cronTabs);
     await offer(server, "provider");
     await bind(server, "consumer", "provider");
     for (const target of Object.values(collections)) await fill(target);
