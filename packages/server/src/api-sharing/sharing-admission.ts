@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { wellKnownGroup } from "../request/user.ts";
+import { isMaster } from "../request/user.ts";
 import { member, workspaceTypes } from "../tenancy/index.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 import { apiBindings, apiExportEndpointSlices, apiExports } from "./kinds/definitions.ts";
@@ -104,7 +104,7 @@ async function mustBind(
   kind: string,
 ): Promise<void> {
   const { user, cluster } = request;
-  if (user.groups.includes(wellKnownGroup.masters)) return;
+  if (isMaster(user)) return;
   const outer = member(member(object, "spec"), first);
   const { path, name } = second === undefined ? outer : member(outer, second);
   const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
@@ -185,7 +185,7 @@ async function mayBindAll(
   added: readonly JsonObject[],
 ): Promise<void> {
   const { user, cluster } = request;
-  if (user.groups.includes(wellKnownGroup.masters)) return;
+  if (isMaster(user)) return;
   for (const one of added) {
     const [path, name] = [textOf(one["path"]), textOf(one["export"])];
     const exportCluster = await resolveExportPath(parts, cluster, path);

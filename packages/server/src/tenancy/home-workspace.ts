@@ -68,6 +68,8 @@ async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
   const { username } = user;
   await makeLogicalCluster(options, {
     cluster,
+    // Whoever comes first makes it, for the same user.
+    isFresh: true,
     annotations: {
       [annotation.path]: isUserWord(username) ? `user:${username}` : cluster,
       [annotation.type]: nameOf(type.type),

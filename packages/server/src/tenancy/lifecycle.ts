@@ -232,9 +232,11 @@ export class Lifecycle {
       }
       return undefined;
     }
-    const logical = this.closing.isGone(cluster)
+    const found = this.closing.isGone(cluster)
       ? undefined
       : await watchCache.get(logicalClusterKey(cluster), { kind: "latest" }, uncancelled);
+    // Another's is neither followed nor taken along.
+    const logical = found !== undefined && isOwnedBy(found, entry.key, object) ? found : undefined;
     if (!isDeleted) return this.#follow(entry, object, logical);
     const finalizers = textsOf(metadata["finalizers"]);
     // Others finish their work first, as long as the content is there.
@@ -472,6 +474,13 @@ function ownerOf(object: JsonObject): Owner | undefined {
   const { owner } = member(object, "spec");
   if (!isJsonObject(owner) || owner["resource"] !== workspaces.resource) return undefined;
   return owner as unknown as Owner;
+}
+
+function isOwnedBy(logical: Entry, key: StorageKey, workspace: JsonObject): boolean {
+  const owner = ownerOf(decodeObject(logical));
+  const { cluster, name } = parseObjectKey(key);
+  const { uid } = member(workspace, "metadata");
+  return owner?.cluster === cluster && owner.name === name && owner.uid === uid;
 }
 
 async function ignoringMissing(write: Promise<unknown>): Promise<void> {

@@ -4,13 +4,12 @@
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission/index.ts";
-import { wellKnownGroup } from "../request/user.ts";
+import { isMaster, wellKnownGroup } from "../request/user.ts";
 import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
 import { isInactive, textsOf } from "./kinds/phases.ts";
 import { member } from "./records.ts";
 
 const systemGroups = [
-  wellKnownGroup.masters,
   "system:kcp:logical-cluster-admin",
   "system:kcp:external-logical-cluster-admin",
   "system:kcp:tenancy:workspace-bootstrapper",
@@ -78,7 +77,7 @@ function isAbout({ group, resource }: AdmissionRequest): boolean {
 }
 
 function isSystem({ user }: AdmissionRequest): boolean {
-  return systemGroups.some((group) => user.groups.includes(group));
+  return isMaster(user) || systemGroups.some((group) => user.groups.includes(group));
 }
 
 function refused(message: string): StatusError {

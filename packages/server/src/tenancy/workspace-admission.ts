@@ -7,15 +7,17 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, generateName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
-import { type UserInfo, wellKnownGroup } from "../request/user.ts";
+import { isMaster, type UserInfo } from "../request/user.ts";
 import { decodeObject } from "../stored-object/index.ts";
-import { newClusterName, shardHash } from "./cluster-names.ts";
+import { shardHash } from "./cluster-names.ts";
+import type { FreshNames } from "./fresh-names.ts";
 import { type Condition, setCondition } from "./kinds/conditions.ts";
 import { workspaceFinalizer, workspaces } from "./kinds/definitions.ts";
 import { phaseLabel } from "./kinds/phases.ts";
 import { logicalClusterKey, type Parts, shardKey } from "./parts.ts";
 import { annotation, type LogicalClusterRecord, member, reference } from "./records.ts";
 import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
+import { workspaceOwner } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 import {
   initializersOf,
@@ -29,6 +31,7 @@ export interface WorkspaceAdmissionOptions extends Parts {
   readonly random: Random;
   /** Initializers that the server itself runs, before a workspace is stored. */
   readonly ownInitializers: ReadonlySet<string>;
+  readonly freshNames: FreshNames;
 }
 
 export function workspaceAdmission(options: WorkspaceAdmissionOptions): AdmissionPlugin {
@@ -66,6 +69,7 @@ async function admitCreate(
   const parent = await options.logicalClusterIndex.get(logicalClusterKey(cluster));
   if (parent?.isDeleted === true)
     throw refused(name, `the logical cluster ${cluster} is being deleted`);
+  if (spec["cluster"] !== undefined) await mustBeFree(options, name, String(spec["cluster"]));
   noteOwner(metadata, user, parent);
   if (spec["mount"] !== undefined) {
     if (spec["type"] !== undefined && !isMaster(user))
@@ -77,6 +81,20 @@ async function admitCreate(
   spec["type"] = { name: type.type.name, path: type.type.path };
   addLabels(metadata, type.type.labels);
   draft["status"] = await place(options, { metadata, spec, type, parent, cluster, name });
+}
+
+/** A logical cluster that exists is somebody's, or nobody's by intent: homes and root have no Workspace. */
+async function mustBeFree(
+  { logicalClusterIndex }: Parts,
+  name: string,
+  cluster: string,
+): Promise<void> {
+  const found = await logicalClusterIndex.get(logicalClusterKey(cluster as ClusterName));
+  if (found !== undefined) throw clusterTaken(name, cluster);
+}
+
+export function clusterTaken(name: string, cluster: string): StatusError {
+  return refused(name, `the logical cluster ${cluster} exists already`);
 }
 
 /** Made here, because the name is part of the URL. */
@@ -145,7 +163,7 @@ interface Placement {
 
 /** Gives the workspace a logical cluster, if there is a shard for it; what comes back is its status. */
 async function place(
-  { shardIndex, clock, ownInitializers }: WorkspaceAdmissionOptions,
+  { shardIndex, clock, ownInitializers, freshNames }: WorkspaceAdmissionOptions,
   { metadata, spec, type, parent, cluster, name }: Placement,
 ): Promise<JsonObject> {
   const shard = await shardIndex.get(shardKey);
@@ -154,7 +172,7 @@ async function place(
     addLabels(metadata, { [phaseLabel]: "Scheduling" });
     return statusOf("Scheduling", [unschedulable], clock.now());
   }
-  const own = String(spec["cluster"] ?? newClusterName());
+  const own = String(spec["cluster"] ?? freshNames.make());
   spec["cluster"] = own;
   spec["URL"] = `${shard.externalUrl}/clusters/${parent?.path ?? cluster}:${name}`;
   metadata["annotations"] = {
@@ -225,13 +243,13 @@ function noteOwner(
   metadata["annotations"] = annotations;
 }
 
-/** The owner's name stays, what else is known of them goes. */
+/** The owner's name stays, what else is known of them goes; so does what names nobody. */
 export function forgetGroups(metadata: MutableObject): void {
-  const annotations = member(metadata, "annotations");
-  const owner = annotations[annotation.owner];
-  if (typeof owner !== "string") return;
-  const { username } = JSON.parse(owner) as { username: string };
-  metadata["annotations"] = { ...annotations, [annotation.owner]: JSON.stringify({ username }) };
+  const { [annotation.owner]: text, ...others } = member(metadata, "annotations");
+  if (text === undefined) return;
+  const owner = workspaceOwner({ [annotation.owner]: text });
+  const kept = owner && { [annotation.owner]: JSON.stringify({ username: owner.username }) };
+  metadata["annotations"] = { ...others, ...kept };
 }
 
 function addLabels(metadata: MutableObject, labels: JsonObject | undefined): void {
@@ -274,10 +292,6 @@ function admitUpdate(
     if (annotations[key] !== before) throw refused(name, `annotation ${key} is immutable`);
   }
   draft["metadata"] = { ...metadata, annotations };
-}
-
-function isMaster({ groups }: UserInfo): boolean {
-  return groups.includes(wellKnownGroup.masters);
 }
 
 function refused(name: string, message: string): StatusError {
