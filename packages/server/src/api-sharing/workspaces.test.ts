@@ -25,7 +25,9 @@ async function started(): Promise<TestServer> {
 }
 
 async function madeWorkspace(test: TestServer, type: string, name = "team"): Promise<string> {
-  const body = { metadata: { name }, spec: { type: { name: type, path: "root" } } };
+  // Whoever is in system:masters makes it for somebody else: as them nobody acts.
+  const annotations = { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' };
+  const body = { metadata: { name, annotations }, spec: { type: { name: type, path: "root" } } };
   const made = await test.must("POST", workspaces, { ...masters, body });
   return (made["spec"] as { cluster: string }).cluster;
 }
