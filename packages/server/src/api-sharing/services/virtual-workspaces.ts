@@ -24,7 +24,7 @@ import {
 import { parseObjectKey } from "../../storage/index.ts";
 import { decodeObject } from "../../stored-object/index.ts";
 import { logicalClusters, member, uncancelled, workspaceTypes } from "../../tenancy/index.ts";
-import { acceptedClaim, bindingTo } from "../claims.ts";
+import { acceptedIn, bindingsTo } from "../claims.ts";
 import { listOf, textOf } from "../kinds/as-definition.ts";
 import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definitions.ts";
 import { keyOf, type SharingParts } from "../parts.ts";
@@ -176,13 +176,17 @@ export class VirtualWorkspaces {
   #isBoundApi(record: ExportRecord, attributes: Attributes): boolean {
     const { cluster, group, resource, verb } = attributes;
     if (cluster === "*") return true;
-    const binding = bindingTo(this.#options.parts.bindings, cluster, record);
-    if (binding === undefined) return false;
+    const { bindings } = this.#options.parts;
+    const found = [...bindingsTo(bindings, cluster, record)];
+    if (found.length === 0) return false;
     if (!attributes.isResourceRequest) return true;
-    if (binding.bound.some((one) => one.resource === resource && one.group === group)) return true;
+    const isServed = found.some(({ bound }) =>
+      bound.some((one) => one.resource === resource && one.group === group),
+    );
+    if (isServed) return true;
     const isOwnBinding = resource === apiBindings.resource && group === apiBindings.group;
     if (isOwnBinding && ["get", "list", "watch"].includes(verb)) return true;
-    const verbs = acceptedClaim(record, binding, group, resource)?.verbs ?? [];
+    const verbs = acceptedIn(bindings, cluster, record, { group, resource })?.verbs ?? [];
     return verbs.includes(verb) || verbs.includes("*");
   }
 
