@@ -12,10 +12,16 @@ import { decodeObject } from "../stored-object/index.ts";
 import { shardHash } from "./cluster-names.ts";
 import type { FreshNames } from "./fresh-names.ts";
 import { type Condition, setCondition } from "./kinds/conditions.ts";
-import { workspaceFinalizer, workspaces } from "./kinds/definitions.ts";
+import { workspaceFinalizer, workspaces, workspaceTypes } from "./kinds/definitions.ts";
 import { phaseLabel } from "./kinds/phases.ts";
 import { logicalClusterKey, type Parts, shardKey } from "./parts.ts";
-import { annotation, type LogicalClusterRecord, member, reference } from "./records.ts";
+import {
+  annotation,
+  type LogicalClusterRecord,
+  member,
+  reference,
+  type WorkspaceTypeRecord,
+} from "./records.ts";
 import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
 import { workspaceOwner } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
@@ -116,16 +122,16 @@ async function typeFor(
   { types, mayUse }: WorkspaceAdmissionOptions,
   { cluster, parent, user, name, spec }: Wanted,
 ): Promise<ResolvedType> {
-  const parentType = await typeOf(types, parent);
-  const asked = reference(spec["type"]) ??
-    parentType?.type.defaultChild ?? { name: "universal", path: "root" };
-  const parentPath = parent?.path ?? cluster;
-  const found = await types.findFrom(asked, parentPath);
-  if (found === undefined) {
-    const text = asked.path === undefined ? asked.name : `${asked.path}:${asked.name}`;
-    throw refused(name, `workspace type "${text}" cannot be resolved`);
-  }
+  const given = reference(spec["type"]);
   try {
+    // Without its type nobody knows what the parent allows below it.
+    const parentType = await typeOf(types, parent, given === undefined ? "parent" : "workspace");
+    const asked = given ?? parentType?.type.defaultChild ?? { name: "universal", path: "root" };
+    const found = await types.findFrom(asked, parent?.path ?? cluster);
+    if (found === undefined) {
+      const text = asked.path === undefined ? asked.name : `${asked.path}:${asked.name}`;
+      throw refused(name, `workspace type "${text}" cannot be resolved`);
+    }
     const type = await types.resolve(found);
     for (const alias of type.aliases) {
       if (await mayUse(user, alias.cluster, alias.name)) continue;
@@ -138,18 +144,38 @@ async function typeFor(
     if (error !== undefined) throw refused(name, error);
     return type;
   } catch (error) {
-    throw error instanceof WorkspaceTypeError ? refused(name, error.message) : error;
+    throw asRefusal(name, error);
+  }
+}
+
+function asRefusal(name: string, error: unknown): unknown {
+  return error instanceof WorkspaceTypeError ? refused(name, error.message) : error;
+}
+
+/** A type may have become one that cannot be used, since it was last looked at. */
+export async function resolveOrRefuse(
+  types: Parts["types"],
+  type: WorkspaceTypeRecord,
+  name: string,
+): Promise<ResolvedType> {
+  try {
+    return await types.resolve(type);
+  } catch (error) {
+    throw asRefusal(name, error);
   }
 }
 
 async function typeOf(
   types: Parts["types"],
   parent: LogicalClusterRecord | undefined,
+  word: "parent" | "workspace",
 ): Promise<ResolvedType | undefined> {
   const at = parent?.type?.lastIndexOf(":") ?? -1;
   if (parent?.type === undefined || at < 0) return undefined;
   const found = await types.find(parent.type.slice(0, at), parent.type.slice(at + 1));
-  return found === undefined ? undefined : types.resolve(found);
+  if (found !== undefined) return types.resolve(found);
+  const { message } = statusError.notFound(workspaceTypes, parent.type);
+  throw new WorkspaceTypeError(`${word} type cannot be resolved: ${message}`);
 }
 
 interface Placement {

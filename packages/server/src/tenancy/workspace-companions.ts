@@ -12,7 +12,7 @@ import { makeLogicalCluster } from "./new-logical-cluster.ts";
 import { logicalClusterKey, type Parts } from "./parts.ts";
 import { annotation, member, reference } from "./records.ts";
 import { shardName } from "./shard.ts";
-import { clusterTaken } from "./workspace-admission.ts";
+import { clusterTaken, resolveOrRefuse } from "./workspace-admission.ts";
 import { workspaceOwner } from "./workspace-owner.ts";
 import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
 
@@ -60,14 +60,14 @@ async function makeFor(
   const [metadata, spec] = [member(object, "metadata"), member(object, "spec")];
   const annotations = member(metadata, "annotations");
   const wanted = reference(spec["type"]);
+  const { name, uid } = metadata as { name: string; uid: string };
   const found = wanted?.path === undefined ? undefined : await types.find(wanted.path, wanted.name);
-  const type = found === undefined ? undefined : await types.resolve(found);
+  const type = found && (await resolveOrRefuse(types, found, name));
   const parent = await logicalClusterIndex.get(logicalClusterKey(parentCluster));
   const initializers = type === undefined ? [] : initializersOf(type);
   const ownerText = annotations[annotation.owner];
   const owner = workspaceOwner(annotations);
   const requiredGroups = annotations[annotation.requiredGroups];
-  const { name, uid } = metadata as { name: string; uid: string };
   const made = await makeLogicalCluster(options, {
     cluster,
     isFresh,
