@@ -41,7 +41,8 @@ import {
 } from "./parts.ts";
 import { hasText, member, mentions } from "./records.ts";
 import { type Look, Survey } from "./survey.ts";
-import { forgetGroups, initialized } from "./workspace-admission.ts";
+import { initialized } from "./workspace-admission.ts";
+import { forgetGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 
 export interface LifecycleOptions {

@@ -23,7 +23,7 @@ import {
   type WorkspaceTypeRecord,
 } from "./records.ts";
 import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
-import { workspaceOwner } from "./workspace-owner.ts";
+import { forgetGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 import {
   initializersOf,
@@ -267,15 +267,6 @@ function noteOwner(
     if (!isMaster(user)) delete annotations[annotation.requiredGroups];
   } else annotations[annotation.requiredGroups] = parent.requiredGroups;
   metadata["annotations"] = annotations;
-}
-
-/** The owner's name stays, what else is known of them goes; so does what names nobody. */
-export function forgetGroups(metadata: MutableObject): void {
-  const { [annotation.owner]: text, ...others } = member(metadata, "annotations");
-  if (text === undefined) return;
-  const owner = workspaceOwner({ [annotation.owner]: text });
-  const kept = owner && { [annotation.owner]: JSON.stringify({ username: owner.username }) };
-  metadata["annotations"] = { ...others, ...kept };
 }
 
 function addLabels(metadata: MutableObject, labels: JsonObject | undefined): void {

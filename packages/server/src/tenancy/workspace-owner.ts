@@ -1,8 +1,7 @@
 /** Whose a workspace is: a user, in an annotation of it, in full until it is ready. */
 import { isJsonObject, JsonSyntaxError, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import type { UserInfo } from "../request/user.ts";
-import { textsOf } from "./kinds/phases.ts";
-import { annotation } from "./records.ts";
+import { annotation, member } from "./records.ts";
 
 /** Undefined where nobody is named; masters may write anything there. */
 export function workspaceOwner(
@@ -19,6 +18,15 @@ export function workspaceOwner(
   };
 }
 
+/** The owner's name stays, what else is known of them goes; so does what names nobody. */
+export function forgetGroups(metadata: { [member: string]: JsonValue }): void {
+  const { [annotation.owner]: text, ...others } = member(metadata, "annotations");
+  if (text === undefined) return;
+  const owner = workspaceOwner({ [annotation.owner]: text });
+  const kept = owner && { [annotation.owner]: JSON.stringify({ username: owner.username }) };
+  metadata["annotations"] = { ...others, ...kept };
+}
+
 function extrasOf(extra: Readonly<Record<string, JsonValue>>): Record<string, readonly string[]> {
   return Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, textsOf(values)]));
 }
@@ -31,4 +39,8 @@ function parsed(text: unknown): JsonValue | undefined {
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;
   }
+}
+
+function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
