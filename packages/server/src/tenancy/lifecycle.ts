@@ -91,7 +91,7 @@ export class Lifecycle {
   /** Takes up what an earlier run, or another server, left unfinished. */
   start(): void {
     const owned = new OwnedClusters();
-    this.#survey.run([
+    void this.#survey.run([
       { definition: workspaces, look: (entry) => this.#lookAtWorkspace(entry, owned) },
       {
         definition: logicalClusters,
@@ -110,13 +110,13 @@ export class Lifecycle {
     await this.#jobs.stop();
   }
 
-  survey(looks: readonly Look[]): void {
-    this.#survey.run(looks);
+  survey(looks: readonly Look[]): Promise<void> {
+    return this.#survey.run(looks);
   }
 
   /** What waits for a shard is tried again. */
   retryUnscheduled(): void {
-    this.#survey.run([
+    void this.#survey.run([
       {
         definition: workspaces,
         look: (entry) => {

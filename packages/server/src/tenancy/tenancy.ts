@@ -169,7 +169,7 @@ export class Tenancy {
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
     const isMoved = await bootstrapRoot(this.#parts, externalUrl);
-    if (isMoved) this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
+    if (isMoved) void this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
   }
 
   /** A user's home, as a Workspace; made when they first ask for it. */
