@@ -1,12 +1,17 @@
 /** Exports, bindings and slices on their way in: who may bind, what the system keeps on them, and the status that a new binding begins with. */
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { isMaster } from "../request/user.ts";
 import { member, workspaceTypes } from "../tenancy/index.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
-import { apiBindings, apiExportEndpointSlices, apiExports } from "./kinds/definitions.ts";
+import {
+  apiBindings,
+  apiExportEndpointSlices,
+  apiExports,
+  apiResourceSchemas,
+} from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
 import { apisGroup } from "./kinds/schemas.ts";
 import { oldBindingForm } from "./kinds/versions.ts";
@@ -19,6 +24,7 @@ export function sharingAdmission(parts: SharingParts): readonly AdmissionPlugin[
   return [
     bindingAdmission(parts),
     exportAdmission(parts),
+    schemaAdmission,
     sliceAdmission(parts),
     typeAdmission(parts),
     claimsAdmission(parts),
@@ -163,6 +169,17 @@ function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
     },
   };
 }
+
+/** Bindings go by what a schema said when they were bound. */
+const schemaAdmission: AdmissionPlugin = {
+  name: "apis.kcp.io/APIResourceSchema",
+  validate(request, object, old) {
+    if (!isAbout(request, apiResourceSchemas) || old === undefined) return undefined;
+    if (request.operation === "DELETE" || jsonEqual(object["spec"] ?? {}, old["spec"] ?? {}))
+      return undefined;
+    throw refused(request, `[spec: Invalid value: ${quote(request.name)}: is immutable]`);
+  },
+};
 
 /**
  * Whoever has workspaces bound to an export by default must be allowed to bind to it. One that is not there yet may be named by who would be
