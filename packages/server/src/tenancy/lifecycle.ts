@@ -29,7 +29,7 @@ import {
   workspaceFinalizer,
   workspaces,
 } from "./kinds/definitions.ts";
-import { deletionFinalizer, put, textsOf } from "./kinds/phases.ts";
+import { deletionFinalizer, phaseLabel, put, textsOf } from "./kinds/phases.ts";
 import { Mounts } from "./mounts.ts";
 import { OwnedClusters } from "./owned-clusters.ts";
 import {
@@ -278,11 +278,7 @@ export class Lifecycle {
       }
       next["conditions"] = conditions;
       draft["status"] = next;
-      const metadata: Draft = { ...member(draft, "metadata") };
-      metadata["labels"] = {
-        ...member(metadata, "labels"),
-        "tenancy.kcp.io/phase": next["phase"] as string,
-      };
+      const metadata = withPhase(member(draft, "metadata"), next["phase"] as string);
       if (next["phase"] === "Ready") forgetGroups(metadata);
       draft["metadata"] = metadata;
     });
@@ -296,8 +292,10 @@ export class Lifecycle {
     if (ageMs < disappearedAfterMs) return disappearedAfterMs - ageMs;
     await this.#update(workspaces, entry, (draft) => {
       const status = member(draft, "status");
-      const conditions = setCondition(conditionsOf(status), disappeared, clock.now());
+      const cluster = String(member(draft, "spec")["cluster"]);
+      const conditions = setCondition(conditionsOf(status), disappeared(cluster), clock.now());
       draft["status"] = { ...status, phase: "Unavailable", conditions };
+      draft["metadata"] = withPhase(member(draft, "metadata"), "Unavailable");
     });
     return undefined;
   }
@@ -409,13 +407,19 @@ export class Lifecycle {
 const suspicionMs = 60_000;
 const disappearedAfterMs = 60_000;
 
-const disappeared: Condition = {
-  type: "WorkspaceInitialized",
-  status: "False",
-  severity: "Error",
-  reason: "WorkspaceDisappeared",
-  message: "LogicalCluster disappeared",
-};
+function disappeared(cluster: string): Condition {
+  return {
+    type: "WorkspaceInitialized",
+    status: "False",
+    severity: "Error",
+    reason: "WorkspaceDisappeared",
+    message: `LogicalCluster ${cluster} not found`,
+  };
+}
+
+function withPhase(metadata: JsonObject, phase: string): Draft {
+  return { ...metadata, labels: { ...member(metadata, "labels"), [phaseLabel]: phase } };
+}
 
 function remaining({ resources, finalizers }: Leftovers): Condition {
   const parts = [`Some resources are remaining: ${listed(resources, "has", "resource instances")}`];
