@@ -48,7 +48,7 @@ import {
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
-import { type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -179,8 +179,8 @@ function showsCluster({ scope, user }: Exchange): boolean {
   );
 }
 
-function mayEnterAll({ groups }: UserInfo): boolean {
-  return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
+function mayEnterAll(user: UserInfo): boolean {
+  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }
 
 const timeoutDefaultMs = 60_000;
