@@ -67,6 +67,7 @@ const exportView = "/services/apiexport/{provider}/cowboys/clusters";
 const rivalView = "/services/apiexport/{rival}/cowboys/clusters";
 const initializing = "/services/initializingworkspaces/{provider}:slow/clusters";
 const terminating = "/services/terminatingworkspaces/{provider}:slow/clusters";
+const unattended = { sees: [], read: [], write: [], others: [403, 500] };
 const schemaView = "/services/apiresourceschema/{one}/clusters";
 
 const table: readonly Row[] = [
@@ -182,18 +183,9 @@ const table: readonly Row[] = [
   },
   { at: `${initializing}/{one}`, kind: "configmaps", sees: [], read: [], write: [] },
   // In one that a member of system:masters made there is nobody to act as.
-  {
-    ...{ at: `${initializing}/{ruled}`, kind: "configmaps", sees: [], read: [], write: [] },
-    others: [403, 500],
-  },
-  {
-    ...{ at: `${initializing}/{ruled}`, kind: "workspaces", sees: [], read: [], write: [] },
-    others: [403, 500],
-  },
-  {
-    ...{ at: `${terminating}/{deposed}`, kind: "configmaps", sees: [], read: [], write: [] },
-    others: [403, 500],
-  },
+  { at: `${initializing}/{ruled}`, kind: "configmaps", ...unattended },
+  { at: `${initializing}/{ruled}`, kind: "workspaces", ...unattended },
+  { at: `${terminating}/{deposed}`, kind: "configmaps", ...unattended },
   { at: `${initializing}/{leaving}`, kind: "configmaps", sees: [], read: [], write: [] },
   { at: `${initializing}/{provider}`, kind: "secrets", sees: [], read: [], write: [] },
   {
@@ -285,11 +277,9 @@ describe("what can be seen and done", () => {
     const slow = { type: { name: "slow", path: "root:org:provider" } };
     await make("tenant", "{one}", "coming", slow);
     await make("tenant", "{one}", "leaving", slow);
-    await make("master", "{one}", "ruled", slow);
-    await make("master", "{one}", "deposed", slow);
+    for (const name of ["ruled", "deposed"]) await make("master", "{one}", name, slow);
     await filled();
-    await ended("leaving");
-    await ended("deposed");
+    for (const name of ["leaving", "deposed"]) await ended(name);
     // What was agreed to is in effect when the provider sees it.
     await eventually(async () => {
       const path = resolve(`${exportView}/*/api/v1/configmaps`);

@@ -5,7 +5,7 @@
  * It can begin anywhere and may be killed anywhere: every step looks at what is stored, and a start looks at all of it once. Several servers
  * may do it at the same time, since every write is compared before it is swapped.
  */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Draft, ResourceDefinition } from "../registry/index.ts";
@@ -19,6 +19,7 @@ import {
 import { decodeObject } from "../stored-object/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { ClosingClusters } from "./closing-clusters.ts";
+import { isOwnedBy, ownerOf } from "./cluster-owner.ts";
 import { ClusterEmptier, type Leftovers } from "./empty-cluster.ts";
 import { JobQueue } from "./job-queue.ts";
 import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
@@ -477,25 +478,6 @@ function contentOf(status: JsonObject): JsonObject | undefined {
 function isUnscheduled(object: JsonObject): boolean {
   const spec = member(object, "spec");
   return spec["cluster"] === undefined && spec["mount"] === undefined;
-}
-
-interface Owner {
-  readonly cluster: ClusterName;
-  readonly name: string;
-  readonly uid: string;
-}
-
-function ownerOf(object: JsonObject): Owner | undefined {
-  const { owner } = member(object, "spec");
-  if (!isJsonObject(owner) || owner["resource"] !== workspaces.resource) return undefined;
-  return owner as unknown as Owner;
-}
-
-function isOwnedBy(logical: Entry, key: StorageKey, workspace: JsonObject): boolean {
-  const owner = ownerOf(decodeObject(logical));
-  const { cluster, name } = parseObjectKey(key);
-  const { uid } = member(workspace, "metadata");
-  return owner?.cluster === cluster && owner.name === name && owner.uid === uid;
 }
 
 async function ignoringMissing(write: Promise<unknown>): Promise<void> {
