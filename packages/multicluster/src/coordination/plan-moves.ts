@@ -129,6 +129,8 @@ function lowerFrozen(view: View, next: Map<string, number | "remove">): void {
     members.filter((one) => one.part !== undefined && isFrozen(view, one) === is),
   ) as [Member[], Member[]];
   const shareOf = ({ name, part }: Member) => {
+    // What is being removed is not started again, wherever that is.
+    if (part?.isGoing === true) return 0;
     const share = next.get(name) ?? part?.replicas ?? 0;
     return share === "remove" ? 0 : share;
   };
