@@ -7,7 +7,8 @@
 import type { StringMap } from "@kcp-ts/sdk";
 import type { WorkloadAffinity } from "../api/index.ts";
 import type { Candidate } from "./candidate.ts";
-import { type Policy, selectorOf } from "./policy.ts";
+import type { Policy } from "./policy.ts";
+import { selectorOf } from "./selectors.ts";
 
 export interface Neighbour {
   readonly name: string;
