@@ -180,11 +180,13 @@ async function coordinateOne(
     const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
   });
-  const surroundings = await work.reservations?.facts(key, parent);
+  await work.reservations?.ready(key);
   const known = work.targets.list({ cluster });
-  const targets = isOnce(parent, surroundings?.policy)
+  const targets = isOnce(parent, work.reservations?.facts(key, parent).policy)
     ? await work.fenced.read(client, cluster, known, signal)
     : known;
+  // From here on until what is decided is held, nothing is waited for: others decide by what this one takes, or this one by what they took.
+  const surroundings = work.reservations?.facts(key, parent);
   const nowMs = work.clock.now();
   const decision = decideWithOverrides({
     strategy,

@@ -1,8 +1,11 @@
 /**
  * Affinity and anti-affinity between the workloads of a namespace: where others are, by the domains that labels of clusters make.
  *
- * What is required keeps new replicas away and moves none; what is preferred makes a share smaller. Where none of the others is anywhere yet, there is
+ * What is required keeps new replicas away; what is preferred makes a share smaller. Where none of the others is anywhere yet, there is
  * nothing to be near to: the first one goes where it would go anyway.
+ *
+ * Those that must be apart and are not (they were before anybody said so) are put apart by one of them leaving. Which one is the same for both, and nobody
+ * leaves for one that comes after it, so that they cannot chase each other.
  */
 import type { StringMap } from "@kcp-ts/sdk";
 import type { WorkloadAffinity } from "../api/index.ts";
@@ -15,6 +18,8 @@ export interface Neighbour {
   readonly labels: StringMap;
   /** Where it has, or is to have, replicas. */
   readonly clusters: readonly string[];
+  /** Of two that must be apart, it is the one that stays. */
+  readonly goesFirst?: boolean | undefined;
 }
 
 export interface Affinity {
@@ -22,6 +27,8 @@ export interface Affinity {
   refusals(candidate: Candidate): readonly string[];
   /** Why rather somewhere else. */
   dislikes(candidate: Candidate): readonly string[];
+  /** Why what is there should leave, if it can. */
+  conflicts(candidate: Candidate): readonly string[];
 }
 
 interface Term {
@@ -30,7 +37,11 @@ interface Term {
 }
 
 const none: readonly string[] = [];
-const indifferent: Affinity = { refusals: () => none, dislikes: () => none };
+const indifferent: Affinity = {
+  refusals: () => none,
+  dislikes: () => none,
+  conflicts: () => none,
+};
 
 export function affinityTo(
   { affinity = [], antiAffinity = [] }: Policy,
@@ -48,9 +59,16 @@ export function affinityTo(
       .filter((term) => term.isRequired === isRequired)
       .map((term) => term.isViolatedBy(candidate))
       .filter((text) => text !== undefined);
+  const first = others.filter(({ goesFirst }) => goesFirst === true);
+  const apart = antiAffinity
+    .filter(({ required }) => required === true)
+    .map((term) => termOf(term, first, labels, false))
+    .filter((term) => term !== undefined);
   return {
     refusals: (candidate) => violated(candidate, true),
     dislikes: (candidate) => violated(candidate, false),
+    conflicts: (candidate) =>
+      apart.map((term) => term.isViolatedBy(candidate)).filter((text) => text !== undefined),
   };
 }
 

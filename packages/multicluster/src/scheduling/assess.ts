@@ -6,7 +6,7 @@
  */
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import type { Taint, Toleration } from "../api/index.ts";
-import { affinityTo, type Neighbour } from "./affinity.ts";
+import { type Affinity, affinityTo, type Neighbour } from "./affinity.ts";
 import type { Candidate } from "./candidate.ts";
 import type { Allowance } from "./located.ts";
 import { builtIn, type Policy } from "./policy.ts";
@@ -130,12 +130,34 @@ export function assess(input: AssessInput): Assessment {
           : spread.map(({ topologyKey }) => candidate.labels[topologyKey] ?? ""),
     });
   }
+  for (const candidate of candidates) putApart(candidate, affinity, prospects, input);
   return {
     policy,
     prospects,
     quotas: quotasOf(input),
     maxSkews: (policy.spread ?? []).map(({ maxSkew = 1 }) => maxSkew),
   };
+}
+
+/** What must not be beside another workload leaves it, where there is somewhere else for all of it. */
+function putApart(
+  candidate: Candidate,
+  affinity: Affinity,
+  prospects: Map<string, Prospect>,
+  { present, candidates }: AssessInput,
+): void {
+  const { name } = candidate;
+  const here = present(name).replicas;
+  const prospect = prospects.get(name);
+  const conflicts = here === 0 ? none : affinity.conflicts(candidate);
+  if (conflicts.length === 0 || prospect === undefined) return;
+  const spare = candidates.reduce((sum, { name: other }) => {
+    const { expelled, refused, room } = prospects.get(other) ?? prospect;
+    if (expelled.length + refused.length > 0) return sum;
+    return sum + (room === undefined ? here : Math.max(0, room.replicas - present(other).replicas));
+  }, 0);
+  if (spare < here) return;
+  prospects.set(name, { ...prospect, expelled: [...prospect.expelled, ...conflicts] });
 }
 
 const noQuotas: readonly Quota[] = [];

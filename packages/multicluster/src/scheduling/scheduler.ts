@@ -78,8 +78,24 @@ export function factsFrom(policies: Policies, ledger: Ledger, subject: Subject):
     byWorkspace: (targets) => ledger.usedInWorkspace(subject, targets),
   };
   const allowances = policies.allowancesFor(subject.cluster);
-  const neighbours = isSocial(policy) ? ledger.neighbours(subject) : [];
+  const neighbours = isSocial(policy) ? neighboursOf(policies, ledger, subject, policy) : [];
   return { policy, allowances, usage, neighbours };
+}
+
+/** Who looks nobody in the face goes first: others leave for it, and it for nobody. Then it is the name, which all know alike. */
+function neighboursOf(
+  policies: Policies,
+  ledger: Ledger,
+  { cluster, namespace, ...self }: Subject,
+  policy: Policy,
+): readonly Neighbour[] {
+  const rank = (one: Pick<Subject, "name" | "resource">, { antiAffinity = [] }: Policy) =>
+    `${antiAffinity.some(({ required }) => required === true)} ${one.name} ${one.resource}`;
+  const own = rank(self, policy);
+  return ledger.neighbours({ cluster, namespace, ...self }).map((one) => {
+    const itsPolicy = policies.policyFor({ cluster, namespace, labels: one.labels });
+    return { ...one, goesFirst: rank(one, itsPolicy) < own };
+  });
 }
 
 /** Whether it looks where others are. */
