@@ -43,6 +43,11 @@ import { createInternalCredential, type InternalCredential } from "./internal-cr
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
 import { type PeerAddress, Peers } from "./peers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
+import {
+  placementReviewAuthorizer,
+  placementReviewDefinition,
+  placementReviewers,
+} from "./placement-reviews.ts";
 import { podEndpoints } from "./pod-endpoints.ts";
 import {
   composeServiceAccounts,
@@ -181,6 +186,7 @@ export class Core {
           bootstrapAuthorizer,
           rbac,
           this.#peers.authorizer,
+          placementReviewAuthorizer,
           ...(extensions.authorizers ?? []),
         ]),
       gate: workspaceContent,
@@ -203,7 +209,13 @@ export class Core {
         const ofPeers = this.#peers.endpoint(this.#physicalClusters.connections);
         return (definition, scope) => ofPods(definition, scope) ?? ofPeers(definition, scope);
       },
-      resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
+      furtherReviewers: (authorizer) =>
+        placementReviewers(this.#physicalClusters.reviewer, authorizer),
+      resources: [
+        ...this.#physicalClusters.resources,
+        placementReviewDefinition,
+        ...(extensions.resources ?? []),
+      ],
       besides: [
         {
           definition: podMetricsKind(this.#physicalClusters.podMetrics),

@@ -4,6 +4,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import {
   AgentPresence,
   type AgentServer,
+  graceMsDefault,
   type LinkSettings,
   type MulticlusterOptions,
   type MulticlusterPart,
@@ -11,6 +12,7 @@ import {
   multiclusterParts,
   type Patience,
   type PeerWays,
+  PlacementReviewer,
   PodConnections,
   PodMetrics,
   runMulticluster,
@@ -22,6 +24,7 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import {
   type AdmissionPlugin,
+  inPieces,
   isPrivateAddress,
   type ResourceDefinition,
   type ServerLog,
@@ -53,6 +56,7 @@ export {
   type FleetChange,
   type FleetPlan,
   type FleetWorkload,
+  type FollowerExplanation,
   graceMsDefault,
   hashDigits,
   importApis,
@@ -63,9 +67,14 @@ export {
   type MulticlusterPart,
   multiclusterParts,
   type PlacementRecord,
+  type PlacementReviewSpec,
+  type PlacementReviewStatus,
+  type PlannedChange,
+  placementReviews,
   planChange,
   type ResolvedResources,
   ResourceSet,
+  type ReviewedPlan,
   readFleet,
   requestToken,
   resolveResources,
@@ -124,9 +133,12 @@ export class PhysicalClusters {
   readonly connections: PodConnections;
   /** What the Pods of a logical cluster use. */
   readonly podMetrics: PodMetrics;
+  /** Answers questions about placement. */
+  readonly reviewer: PlacementReviewer;
   readonly #presence: AgentPresence;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
+  #graceMs = graceMsDefault;
 
   constructor({ client, clock, log, sharedTarget, peers }: PhysicalClustersParts) {
     this.#key = new SealingKey(client);
@@ -150,6 +162,10 @@ export class PhysicalClusters {
       peers,
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
+    this.reviewer = new PlacementReviewer({
+      ...{ client, clock, inPieces },
+      patience: () => ({ graceMs: this.#graceMs }),
+    });
   }
 
   /** A server that stops takes its tunnels along, and takes no agent for lost. */
@@ -163,6 +179,7 @@ export class PhysicalClusters {
     options: PhysicalClusterOptions,
     server: () => AgentServer | undefined,
   ): Omit<MulticlusterOptions, "client" | "onError"> {
+    this.#graceMs = options.patience?.graceMs ?? graceMsDefault;
     return {
       agents: { server, image: options.agentImage ?? agentImageDefault },
       parts: new Set(options.parts ?? multiclusterParts),
