@@ -191,10 +191,7 @@ export class ApiServer {
       authorizer: this.#access.authorizer,
       authorizeCreate: createAuthorization(this.#access.authorizer),
       furtherSubresource: options.furtherSubresources?.(this.#access.authorizer),
-      reviewers: new Map([
-        ...this.#access.reviewers,
-        ...(options.furtherReviewers?.(this.#access.authorizer) ?? []),
-      ]),
+      reviewers: allReviewers(this.#access, options),
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,
       services: this.#services,
@@ -453,4 +450,11 @@ function watchCacheOf(options: ApiServerOptions): WatchCache {
   });
   watchCache.hub.gone.tell(forgetTargets);
   return watchCache;
+}
+
+function allReviewers(
+  { reviewers, authorizer }: AccessControl,
+  { furtherReviewers }: ApiServerOptions,
+): Reviewers {
+  return new Map([...reviewers, ...(furtherReviewers?.(authorizer) ?? [])]);
 }

@@ -10,6 +10,7 @@ import {
   ApiServer,
   type ApiServerOptions,
   type AuditTrailOptions,
+  type Authorizer,
   anyOf,
   bootstrapAuthorizer,
   clusterUnit,
@@ -43,11 +44,7 @@ import { createInternalCredential, type InternalCredential } from "./internal-cr
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
 import { type PeerAddress, Peers } from "./peers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
-import {
-  placementReviewAuthorizer,
-  placementReviewDefinition,
-  placementReviewers,
-} from "./placement-reviews.ts";
+import { placementReviewAuthorizer } from "./placement-reviews.ts";
 import { podEndpoints } from "./pod-endpoints.ts";
 import {
   composeServiceAccounts,
@@ -181,14 +178,7 @@ export class Core {
       clock,
       random,
       authenticator,
-      authorization: (rbac) =>
-        anyOf([
-          bootstrapAuthorizer,
-          rbac,
-          this.#peers.authorizer,
-          placementReviewAuthorizer,
-          ...(extensions.authorizers ?? []),
-        ]),
+      authorization: (rbac) => this.#authorization(rbac),
       gate: workspaceContent,
       log,
       apiAudiences: parts.serviceAccounts.audiences,
@@ -209,13 +199,8 @@ export class Core {
         const ofPeers = this.#peers.endpoint(this.#physicalClusters.connections);
         return (definition, scope) => ofPods(definition, scope) ?? ofPeers(definition, scope);
       },
-      furtherReviewers: (authorizer) =>
-        placementReviewers(this.#physicalClusters.reviewer, authorizer),
-      resources: [
-        ...this.#physicalClusters.resources,
-        placementReviewDefinition,
-        ...(extensions.resources ?? []),
-      ],
+      furtherReviewers: (authorizer) => this.#physicalClusters.reviewers(authorizer),
+      resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
       besides: [
         {
           definition: podMetricsKind(this.#physicalClusters.podMetrics),
@@ -235,6 +220,12 @@ export class Core {
       (request) => this.server.handle(request),
       extensions.middleware ?? [],
     );
+  }
+
+  #authorization(rbac: Authorizer): Authorizer {
+    const { authorizers = [] } = this.#parts.extensions;
+    const own = [bootstrapAuthorizer, rbac, this.#peers.authorizer, placementReviewAuthorizer];
+    return anyOf([...own, ...authorizers]);
   }
 
   clientFor(cluster: string, user: UserInfo): Client {

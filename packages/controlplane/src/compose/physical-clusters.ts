@@ -24,12 +24,15 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import {
   type AdmissionPlugin,
+  type Authorizer,
   inPieces,
   isPrivateAddress,
   type ResourceDefinition,
+  type Reviewers,
   type ServerLog,
   systemDefinition,
 } from "@kcp-ts/server";
+import { placementReviewDefinition, placementReviewers } from "./placement-reviews.ts";
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
 
@@ -126,15 +129,17 @@ export interface PhysicalClustersParts {
 }
 
 export class PhysicalClusters {
-  readonly resources: readonly ResourceDefinition[] = multiclusterKinds.map(systemDefinition);
+  readonly resources: readonly ResourceDefinition[] = [
+    ...multiclusterKinds.map(systemDefinition),
+    placementReviewDefinition,
+  ];
   readonly admissionPlugin: AdmissionPlugin;
   /** Agents that are connected to this process. */
   readonly tunnels: Tunnels;
   readonly connections: PodConnections;
   /** What the Pods of a logical cluster use. */
   readonly podMetrics: PodMetrics;
-  /** Answers questions about placement. */
-  readonly reviewer: PlacementReviewer;
+  readonly #reviewer: PlacementReviewer;
   readonly #presence: AgentPresence;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
@@ -162,10 +167,15 @@ export class PhysicalClusters {
       peers,
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
-    this.reviewer = new PlacementReviewer({
+    this.#reviewer = new PlacementReviewer({
       ...{ client, clock, inPieces },
       patience: () => ({ graceMs: this.#graceMs }),
     });
+  }
+
+  /** Who answers questions about placement. */
+  reviewers(authorizer: Authorizer): Reviewers {
+    return placementReviewers(this.#reviewer, authorizer);
   }
 
   /** A server that stops takes its tunnels along, and takes no agent for lost. */
