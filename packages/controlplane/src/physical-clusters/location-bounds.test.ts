@@ -57,6 +57,25 @@ describe("the bounds of a Location", () => {
     await stage.untilPlaced("web", { reason: "Split" });
   });
 
+  it("do not keep what is there from moving, and a move leaves no more than is allowed", async (t) => {
+    const stage = await PlacementStage.set(t, { clusters: { east: undefined, west: undefined } });
+    await allow(stage.client, "default", { pods: 4 });
+    await stage.apply("web", 8);
+    await stage.untilShares("web", { east: 2, west: 2 });
+    await stage.untilReady("web", 4);
+    await stage.patchTarget("east", { spec: { unschedulable: true, drain: {} } });
+    await stage.untilShares("web", { west: 4 });
+    await stage.untilReady("web", 4);
+    // What runs is not stopped by less; a drain takes it along.
+    await allow(stage.client, "default", { pods: 1 });
+    await stage.patchTarget("east", { spec: { unschedulable: null, drain: null } });
+    await stage.untilShares("web", { east: 2, west: 2 });
+    await stage.patchTarget("west", { spec: { unschedulable: true, drain: {} } });
+    await stage.untilShares("web", { east: 4 });
+    await stage.untilReady("web", 4);
+    await untilHeld(stage.client, "web", /^4 of 8 .*: Location default: /);
+  });
+
   it("hold for what selects clusters by itself, each of another one", async (t) => {
     const clusters = { east: undefined, west: undefined, north: undefined };
     const stage = await PlacementStage.set(t, { clusters });

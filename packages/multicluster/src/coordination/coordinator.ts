@@ -157,7 +157,10 @@ async function coordinateOne(
   const { namespace, name, cluster } = key;
   const { inCluster } = work.strategy;
   const strategy = inCluster === undefined ? work.strategy : inCluster(cluster);
-  if (strategy === undefined) return;
+  if (strategy === undefined) {
+    work.reservations?.release(key);
+    return;
+  }
   const client = work.client.inCluster(cluster);
   const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);

@@ -27,6 +27,8 @@ export interface Affinity {
   refusals(candidate: Candidate): readonly string[];
   /** Why rather somewhere else. */
   dislikes(candidate: Candidate): readonly string[];
+  /** Whether anything may have to leave for others. */
+  readonly hasConflicts: boolean;
   /** Why what is there should leave, if it can. */
   conflicts(candidate: Candidate): readonly string[];
 }
@@ -40,6 +42,7 @@ const none: readonly string[] = [];
 const indifferent: Affinity = {
   refusals: () => none,
   dislikes: () => none,
+  hasConflicts: false,
   conflicts: () => none,
 };
 
@@ -67,6 +70,7 @@ export function affinityTo(
   return {
     refusals: (candidate) => violated(candidate, true),
     dislikes: (candidate) => violated(candidate, false),
+    hasConflicts: apart.length > 0,
     conflicts: (candidate) =>
       apart.map((term) => term.isViolatedBy(candidate)).filter((text) => text !== undefined),
   };

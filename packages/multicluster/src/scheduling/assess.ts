@@ -130,7 +130,8 @@ export function assess(input: AssessInput): Assessment {
           : spread.map(({ topologyKey }) => candidate.labels[topologyKey] ?? ""),
     });
   }
-  for (const candidate of candidates) putApart(candidate, affinity, prospects, input);
+  if (affinity.hasConflicts)
+    for (const candidate of candidates) putApart(candidate, affinity, prospects, input);
   return {
     policy,
     prospects,
