@@ -183,7 +183,7 @@ export class ApiServer {
       clock,
       deadlines,
       audit: composeAudit(options.audit, observers),
-      ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
+      ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
@@ -287,9 +287,10 @@ export class ApiServer {
   }
 
   /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
-  bootstrap(externalUrl: string): Promise<void> {
+  async bootstrap(externalUrl: string): Promise<void> {
     this.#sharing.externalUrl = externalUrl;
-    return this.#tenancy.bootstrap(externalUrl);
+    await this.#tenancy.bootstrap(externalUrl);
+    await this.#flowObjects?.keep();
   }
 
   /** What namespaces have that come with a new workspace; a control loop puts it into others, and looks after it. */
@@ -377,12 +378,12 @@ export class ApiServer {
   async #startFlowObjects(): Promise<void> {
     const { fairness } = this.#rooms;
     if (fairness === undefined) return;
-    const { storage, log } = this.#options;
+    const { storage, clock, log } = this.#options;
     this.#flowObjects = new FlowObjects({
-      storage,
+      ...{ storage, clock, registry: this.#rooms.registry },
       hub: this.#watchCache.hub,
       fairness,
-      onError: (error) => log.warn({ err: error }, "flow schemas could not be read"),
+      onError: (error) => log.warn({ err: error }, "flow schemas could not be looked after"),
     });
     await this.#flowObjects.start();
   }
