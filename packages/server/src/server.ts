@@ -38,7 +38,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
-import type { FurtherSubresource, TokenSource } from "./handlers/index.ts";
+import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
@@ -102,6 +102,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
   readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
+  /** Who answers further kinds that are questions, by group and resource. */
+  readonly furtherReviewers?: ((authorizer: Authorizer) => Reviewers) | undefined;
   /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
   readonly besides?: readonly BesideResource[] | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
@@ -188,7 +190,7 @@ export class ApiServer {
       authorizer: this.#access.authorizer,
       authorizeCreate: createAuthorization(this.#access.authorizer),
       furtherSubresource: options.furtherSubresources?.(this.#access.authorizer),
-      reviewers: this.#access.reviewers,
+      reviewers: allReviewers(this.#access, options),
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,
       services: this.#services,
@@ -467,4 +469,11 @@ function watchCacheOf(options: ApiServerOptions): WatchCache {
   });
   watchCache.hub.gone.tell(forgetTargets);
   return watchCache;
+}
+
+function allReviewers(
+  { reviewers, authorizer }: AccessControl,
+  { furtherReviewers }: ApiServerOptions,
+): Reviewers {
+  return new Map([...reviewers, ...(furtherReviewers?.(authorizer) ?? [])]);
 }

@@ -69,7 +69,9 @@ function openGoal(
     const before = isGivenUp ? recordOf(wish, member)?.from : stayingOf(member);
     const ready = takesPart.has(member.standing);
     const cordoned = isGivenUp || !open.has(member);
-    return { name, ready, weight, capacity, room, domains, cordoned, current: before ?? 0 };
+    // Nothing leaves for balance; who asks for less takes it from wherever it is.
+    const keeps = !isGivenUp && member.standing === "cordoned" && wish.input.scaledDownBy <= 0;
+    return { name, ready, weight, capacity, room, domains, cordoned, keeps, current: before ?? 0 };
   };
   const goal = new Map(distribute(replicas, members.map(shareOf), wish.input.maxSkews));
   const unplaced = replicas - sumOf([...goal.values()]);
