@@ -53,11 +53,16 @@ export function checkRoll({ fleet, whole, seen, before, after, stake }: Roll): v
   assert.ok(sure >= least, text);
 }
 
-/** A smaller share lets a cluster that replaces Pods stop more of them: what moves take away is counted by what may come of it, too. */
+/** A smaller share lets a cluster that replaces Pods stop more of them: what moves take away is counted by what may come of it, too. Together they may cost what the larger budget spares. */
 export function checkCut({ fleet, whole, seen, before, after, stake }: Roll, least: number): void {
+  const parents = [seen.parent, whole.parent];
   if (templateOf(before.spec) !== templateOf(after.spec)) return;
+  if (parents.some((one) => isUnbounded(specOf(whole, one)))) return;
   const { sure } = stakeOf(fleet, whole, seen, before);
-  const floor = Math.min(least, stake.sure) - stake.lost;
+  const asked = Math.min(...parents.map((one) => whole.asked(one)));
+  const largest = Math.max(...[...whole.parts.values()].map((one) => owned(whole, one)));
+  const spared = Math.max(...parents.map((one) => sparedBy(whole, one, asked)), largest);
+  const floor = Math.min(least, asked - spared, stake.sure) - stake.lost;
   const text = `${sure} of ${whole.name} stay ready after a cut in ${clusterOf(before)} whatever is replaced, ${stake.sure} before it, ${stake.lost} lost, ${least} are to stay`;
   assert.ok(sure >= floor, text);
 }
