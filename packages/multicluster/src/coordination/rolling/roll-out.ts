@@ -6,11 +6,12 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Budget, sumOf } from "../members.ts";
-import type { Allowance, Pace, RollingForm } from "./form.ts";
+import type { Allowance, RollingForm } from "./form.ts";
 import { inPods } from "./int-or-percent.ts";
+import { recordFor, type Step } from "./next-record.ts";
 import { isSameTemplate, type PartView } from "./part-view.ts";
 import { planRollOut, type RollingPart, type Turns } from "./plan-roll-out.ts";
-import { keptTemplate, type RollRecord } from "./roll-record.ts";
+import type { RollRecord } from "./roll-record.ts";
 
 export interface RollOutWish {
   readonly form: RollingForm;
@@ -173,15 +174,6 @@ export function allowanceOf(
   return unavailable + surge === 0 ? form.least : { unavailable, surge };
 }
 
-interface Step {
-  readonly target: JsonObject;
-  readonly turn: { readonly pace: Pace | undefined } | undefined;
-  readonly isUndone: boolean;
-  /** It did not become available in time. */
-  readonly isLate: boolean;
-  readonly isDone: boolean;
-}
-
 function rollOf(wish: RollOutWish, part: PartView, step: Step): PartRoll {
   const { form } = wish;
   const { object, isComplete } = part;
@@ -215,56 +207,6 @@ function specOf(
     return turn.pace === undefined || !isRolling ? target : form.paced(target, turn.pace);
   const spec = form.isBehind(target, current) ? form.held(target, current) : target;
   return isRolling ? form.asPaced(spec, current) : spec;
-}
-
-function recordFor(
-  wish: RollOutWish,
-  part: PartView,
-  step: Step,
-  isRolling: boolean,
-): RollRecord | undefined {
-  if (step.isUndone) return undoneRecord(wish, part, step, isRolling);
-  const { budget, nowMs, form } = wish;
-  const { record, known, hash, object, made, isAway } = part;
-  const isTimed = budget.deadlineMs !== undefined || budget.isPaused;
-  if (step.turn !== undefined) {
-    if (!isRolling) return undefined;
-    const begun = { of: hash, isRolling, sinceMs: inSeconds(nowMs) };
-    if (!isTimed) return begun;
-    // What had not come through is nothing to go back to.
-    const from = part.isRolling && !part.isComplete ? known?.from : form.template(object.spec);
-    const kept = from === undefined ? undefined : keptTemplate(from);
-    return kept === undefined ? begun : { ...begun, made: 0, from: kept };
-  }
-  if (record === undefined) return isRolling ? known : undefined;
-  if (!isRolling && (step.isDone || !isTimed)) return undefined;
-  const { isUndone: _, ...about } = record;
-  const isProgress = isTimed && record.from !== undefined && made > (record.made ?? 0);
-  // What could not be seen has not had its time.
-  const isFresh = isRolling && !isAway && (isProgress || (isTimed && part.wasLost));
-  return { ...about, isRolling, ...(isFresh ? { made, sinceMs: inSeconds(nowMs) } : {}) };
-}
-
-/** Who was late remembers it until something else is wanted; the others, only what they go back to, until they do. */
-function undoneRecord(
-  { form, nowMs }: RollOutWish,
-  { record, known, hash, object }: PartView,
-  { target, turn, isLate: isUndone }: Step,
-  isRolling: boolean,
-): RollRecord | undefined {
-  const sinceMs = record?.sinceMs ?? inSeconds(nowMs);
-  const isBack = turn !== undefined || !form.isBehind(target, object.spec);
-  const from = isBack || record?.from === undefined ? {} : { from: record.from };
-  if (isUndone) return { of: hash, isRolling, sinceMs, ...from, isUndone };
-  if (turn !== undefined)
-    return isRolling ? { of: hash, isRolling, sinceMs: inSeconds(nowMs) } : undefined;
-  if ("from" in from) return { of: hash, isRolling, sinceMs, ...from };
-  return isRolling ? (record === undefined ? known : { of: hash, isRolling, sinceMs }) : undefined;
-}
-
-/** As it is written: nobody is late for what was cut off. */
-function inSeconds(ms: number): number {
-  return Math.ceil(ms / 1000) * 1000;
 }
 
 /** While nobody gets anything newer, what is made anew is what the others are; where clusters have templates of their own, that is not known. */
