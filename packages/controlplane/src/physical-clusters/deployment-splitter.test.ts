@@ -35,6 +35,7 @@ interface Deployment extends KubernetesObject {
     readonly observedGeneration?: number;
     readonly replicas?: number;
     readonly readyReplicas?: number;
+    readonly updatedReplicas?: number;
     readonly conditions?: readonly Condition[];
   };
 }
@@ -152,19 +153,28 @@ describe("the Deployment splitter", () => {
     assert.equal(await stage.reason("Available"), "MinimumReplicasAvailable");
     assert.equal(await stage.reason("Progressing"), "NewReplicaSetAvailable");
 
-    // An edit reaches all parts; it is observed when all of their clusters have observed it.
+    // An edit reaches one part after the other: the next when the cluster of the last has replaced its Pods.
     const template = { metadata: { labels: { app: "web" }, annotations: { restarted: "now" } } };
     await stage.deployments.patch(web, { type: "merge", patch: { spec: { template } } });
-    await eventually(async () => {
-      for (const name of ["web--east", "web--west"]) {
-        const { spec } = await stage.deployments.get({ namespace, name });
-        assert.deepEqual(spec.template, (await stage.whole()).spec.template);
-      }
-    });
-    await stage.report("east");
+    const newest = (await stage.whole()).spec.template;
+    const templateIn = async (name: string) =>
+      (await stage.deployments.get({ namespace, name })).spec.template;
+    await eventually(async () => assert.deepEqual(await templateIn("web--east"), newest));
     assert.equal((await stage.whole()).status?.observedGeneration, 1);
-    await stage.report("west");
-    await stage.untilStatus(({ observedGeneration }) => assert.equal(observedGeneration, 2));
+    assert.notDeepEqual(await templateIn("web--west"), newest);
+    await stage.report("east");
+    await eventually(async () => assert.deepEqual(await templateIn("web--west"), newest));
+    await stage.untilStatus(({ updatedReplicas }) => assert.equal(updatedReplicas, 8));
+    // When they are done, parts have their author's pace again, and that is observed, too.
+    await eventually(async () => {
+      await stage.report("east");
+      await stage.report("west");
+      const { observedGeneration, updatedReplicas } = (await stage.whole()).status ?? {};
+      assert.deepEqual(
+        { observedGeneration, updatedReplicas },
+        { observedGeneration: 2, updatedReplicas: 15 },
+      );
+    });
 
     await stage.deployments.patch(web, { type: "merge", patch: { spec: { replicas: 4 } } });
     await stage.untilShares({ east: 2, west: 2 });
