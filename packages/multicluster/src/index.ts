@@ -373,6 +373,7 @@ export {
   peerAnswerMs,
   podSubresources,
   runTunnel,
+  SentPods,
   type SharedTarget,
   servePeer,
   sessionsPerClusterMaxDefault,

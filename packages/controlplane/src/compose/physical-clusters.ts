@@ -14,6 +14,7 @@ import {
   PodConnections,
   PodMetrics,
   runMulticluster,
+  SentPods,
   type SharedTarget,
   type SightPatience,
   Targets,
@@ -148,6 +149,7 @@ export class PhysicalClusters {
       tunnels: this.tunnels,
       sharedTarget,
       peers,
+      sent: new SentPods(client),
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
   }
