@@ -10,6 +10,7 @@ import { eventually, startTestControlPlane, type TestControlPlane } from "../../
 import { Terminal } from "../terminal.ts";
 import { readTranscript } from "../transcript.ts";
 import { Fleet } from "./fleet.ts";
+import { limits, limitsManifest, limitsNamespace } from "./limits.ts";
 import { outcomeOf } from "./outcome.ts";
 import { WriteRecord } from "./write-record.ts";
 
@@ -92,13 +93,37 @@ export function playsApplications(ground: Ground): void {
   }
 
   it("is what the page says", async () => {
-    const said = (await readFile(page, "utf8")).split("\n").filter((line) => line.startsWith("| "));
-    assert.equal(said.slice(1).join("\n"), rows.join("\n"));
+    assert.equal((await tablesOf(page))[0], rows.join("\n"));
   });
 
   it("ends: when nothing happens, nothing is written", async () => {
     assert.ok(writes.count > rows.length, `${writes.count} writes are known`);
     await eventually(async () => assert.deepEqual(await writes.within(quietMs), []), patience);
+  });
+
+  it("has its limits, and the page says which", async () => {
+    const file = "limits.yaml";
+    await terminal.write(file, limitsManifest);
+    for (const scenario of readTranscript(installs(limitsNamespace, file)))
+      await terminal.play(scenario);
+    const { client } = plane;
+    const tried = await eventually(async () => {
+      assert.deepEqual(await writes.within(quietMs), []);
+      const found: string[] = [];
+      for (const { tried: what, outcome } of limits)
+        found.push(`| ${what} | ${await outcome({ client, fleet })} |`);
+      return found;
+    }, patience);
+    assert.equal((await tablesOf(page))[1], tried.join("\n"));
+  });
+}
+
+/** The rows of each table of a page, without what stands above them. */
+async function tablesOf(file: URL): Promise<readonly string[]> {
+  const sections = (await readFile(file, "utf8")).split("\n## ");
+  return sections.map((section) => {
+    const lines = section.split("\n").filter((line) => line.startsWith("| "));
+    return lines.slice(1).join("\n");
   });
 }
 
