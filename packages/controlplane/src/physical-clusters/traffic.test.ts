@@ -25,13 +25,11 @@ import {
   TrafficStage,
   total,
 } from "./traffic-stage.ts";
-import { kinds } from "./workload-stage.ts";
 
 interface Placed extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-const { pods, jobs } = kinds;
 const both = ["us-east1", "us-west1"];
 const web = { namespace, name: "web" };
 
@@ -94,45 +92,6 @@ describe("a Service over two clusters", () => {
         assert.equal((await inside.resource(serviceImports).list()).items.length, 0);
       }
     });
-  });
-
-  it("is where a bare Pod is that it selects, or the Pods of a Job", async (t) => {
-    const stage = await stageWith(t, ...both);
-    const { client } = stage.plane;
-    const spec = {
-      containers: [{ name: "main", image: "nginx:1.27", ports: [{ containerPort: 80 }] }],
-    };
-    const labelled = (app: string) => ({ name: app, namespace, labels: { app } });
-    await eventually(() => client.resource(pods).list({ namespace }));
-    await eventually(() => client.resource(jobs).list({ namespace }));
-    await client.resource(pods).create({ metadata: labelled("bare"), spec } as never);
-    const template = {
-      metadata: { labels: { app: "sum" }, annotations: { "sim.kcp.io/exit-after": "1h" } },
-      spec: { ...spec, restartPolicy: "Never" },
-    };
-    await client
-      .resource(jobs)
-      .create({ metadata: { name: "sum", namespace }, spec: { template } } as never);
-    for (const app of ["bare", "sum"]) {
-      const ports = [{ name: "http", port: 80 }];
-      const selector = { app };
-      await client
-        .resource(services)
-        .create({ metadata: { name: app, namespace }, spec: { selector, ports } });
-      await eventually(async () => {
-        const found = await Promise.all(
-          both.map(async (name) => {
-            const { items } = await stage.physical(name).client.resource(services).list();
-            return items.filter(({ metadata }) => metadata.name === app).length;
-          }),
-        );
-        assert.equal(found[0] === 1 || found[1] === 1, true, `${app}: ${found}`);
-        const { items } = await client
-          .resource(endpointSlices)
-          .list({ namespace, labelSelector: `kubernetes.io/service-name=${app}` });
-        assert.equal(total(countReady(items)), 1);
-      });
-    }
   });
 
   it("has one name in all of them for the endpoints of all, where it asks for that", async (t) => {

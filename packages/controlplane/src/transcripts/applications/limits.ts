@@ -16,7 +16,7 @@ export interface Trial {
   readonly fleet: Fleet;
 }
 
-export interface Limit {
+interface Limit {
   readonly tried: string;
   /** Asked when everything has come to rest. */
   readonly outcome: (trial: Trial) => Promise<string>;
@@ -66,7 +66,7 @@ interface Slice extends KubernetesObject {
   readonly endpoints?: readonly { readonly targetRef?: { readonly name?: string } }[];
 }
 
-export const limits: readonly Limit[] = [
+const limits: readonly Limit[] = [
   {
     tried: "an Indexed Job (`index` of image-pipeline)",
     outcome: async ({ fleet }) => {
@@ -141,6 +141,13 @@ export const limits: readonly Limit[] = [
     },
   },
 ];
+
+/** As rows of a table. */
+export async function outcomesOfLimits(trial: Trial): Promise<readonly string[]> {
+  const rows: string[] = [];
+  for (const { tried, outcome } of limits) rows.push(`| ${tried} | ${await outcome(trial)} |`);
+  return rows;
+}
 
 async function statusOf(client: Client, path: string): Promise<number> {
   try {
