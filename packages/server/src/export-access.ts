@@ -25,7 +25,7 @@ export function bindingToExport(
   return (user, cluster, name) => ask(rules, apiExports, { user, cluster, name, verb: "bind" });
 }
 
-export function serviceAccess(authorizer: Authorizer, rules: Authorizer): ServiceAccess {
+export function serviceAccess(authorizer: Authorizer, roles: Authorizer): ServiceAccess {
   return {
     mayUseContent: (user, cluster, name, verb) =>
       ask(authorizer, apiExports, { user, cluster, name, verb, subresource: "content" }),
@@ -34,7 +34,7 @@ export function serviceAccess(authorizer: Authorizer, rules: Authorizer): Servic
     mayReadBindings: (user, cluster) =>
       ask(authorizer, apiBindings, { user, cluster, name: "", verb: "get" }),
     isWithinPolicy: (attributes, provider) =>
-      isAllowed(rules.authorize(asConsumer(attributes, provider))),
+      isAllowed(roles.authorize(asConsumer(attributes, provider))),
     doRulesAllow,
   };
 }
@@ -50,7 +50,7 @@ export function maximalPermissions(
     authorize(attributes) {
       const { cluster, group, resource } = attributes;
       if (!attributes.isResourceRequest || cluster === "*") return rbac.authorize(attributes);
-      if (isSystemStatus(attributes)) return refused;
+      if (isSystemStatus(attributes)) return finallyRefused;
       const provider = policyOn(cluster, group, resource);
       if (provider === undefined) return rbac.authorize(attributes);
       const within = rbac.authorize(asConsumer(attributes, provider));
@@ -61,6 +61,7 @@ export function maximalPermissions(
 }
 
 const refused: Decision = { allowed: false, reason: "" };
+const finallyRefused: Decision = { ...refused, isFinal: true };
 const writeVerbs: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
 
 function isSystemStatus({ group, resource, subresource, verb }: Attributes): boolean {

@@ -49,6 +49,7 @@ export {
   parseVerificationKeys,
   ReloadableClientCa,
   RequestAuthenticator,
+  RequestHeaderAuthenticator,
   ServiceAccountAuthenticator,
   ServiceAccountTokenIssuer,
   type SigningKey,
@@ -62,12 +63,19 @@ export {
   verificationKeyOf,
 } from "./authentication/index.ts";
 export {
+  AllowedPathsError,
   type Authorizer,
+  allowedPaths,
   anyOf,
   bootstrapAuthorizer,
   type Decision,
   type LogicalClusterSource,
+  privilegedGroups,
+  publicPaths,
   RbacAuthorizer,
+  type ReviewVersion,
+  reviewVersions,
+  WebhookAuthorizer,
   workspaceContent,
 } from "./authorization/index.ts";
 export {

@@ -58,7 +58,7 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
-  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "ownTarget">;
+  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "hasHomes" | "ownTarget">;
   /** For workspaces that are served elsewhere. */
   readonly forwarder: Pick<RequestForwarder, "forward">;
   readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf">;
@@ -233,6 +233,8 @@ function authenticate(
     const credentials = {
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
+      headers: request.headers,
+      rawHeaders: request.rawHeaders,
       path: exchange.scope?.path,
     };
     const user = authenticator.authenticate(credentials, whereKnown(exchange));
@@ -333,7 +335,7 @@ function authorizeActive(
   const { authorizer } = rooms;
   if (exchange.scope?.service !== undefined)
     return authorizeService(exchange, exchange.scope.service, attributes, rooms);
-  const wantsHome = isHome(exchange.scope);
+  const wantsHome = rooms.tenancy.hasHomes && isHome(exchange.scope);
   const asked = wantsHome ? { ...attributes, verb: "create" } : attributes;
   // A home is found by its user's name, and elsewhere's users may have any name.
   if (wantsHome && !isThemselvesIn(exchange.user, rootCluster)) throw forbidden(asked, homeRefused);
@@ -483,7 +485,8 @@ function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiRes
     const served = view === undefined ? rooms : { ...rooms, catalog };
     return servePath(exchange.request, scope, exchange.user, served);
   }
-  if (isHome(scope)) return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
+  if (rooms.tenancy.hasHomes && isHome(scope))
+    return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();

@@ -20,7 +20,7 @@ import type { WebhookClient } from "./webhooks/index.ts";
 
 type ServedKindsOptions = Pick<
   ApiServerOptions,
-  "storage" | "clock" | "random" | "log" | "resources" | "besides"
+  "storage" | "clock" | "random" | "log" | "resources" | "besides" | "root" | "homeWorkspaces"
 >;
 
 export interface ServedKinds {
@@ -34,7 +34,7 @@ export interface ServedKinds {
 
 /** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
 export function servedKinds(
-  { storage, clock, random, log, resources = [], besides = [] }: ServedKindsOptions,
+  options: ServedKindsOptions,
   rooms: {
     registry: Registry;
     watchCache: WatchCache;
@@ -42,6 +42,7 @@ export function servedKinds(
     webhooks: WebhookClient;
   },
 ): ServedKinds {
+  const { storage, clock, random, log, resources = [], besides = [] } = options;
   const { registry, watchCache, rules, webhooks } = rooms;
   const shared = [...Topology.resources, ...ApiSharing.resources];
   const topology = new Topology({
@@ -60,6 +61,7 @@ export function servedKinds(
     kindIn: (cluster, group, version, kind) =>
       definitionOfKind(sharing.catalog, cluster, { group, version, kind }),
     builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
+    ...{ root: options.root, homeWorkspaces: options.homeWorkspaces },
     onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
   });
   const allBuiltIns = [...builtIns, ...tenancy.resources, ...shared, ...resources];

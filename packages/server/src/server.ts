@@ -52,7 +52,7 @@ import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
-import type { NamespaceContent, Tenancy } from "./tenancy/index.ts";
+import type { NamespaceContent, RootContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
@@ -103,6 +103,10 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
   /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
   readonly besides?: readonly BesideResource[] | undefined;
+  /** What the logical cluster root begins with, where it is not as usual. */
+  readonly root?: RootContent | undefined;
+  /** False: users have no homes, and `~` in root is a name like any other. */
+  readonly homeWorkspaces?: boolean | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -228,13 +232,13 @@ export class ApiServer {
   }
 
   #virtualWorkspaces(): VirtualWorkspaces {
-    const { authorizer, rules } = this.#access;
+    const { authorizer, roles } = this.#access;
     const { syncerViews } = this.#options;
     const { catalog } = this.#sharing;
     const views =
       syncerViews &&
       ((consumers: ExportConsumers) => syncerViews({ authorizer, catalog, consumers }));
-    return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, rules), views);
+    return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, roles), views);
   }
 
   #webhookClient(rooms: Omit<ServiceObjectsOptions, "catalog">): WebhookClient {

@@ -54,6 +54,24 @@ describe("a start that cannot succeed", () => {
     assert.equal(await kcp.stop(), 0, "and leaves nothing behind that holds the data");
   });
 
+  it("takes kcp's flags, and refuses gates and authorizers that nobody knows", async (t) => {
+    const root = await temporaryFolder(t);
+    const gates = ["--feature-gates", "WorkspaceMounts=true,Nonsense=true"];
+    await fails(start(root, ...gates), 1, /unrecognized feature gate: Nonsense/);
+    const order = ["--authorization-order", "RBAC,Nobody"];
+    await fails(start(root, ...order), 1, /invalid authorizer: "Nobody"/);
+    const kcp = await startKcp(
+      root,
+      ...["--feature-gates=WorkspaceMounts=true,CacheAPIs=false", "--shard-name=root"],
+      ...["--batteries-included=+user", "--enable-home-workspaces=false"],
+      ...["--home-workspaces-home-creator-groups=a,b", "--authorization-always-allow-paths=/x*"],
+      ...["--authorization-order=AlwaysAllowGroups,RBAC", "--requestheader-allowed-names=a"],
+      ...["--authorization-webhook-cache-authorized-ttl=0s"],
+    );
+    assert.match(await readFile(kcp.kubeconfig, "utf8"), /"user"/);
+    assert.equal(await kcp.stop(), 0);
+  });
+
   it("names an address that this machine does not have", async (t) => {
     const root = await temporaryFolder(t);
     const message = /203\.0\.113\.1 port 0: this machine does not have that address; .*--bind-addr/;

@@ -11,9 +11,9 @@ import {
   type ApiServerOptions,
   type AuditTrailOptions,
   anyOf,
-  bootstrapAuthorizer,
   clusterUnit,
   podMetricsKind,
+  publicPaths,
   type RequestAuthenticator,
   type ServerLog,
   type TrafficOptions,
@@ -23,6 +23,11 @@ import {
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
+import {
+  type Authorization,
+  type AuthorizationOptions,
+  composeAuthorization,
+} from "./authorization.ts";
 import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
 import {
   type ControllersOptions,
@@ -61,7 +66,9 @@ export interface CoreOptions
     >,
     ServiceAccountOptions,
     IssuerOptions,
-    ClientAuthorityOptions {
+    AuthorizationOptions,
+    ClientAuthorityOptions,
+    Pick<ApiServerOptions, "root" | "homeWorkspaces"> {
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
@@ -89,6 +96,7 @@ export interface ControlLoopsToStart
 
 interface Parts extends CoreOptions {
   readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
+  readonly authorization: Authorization;
   readonly serviceAccounts: ServiceAccounts;
   readonly clientAuthority: CertificateAuthority;
   readonly files: FileWatch;
@@ -147,7 +155,8 @@ export class Core {
         files,
       };
       const authenticator = await composeAuthentication(parts);
-      return new Core({ ...parts, authenticator, credential });
+      const authorization = await composeAuthorization(options, options);
+      return new Core({ ...parts, authenticator, authorization, credential });
     } catch (error) {
       files.stop();
       throw error;
@@ -176,13 +185,11 @@ export class Core {
       clock,
       random,
       authenticator,
-      authorization: (rbac) =>
-        anyOf([
-          bootstrapAuthorizer,
-          rbac,
-          this.#peers.authorizer,
-          ...(extensions.authorizers ?? []),
-        ]),
+      authorization: (rbac, gate) => {
+        const { authorizers = [] } = extensions;
+        const inside = anyOf([publicPaths, rbac, this.#peers.authorizer, ...authorizers]);
+        return parts.authorization.around(gate(inside));
+      },
       gate: workspaceContent,
       log,
       apiAudiences: parts.serviceAccounts.audiences,
@@ -215,6 +222,7 @@ export class Core {
         serviceNetworks: parts.webhookServiceNetworks ?? [],
       },
       ...(parts.mounts === undefined ? {} : { mounts: parts.mounts }),
+      ...{ root: parts.root, homeWorkspaces: parts.homeWorkspaces },
       audit: parts.trail,
       ...parts.limits,
       tidyMemory: parts.tidyMemory,
@@ -290,10 +298,11 @@ export class Core {
     await Promise.all([...stopping, ...this.#controllers]);
   }
 
-  /** Of a start that did not come to its end. */
-  close(): Promise<void> {
+  /** The last of it, also of a start that did not come to its end. */
+  async close(): Promise<void> {
     this.files.stop();
-    return this.server.close();
+    await this.server.close();
+    await this.#parts.authorization.close();
   }
 
   async #run(program: ControllerProgram): Promise<void> {

@@ -5,10 +5,21 @@
 import { type Attributes, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
+/** Members of `system:masters`: whoever runs the server, and its own control loops. */
+export const privilegedGroups = {
+  authorize: ({ user }: Attributes): Decision =>
+    user.groups.includes(wellKnownGroup.masters) ? master : refused,
+} satisfies Authorizer;
+
+export const publicPaths = {
+  authorize: ({ isResourceRequest, verb, path }: Attributes): Decision =>
+    !isResourceRequest && verb === "get" && publicPath.test(path) ? open : refused,
+} satisfies Authorizer;
+
 export const bootstrapAuthorizer: Authorizer = {
-  authorize({ user, isResourceRequest, verb, path }: Attributes): Decision {
-    if (user.groups.includes(wellKnownGroup.masters)) return master;
-    return !isResourceRequest && verb === "get" && publicPath.test(path) ? open : refused;
+  authorize(attributes: Attributes): Decision {
+    const decision = privilegedGroups.authorize(attributes);
+    return decision.allowed ? decision : publicPaths.authorize(attributes);
   },
 };
 

@@ -1,4 +1,5 @@
 /** Tenancy: workspaces, their types, and the logical clusters behind them. */
+export type { RootContent } from "./bootstrap.ts";
 export { homeClusterName } from "./cluster-names.ts";
 export { homeName } from "./home-workspace.ts";
 export { JobQueue } from "./job-queue.ts";

@@ -13,7 +13,7 @@ import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { objectKey, type ResourceKey, type Storage } from "../storage/index.ts";
 import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
-import { bootstrapRoot } from "./bootstrap.ts";
+import { bootstrapRoot, type RootContent } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
 import { type HomeOptions, homeWorkspace } from "./home-workspace.ts";
 import {
@@ -68,6 +68,10 @@ export interface TenancyOptions {
   readonly kindIn: Parts["kindIn"];
   /** Everything else that logical clusters have without defining it themselves. */
   readonly builtIns: readonly ResourceDefinition[];
+  /** What root begins with, where it is not as usual. */
+  readonly root?: RootContent | undefined;
+  /** Whether users have homes; they do if it is left out. */
+  readonly homeWorkspaces?: boolean | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -88,6 +92,9 @@ export class Tenancy {
   readonly #maintained: MaintainedBindings;
   readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
   readonly #home: HomeOptions;
+  readonly #root: RootContent | undefined;
+  /** Whether `~` in root is the home of whoever asks. */
+  readonly hasHomes: boolean;
   readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
   /** Nothing, where nobody looks after it. */
@@ -96,6 +103,8 @@ export class Tenancy {
   constructor(options: TenancyOptions) {
     const { random, builtIns, onError } = options;
     this.#onError = onError;
+    this.#root = options.root;
+    this.hasHomes = options.homeWorkspaces !== false;
     this.#parts = this.#assemble(options);
     this.#authenticationIndex = new ObjectIndex({
       watchCache: options.watchCache,
@@ -165,7 +174,7 @@ export class Tenancy {
   /** Makes what root begins with. `externalUrl` is where clients reach this server, without a path. */
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
-    const isMoved = await bootstrapRoot(this.#parts, externalUrl);
+    const isMoved = await bootstrapRoot(this.#parts, externalUrl, this.#root);
     if (isMoved) this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
   }
 
