@@ -281,9 +281,10 @@ export class ApiServer {
   }
 
   /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
-  bootstrap(externalUrl: string): Promise<void> {
+  async bootstrap(externalUrl: string): Promise<void> {
     this.#sharing.externalUrl = externalUrl;
-    return this.#tenancy.bootstrap(externalUrl);
+    await this.#tenancy.bootstrap(externalUrl);
+    await this.#sharing.bootstrap();
   }
 
   /** What namespaces have that come with a new workspace; a control loop puts it into others, and looks after it. */

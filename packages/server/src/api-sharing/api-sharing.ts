@@ -13,6 +13,7 @@ import { type DefaultBinding, shards } from "../tenancy/index.ts";
 import { partitions } from "../topology/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
+import { bootstrapExports } from "./bootstrap-exports.ts";
 import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
 import { EagerIndex } from "./eager-index.ts";
 import {
@@ -129,6 +130,11 @@ export class ApiSharing {
 
   get externalUrl(): string {
     return this.#externalUrl;
+  }
+
+  /** Makes what root exports from the start. It must have its namespaces. */
+  bootstrap(): Promise<void> {
+    return bootstrapExports(this.parts);
   }
 
   /** Binds a new workspace to what its type says. */

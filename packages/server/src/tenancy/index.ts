@@ -4,7 +4,13 @@ export { homeClusterName } from "./cluster-names.ts";
 export { homeName } from "./home-workspace.ts";
 export { JobQueue } from "./job-queue.ts";
 export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
-export { logicalClusters, shards, workspaces, workspaceTypes } from "./kinds/definitions.ts";
+export {
+  logicalClusters,
+  shards,
+  tenancyKinds,
+  workspaces,
+  workspaceTypes,
+} from "./kinds/definitions.ts";
 export { notation } from "./kinds/notation.ts";
 export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
 export type { Maintained } from "./maintained-bindings.ts";
@@ -12,6 +18,7 @@ export { ObjectIndex } from "./object-index.ts";
 export {
   clusterScoped,
   createUnlessThere,
+  ensureObject,
   type NamespaceContent,
   type NamespaceMember,
   systemWriteOptions,

@@ -25,6 +25,7 @@ import { exportLabel } from "../marks.ts";
 import type { SharingParts } from "../parts.ts";
 import type { Claim, ExportRecord } from "../records.ts";
 import type { SharingCatalog } from "../sharing-catalog.ts";
+import { isBuiltInIdentity, isSystemExport } from "../system-exports.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
 const readVerbs = ["get", "list", "watch"] as const;
@@ -67,10 +68,10 @@ export class ExportView implements Catalog {
     version: string,
     resource: string,
   ): Promise<ResourceDefinition | undefined> {
-    const base =
-      cluster === "*"
-        ? await this.#catalog.exported(this.#record, group, version, resource)
-        : await this.#bound(cluster, group, version, resource, this.#record.identityHash);
+    const isForAll = cluster === "*" || isSystemExport(this.#record.cluster, this.#record.name);
+    const base = isForAll
+      ? await this.#catalog.exported(this.#record, group, version, resource)
+      : await this.#bound(cluster, group, version, resource, this.#record.identityHash);
     return base === undefined ? undefined : new RestrictedDefinition(base, {});
   }
 
@@ -110,13 +111,14 @@ export class ExportView implements Catalog {
   }
 
   async #baseOf(
-    { identityHash }: Claim,
+    claim: Claim,
     cluster: ClusterScope,
     group: string,
     version: string,
     resource: string,
   ): Promise<ResourceDefinition | undefined> {
-    if (identityHash === "")
+    const { identityHash } = claim;
+    if (isBuiltInIdentity(this.#parts, claim))
       return this.#parts.builtIns.find(
         (one) => one.resource === resource && one.group === group && one.version === version,
       );
@@ -203,7 +205,7 @@ export class ExportView implements Catalog {
   async #offered(
     claim: Claim,
   ): Promise<readonly { group: string; version: string; resource: string }[]> {
-    if (claim.identityHash === "")
+    if (isBuiltInIdentity(this.#parts, claim))
       return this.#parts.builtIns.filter(({ group, resource }) =>
         isClaimOn(claim, group, resource),
       );
