@@ -58,6 +58,8 @@ export function servedKinds(
     mayUse: useOfType(rules),
     bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
     keepDefaults: (cluster, path, bindings) => sharing.keepDefaults(cluster, path, bindings),
+    defaultsComplete: (cluster, bindings) => sharing.defaultsComplete(cluster, bindings),
+    defaultsIn: (cluster, bindings) => sharing.defaultsIn(cluster, bindings),
     kindIn: (cluster, group, version, kind) =>
       definitionOfKind(sharing.catalog, cluster, { group, version, kind }),
     builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
@@ -87,6 +89,7 @@ export function servedKinds(
     partitionIn: (cluster, name) => topology.selectorOf(cluster, name),
     shardLabels: () => tenancy.shardLabels(),
     maintainedIn: (cluster) => tenancy.maintainedIn(cluster),
+    onBinding: (cluster) => tenancy.bindingChanged(cluster),
     ownNames: (cluster) => customResources.namesIn(cluster),
     mayBind: bindingToExport(rules),
     onError: (error) => log.warn({ err: error }, "a shared API has to wait"),

@@ -63,6 +63,13 @@ export class Asking {
     return items.map(({ metadata }) => metadata.name);
   }
 
+  /** In root; by its administrator. */
+  async letEverybodyMakeWorkspaces(admin: UserInfo): Promise<void> {
+    const rules = [{ apiGroups: ["tenancy.kcp.io"], resources: ["workspaces"], verbs: ["create"] }];
+    const subjects = [groupSubject("system:authenticated")];
+    await this.allow(admin, "root", "makers", { rules, subjects });
+  }
+
   /** A workspace that a user makes below root, ready; its cluster. */
   async workspace(user: UserInfo, name: string): Promise<string> {
     const type = { name: "universal", path: "root" };

@@ -19,7 +19,7 @@ describe("exports of root", () => {
   before(async () => {
     plane = await startTestControlPlane();
     asking = new Asking(plane);
-    await makers(asking);
+    await asking.letEverybodyMakeWorkspaces(admin);
   });
   after(() => plane.close());
 
@@ -149,12 +149,3 @@ describe("exports of root", () => {
     assert.equal((await asking.ask(alice, "GET", `${view}/*/${path}`)).status, 403);
   });
 });
-
-/** Alice and bob may make workspaces in root. */
-async function makers(asking: Asking): Promise<void> {
-  const rules = [{ apiGroups: ["tenancy.kcp.io"], resources: ["workspaces"], verbs: ["create"] }];
-  const subjects = [
-    { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "system:authenticated" },
-  ];
-  await asking.allow(admin, "root", "makers", { rules, subjects });
-}

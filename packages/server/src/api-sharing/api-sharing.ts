@@ -8,13 +8,15 @@ import {
   type ResourceDefinition,
   secrets,
 } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "../storage/index.ts";
-import { type DefaultBinding, shards } from "../tenancy/index.ts";
+import { type DefaultBinding, type DefaultsState, shards } from "../tenancy/index.ts";
 import { partitions } from "../topology/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
 import { bootstrapExports } from "./bootstrap-exports.ts";
 import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
+import { areDefaultsComplete, defaultsIn } from "./default-states.ts";
 import { EagerIndex } from "./eager-index.ts";
 import {
   apiBindings,
@@ -146,6 +148,16 @@ export class ApiSharing {
     return bindDefaults(this.parts, cluster, path, wanted);
   }
 
+  /** Whether a new workspace is bound to all of these by that. */
+  defaultsComplete(cluster: ClusterName, wanted: readonly DefaultBinding[]): MaybePromise<boolean> {
+    return areDefaultsComplete(this.parts, cluster, wanted);
+  }
+
+  /** How far one that is there is with them. */
+  defaultsIn(cluster: ClusterName, wanted: readonly DefaultBinding[]): Promise<DefaultsState> {
+    return defaultsIn(this.parts, cluster, wanted);
+  }
+
   /** The same for one that is there already. */
   async keepDefaults(
     cluster: ClusterName,
@@ -187,10 +199,11 @@ export class ApiSharing {
     for (const { schemaUid } of before?.bound ?? [])
       if (!bindings.isUsed(schemaUid)) this.#copies.unused(schemaUid);
     this.#loop.bindings.add(key);
+    const { cluster } = (now ?? before) as BindingRecord;
+    this.parts.onBinding(cluster);
     if (usesOf(bindings, now ?? before) !== wasUsed) this.#touchSlices(now ?? before);
     if (now !== undefined && now.bound === before?.bound) return;
     // What one lets go another may have been waiting for.
-    const { cluster } = (now ?? before) as BindingRecord;
     this.#lookAgain(cluster, key);
   }
 

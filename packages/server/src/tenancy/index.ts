@@ -1,4 +1,5 @@
 /** Tenancy: workspaces, their types, and the logical clusters behind them. */
+export type { DefaultsState } from "./bindings-initializer.ts";
 export type { RootContent } from "./bootstrap.ts";
 export { homeClusterName } from "./cluster-names.ts";
 export { homeName } from "./home-workspace.ts";

@@ -13,6 +13,7 @@ import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { objectKey, type ResourceKey, type Storage } from "../storage/index.ts";
 import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
+import { BindingsInitializer } from "./bindings-initializer.ts";
 import { bootstrapRoot, type RootContent } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
 import { type HomeOptions, homeWorkspace } from "./home-workspace.ts";
@@ -65,6 +66,8 @@ export interface TenancyOptions {
   readonly mayUse: Parts["mayUse"];
   readonly bindDefaults: Parts["bindDefaults"];
   readonly keepDefaults: Parts["keepDefaults"];
+  readonly defaultsComplete: Parts["defaultsComplete"];
+  readonly defaultsIn: Parts["defaultsIn"];
   readonly kindIn: Parts["kindIn"];
   /** Everything else that logical clusters have without defining it themselves. */
   readonly builtIns: readonly ResourceDefinition[];
@@ -90,6 +93,7 @@ export class Tenancy {
   readonly #parts: Parts;
   readonly #lifecycle: Lifecycle;
   readonly #maintained: MaintainedBindings;
+  readonly #bindingsInitializer: BindingsInitializer;
   readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
   readonly #home: HomeOptions;
   readonly #root: RootContent | undefined;
@@ -112,6 +116,7 @@ export class Tenancy {
       read: readAuthentication,
       recordsMax: authenticationRecordsMax,
     });
+    this.#bindingsInitializer = new BindingsInitializer({ parts: this.#parts, onError });
     const externalUrl = () => this.#externalUrl;
     this.#home = { ...this.#parts, ownInitializers, externalUrl };
     const companions = workspaceCompanions({
@@ -132,6 +137,7 @@ export class Tenancy {
       parts: this.#parts,
       definitions: [...builtIns, ...this.resources],
       onError,
+      onSeen: (entry) => this.#bindingsInitializer.look(entry),
       reschedule: async (cluster, name) => {
         const placed = await placeLate(admission, cluster, name);
         if (placed === undefined) return;
@@ -164,6 +170,12 @@ export class Tenancy {
   async stop(): Promise<void> {
     await this.#lifecycle.stop();
     await this.#maintained.stop();
+    await this.#bindingsInitializer.stop();
+  }
+
+  /** An APIBinding of a logical cluster came, went or changed. */
+  bindingChanged(cluster: ClusterName): void {
+    this.#bindingsInitializer.bindingChanged(cluster);
   }
 
   /** Default bindings that a logical cluster keeps. */
@@ -267,7 +279,10 @@ export class Tenancy {
       watchCache,
       definition: logicalClusters,
       read: readLogicalCluster,
-      onChange: (event: HubEvent) => this.#lifecycle.onLogicalCluster(event),
+      onChange: (event: HubEvent) => {
+        this.#lifecycle.onLogicalCluster(event);
+        this.#bindingsInitializer.onLogicalCluster(event);
+      },
     });
     const typeIndex = new ObjectIndex({
       watchCache,
