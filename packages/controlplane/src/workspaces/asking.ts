@@ -58,6 +58,20 @@ export class Asking {
     return asked.body;
   }
 
+  /** The events of a watch, until it is left. */
+  async watch(user: UserInfo, path: string): Promise<WatchedEvents> {
+    const { transport } = this.#plane.clientFor("root", user);
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const response = await transport.send({ method: "GET", path, headers: {}, signal });
+    assert.equal(response.status, 200, path);
+    const events = eventsIn(response.body as AsyncIterable<Uint8Array>);
+    return {
+      next: async () => (await events.next()).value as WatchedEvent,
+      leave: () => leaving.abort(),
+    };
+  }
+
   async names(user: UserInfo, path: string): Promise<readonly string[]> {
     const { items = [] } = await this.must(user, "GET", path);
     return items.map(({ metadata }) => metadata.name);
@@ -96,6 +110,25 @@ export class Asking {
       roleRef: { apiGroup: rbac, kind: "ClusterRole", name },
       subjects,
     });
+  }
+}
+
+export interface WatchedEvent {
+  readonly type: string;
+  readonly object: Thing;
+}
+
+export interface WatchedEvents {
+  next(): Promise<WatchedEvent>;
+  leave(): void;
+}
+
+async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchedEvent> {
+  let text = "";
+  for await (const chunk of body) {
+    const lines = (text + Buffer.from(chunk).toString("utf8")).split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield JSON.parse(line) as WatchedEvent;
   }
 }
 

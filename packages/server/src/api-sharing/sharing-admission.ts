@@ -151,7 +151,8 @@ function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
         const { group, resource, identityHash } = claim;
         if (textOf(identityHash) !== "" || textOf(group) === apisGroup) continue;
         const isBuiltIn = builtIns.some(
-          (one) => one.resource === resource && one.group === textOf(group),
+          (one) =>
+            one.resource === resource && one.group === textOf(group) && !isReviewOfOneself(one),
         );
         if (!isBuiltIn)
           throw refused(request, "identityHash is required for API types that are not built-in");
@@ -162,6 +163,11 @@ function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
       return undefined;
     },
   };
+}
+
+/** What somebody may themselves is nobody else's to ask by a claim. */
+function isReviewOfOneself({ isReview, resource }: ResourceDefinition): boolean {
+  return isReview === true && resource.startsWith("selfsubject");
 }
 
 /** Whoever has workspaces bound to an export by default must be allowed to bind to it; one that is not there yet may be named. */

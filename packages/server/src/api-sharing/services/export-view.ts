@@ -96,8 +96,10 @@ export class ExportView implements Catalog {
     resource: string,
   ): Promise<ResourceDefinition | undefined> {
     const base = await this.#baseOf(claim, cluster, group, version, resource);
-    if (base === undefined || base.isReview === true) return undefined;
+    if (base === undefined) return undefined;
     const isAny = claim.verbs.includes("*");
+    // Nothing of a review is stored: it is asked in the consumer's workspace, and answered.
+    if (base.isReview === true) return isAny || claim.verbs.includes("create") ? base : undefined;
     const verbs = base.verbs.filter((verb) => isAny || claim.verbs.includes(verb));
     const accepted = cluster === "*" ? undefined : this.#acceptedIn(cluster, group, resource);
     return new RestrictedDefinition(base, {
