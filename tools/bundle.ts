@@ -16,11 +16,11 @@ const shared: BuildOptions = {
   },
 };
 
-/** Has a native part that it finds relative to its own folder: it stays outside, and where nobody uses it, it is not asked for. */
-const storeStaysOutside: Plugin = {
-  name: "store-stays-outside",
+/** Have native parts that they find relative to their own folders: they stay outside, and where nobody uses them, they are not asked for. */
+const nativePartsStayOutside: Plugin = {
+  name: "native-parts-stay-outside",
   setup(builder) {
-    builder.onResolve({ filter: /^classic-level$/ }, ({ path }) => ({
+    builder.onResolve({ filter: /^(classic-level|koffi)$/ }, ({ path }) => ({
       path,
       external: true,
       sideEffects: false,
@@ -36,5 +36,5 @@ for (const [name, from] of [
 ] as const) {
   const outfile = `packages/cli/dist/bundle/${name}.mjs`;
   const entry = "stdin" in from ? from : { entryPoints: [...from.entryPoints] };
-  await build({ ...shared, ...entry, plugins: [storeStaysOutside, spreadLiterals], outfile });
+  await build({ ...shared, ...entry, plugins: [nativePartsStayOutside, spreadLiterals], outfile });
 }

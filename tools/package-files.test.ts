@@ -72,8 +72,9 @@ describe("the published package", () => {
 
   it("needs nothing from npm but what has native parts", async () => {
     const text = await readFile(join(project, "node_modules/kcp-ts/package.json"), "utf8");
-    const { dependencies } = JSON.parse(text) as { dependencies: Record<string, string> };
-    assert.deepEqual(Object.keys(dependencies), ["classic-level"]);
+    const { dependencies, optionalDependencies } = JSON.parse(text) as Record<string, object>;
+    assert.deepEqual(Object.keys(dependencies ?? {}), ["classic-level"]);
+    assert.deepEqual(Object.keys(optionalDependencies ?? {}), ["koffi"]);
   });
 });
 

@@ -24,8 +24,9 @@ const workspaces = [
   "simulator",
   "controlplane",
 ] as const;
-/** Has a native part that it finds relative to its own folder. */
-const external = "classic-level";
+/** Have native parts that they find relative to their own folders. */
+const store = "classic-level";
+const allocator = "koffi";
 
 export async function writePackage({ folder }: PackageOptions): Promise<void> {
   await rm(folder, { recursive: true, force: true });
@@ -72,7 +73,7 @@ async function bundle(folder: string): Promise<void> {
     target: "node20",
     minifySyntax: true,
     logLevel: "warning",
-    external: [external],
+    external: [store, allocator],
     plugins: [spreadLiterals],
     // Bundled CommonJS packages call require for Node's own modules.
     banner: {
@@ -84,6 +85,7 @@ async function bundle(folder: string): Promise<void> {
 async function manifest(): Promise<object> {
   const { version, description, license, engines } = await readJson("packages/kcp-ts/package.json");
   const { dependencies } = await readJson("packages/server/package.json");
+  const { optionalDependencies } = await readJson("packages/controlplane/package.json");
   const door = (name: string) => ({
     types: `./types/kcp-ts/${name}.d.ts`,
     default: `./lib/${name}.js`,
@@ -100,7 +102,10 @@ async function manifest(): Promise<object> {
       ...Object.fromEntries(doors.slice(1).map((name) => [`./${name}`, door(name)])),
     },
     bin: Object.fromEntries(Object.keys(programs).map((name) => [name, `bin/${name}.mjs`])),
-    dependencies: { [external]: (dependencies as Record<string, string>)[external] },
+    dependencies: { [store]: (dependencies as Record<string, string>)[store] },
+    optionalDependencies: {
+      [allocator]: (optionalDependencies as Record<string, string>)[allocator],
+    },
   };
 }
 

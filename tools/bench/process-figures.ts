@@ -14,6 +14,15 @@ export function cpuMicrosOf(pid: number): number {
 
 /** Resident memory in MB of 2^20 bytes. */
 export function residentMegabytesOf(pid: number): number {
+  return megabytesOf(pid, "VmRSS");
+}
+
+/** … less the pages of mapped files, which are bytes on disk that the system takes back when it likes. */
+export function unmappedMegabytesOf(pid: number): number {
+  return megabytesOf(pid, "RssAnon");
+}
+
+function megabytesOf(pid: number, what: string): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  return Number(new RegExp(`${what}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
 }

@@ -32,11 +32,13 @@ function scriptsOf(scripts: Scripts): string[] {
 
 async function readManifest(folder: string): Promise<PackageManifest> {
   const text = await readFile(`packages/${folder}/package.json`, "utf8");
-  const { exports, dependencies } = JSON.parse(text) as {
+  const { exports, dependencies, optionalDependencies } = JSON.parse(text) as {
     exports?: Record<string, string>;
     dependencies?: Record<string, string>;
+    optionalDependencies?: Record<string, string>;
   };
-  return { folder, exports: exports ?? {}, dependencies: Object.keys(dependencies ?? {}) };
+  const declared = { ...dependencies, ...optionalDependencies };
+  return { folder, exports: exports ?? {}, dependencies: Object.keys(declared) };
 }
 
 /** Generated code has its own rules. */

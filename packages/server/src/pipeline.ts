@@ -26,10 +26,12 @@ import {
   estimateWrite,
   type Fairness,
   GatedRequest,
+  keepingPlace,
   type ObjectCounter,
   tooBusy,
   tooBusyResponse,
   type WatchCounter,
+  type WatchPlace,
 } from "./fairness/index.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
@@ -49,6 +51,7 @@ import {
   unresolvedCluster,
 } from "./request/request-scope.ts";
 import { type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { parseTimeout, timeoutDefaultMs } from "./request-timeout.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -152,19 +155,26 @@ function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiRe
 
 function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): ApiResponse {
   finishHeaders(exchange, given);
-  const response =
-    given.isWatch === true && rooms.watches !== undefined
-      ? rooms.watches.counted(given, exchange.scope?.cluster ?? "", exchange.user.username)
-      : given;
+  const response = exchange.watchPlace === undefined ? given : inPlace(exchange, given);
   if (exchange.flowSchema !== undefined && rooms.fairness !== undefined) {
     const { cluster } = exchange.scope as RequestScope;
     if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
       rooms.fairness.show(cluster);
     rooms.fairness.finish(exchange, response);
   }
-  const told = rooms.audit === undefined ? response : endTrail(exchange, response, rooms.audit);
+  const { audit, clock } = rooms;
+  const told = audit === undefined ? response : endTrail(exchange, response, audit, clock);
   rooms.onAnswer(exchange, told);
   return told;
+}
+
+/** A watch that is refused, or whose answer has no body, needs no place. */
+function inPlace(exchange: Exchange, response: ApiResponse): ApiResponse {
+  const place = exchange.watchPlace as WatchPlace;
+  if (response.isWatch === true && exchange.request.method !== "HEAD")
+    return keepingPlace(response, place, exchange.signal);
+  place.leave();
+  return response;
 }
 
 /**
@@ -183,7 +193,6 @@ function mayEnterAll({ groups }: UserInfo): boolean {
   return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
 }
 
-const timeoutDefaultMs = 60_000;
 const writeTimeoutMaxMs = 34_000;
 
 /** Watches run as long as they like; everything else has a minute, writes a little more than half of it. */
@@ -196,32 +205,6 @@ function setDeadline(exchange: Exchange): undefined {
   if (!isRead) timeoutMs = Math.min(timeoutMs, writeTimeoutMaxMs);
   exchange.timeoutMs = timeoutMs;
   return undefined;
-}
-
-const durationUnitMs = new Map([
-  ["ns", 1e-6],
-  ["us", 1e-3],
-  ["µs", 1e-3],
-  ["ms", 1],
-  ["s", 1000],
-  ["m", 60_000],
-  ["h", 3_600_000],
-]);
-
-/** A Go duration; zero and more than a minute mean the default. */
-function parseTimeout(text: string): number {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)];
-  const isWhole = parts.map((part) => part[0]).join("") === text && parts.length > 0;
-  if (!isWhole && text !== "0") {
-    throw statusError.badRequest(
-      `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`,
-    );
-  }
-  const ms = parts.reduce(
-    (sum, [, value, unit]) => sum + Number(value) * (durationUnitMs.get(unit as string) ?? 0),
-    0,
-  );
-  return ms <= 0 || ms > timeoutDefaultMs ? timeoutDefaultMs : ms;
 }
 
 function authenticate(
@@ -274,14 +257,19 @@ function writeDown(exchange: Exchange, { audit, clock }: PipelineRooms): undefin
   return undefined;
 }
 
+/** The server's own loops are among them, and are no tenant's. Priority and fairness let them pass as well. */
+function isOperators({ groups }: UserInfo): boolean {
+  return groups.includes(wellKnownGroup.masters);
+}
+
 /** What brings a body waits with it, when it is there: see GatedRequest. */
 function takeSeat(
   exchange: Exchange,
   { fairness, objectCount, watches }: PipelineRooms,
 ): Promise<undefined> | undefined {
   const scope = exchange.scope as RequestScope;
-  if (watches !== undefined && scope.verb === "watch")
-    watches.check(scope.cluster, exchange.user.username);
+  if (watches !== undefined && scope.verb === "watch" && !isOperators(exchange.user))
+    exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
   if (fairness === undefined) return undefined;
   fairness.classify(exchange);
   const { method } = exchange.request;

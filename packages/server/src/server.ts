@@ -51,10 +51,11 @@ import { servedKinds } from "./served-kinds.ts";
 import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { StoredLimits } from "./stored-limits.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, RootContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
-import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
+import { composeTraffic, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 import {
   type ForwarderOptions,
@@ -134,6 +135,7 @@ export class ApiServer {
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #services: VirtualWorkspaces;
+  readonly #limits: StoredLimits;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
   #isStarted = false;
@@ -146,7 +148,10 @@ export class ApiServer {
     const watchCache = watchCacheOf(options);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
     const newUid = randomUUID;
-    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const capacity = this.#storedLimits(watchCache);
+    this.#limits = capacity;
+    const parts = { storage, watchCache, clock, random, newUid };
+    const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
     const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
@@ -170,13 +175,7 @@ export class ApiServer {
     this.#customResources = kinds.customResources;
     this.#services = this.#virtualWorkspaces();
     this.#policyChecker = this.#checkPolicies(registry);
-    this.#compactor = new Compactor({
-      storage,
-      clock,
-      progress: () => ({ revision: watchCache.hub.revision, bytes: watchCache.hub.changedBytes }),
-      onError: (error) => log.warn({ err: error }, "history could not be compacted"),
-      policy: options.compaction ?? {},
-    });
+    this.#compactor = compactorOf(options, watchCache);
     const observers = { clock, metrics, log };
     const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
@@ -209,6 +208,15 @@ export class ApiServer {
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
+  }
+
+  #storedLimits({ hub }: WatchCache): StoredLimits {
+    const { storage, clock, tenantLimits } = this.#options;
+    const catalog = () => this.#sharing.catalog;
+    return new StoredLimits(tenantLimits, {
+      ...{ storage, clock, hub, catalog },
+      tenancy: () => this.#tenancy,
+    });
   }
 
   #authenticator(registry: Registry): ClusterAuthenticator {
@@ -336,7 +344,7 @@ export class ApiServer {
 
   /** In the order in which they run; quotas come last. */
   #composeAdmission(registry: Registry, source: NamespaceSource): Admission {
-    const { storage, clock, admissionPlugins = [], tenantLimits } = this.#options;
+    const { storage, admissionPlugins = [] } = this.#options;
     const { authorizer, escalation } = this.#access;
     const watchCache = this.#watchCache;
     const { catalog, admissionPlugins: sharingPlugins } = this.#sharing;
@@ -344,10 +352,7 @@ export class ApiServer {
     return new Admission([
       ...this.#tenancy.admissionPlugins,
       ...sharingPlugins,
-      ...objectLimitPlugins(tenantLimits, {
-        ...{ storage, clock, hub: watchCache.hub },
-        catalog: () => catalog,
-      }),
+      this.#limits.plugin,
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,
@@ -431,6 +436,19 @@ function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
 
 function pathOf(exchange: Exchange): string {
   return exchange.scope?.path ?? "";
+}
+
+function compactorOf(
+  { storage, clock, log, compaction }: ApiServerOptions,
+  { hub }: WatchCache,
+): Compactor {
+  return new Compactor({
+    storage,
+    clock,
+    progress: () => ({ revision: hub.revision, bytes: hub.changedBytes }),
+    onError: (error) => log.warn({ err: error }, "history could not be compacted"),
+    policy: compaction ?? {},
+  });
 }
 
 function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwarder {

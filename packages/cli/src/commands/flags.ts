@@ -11,6 +11,18 @@ export function integerFlag(name: string, min: number, max: number): (text: stri
   };
 }
 
+const yes = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+const no = new Set(["0", "f", "F", "FALSE", "false", "False"]);
+
+/** Reads what Go's ParseBool takes. Anything else is refused: a flag that is misspelt must not open what it was to close. */
+export function booleanFlag(name: string): (text: string) => boolean {
+  return (text) => {
+    if (!yes.has(text) && !no.has(text))
+      throw new InvalidArgumentError(`${name} takes true or false.`);
+    return yes.has(text);
+  };
+}
+
 /** Of a flag that may be given several times. */
 export function repeated(text: string, before: readonly string[]): readonly string[] {
   return [...before, text];
@@ -30,15 +42,6 @@ const unitMs = new Map([
 /** The same without a list to begin with: what is given replaces what is there by default, also when it is nothing. */
 export function listed(text: string, before: readonly string[] | undefined): readonly string[] {
   return commaSeparated(text, before ?? []);
-}
-
-/** A flag that is true when it is merely given. */
-export function booleanFlag(name: string): (text: string) => boolean {
-  return (text) => {
-    if (text !== "true" && text !== "false")
-      throw new InvalidArgumentError(`${name} takes true or false.`);
-    return text === "true";
-  };
 }
 
 /** Reads a duration as Go programs take it, such as `1h30m` or `90s`, as milliseconds. */

@@ -57,6 +57,7 @@ export async function composeAuthentication(
       ? []
       : [{ tokenHash: hashToken(userToken), user: { username: "user", groups: [] } }];
   const staticTokens = new StaticTokenAuthenticator([...admins, ...plain, internalToken]);
+  const byFlag = { enabled: options.anonymousAuth, paths: undefined };
   const fileTokens = await tokensOfFile(options);
   const proxies = await composeRequestHeaders(options, options);
   const certificates = await certificatesOf(options);
@@ -73,8 +74,7 @@ export async function composeAuthentication(
     );
     return new RequestAuthenticator({
       authenticators: [...proxies, ...certificates, bearer],
-      anonymous: issuers.anonymous?.enabled ?? options.anonymousAuth,
-      anonymousPaths: issuers.anonymous?.paths,
+      anonymous: () => issuers.anonymous() ?? byFlag,
     });
   };
 }

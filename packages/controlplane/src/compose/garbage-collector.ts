@@ -8,6 +8,7 @@ import { Session } from "node:inspector";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Clock } from "@kcp-ts/machinery/base";
+import { allocatorTrimmer, type TrimAllocator } from "./allocator.ts";
 
 /** A heap that had more than this in use after the last collection is left alone: others would have to wait too long. */
 const heapBytesMax = 48 << 20;
@@ -22,23 +23,31 @@ export function garbageCollector(): () => void {
 
 /**
  * Collects as V8 does when the system says that memory is short: what is left is put together, empty pages go back, and the nursery shrinks from what a load has
- * made of it (64 MB) to one. It takes several times as long as a plain collection; for quiet times.
+ * made of it (64 MB) to one. It takes several times as long as a plain collection; for quiet times. What that has freed outside the heap, the C library gives back.
  */
 export function memoryReturner(collect: () => void): () => Promise<void> {
+  let trimmer: Promise<TrimAllocator | undefined> | undefined;
   return async () => {
-    const session = new Session();
-    try {
-      session.connect();
-    } catch {
-      // Somebody built Node without it.
-      collect();
-      return;
-    }
-    await new Promise<void>((resolve) => {
-      session.post("HeapProfiler.collectGarbage", () => resolve());
-    });
-    session.disconnect();
+    await collectAsIfShort(collect);
+    trimmer ??= allocatorTrimmer();
+    const trim = await trimmer;
+    await trim?.();
   };
+}
+
+async function collectAsIfShort(collect: () => void): Promise<void> {
+  const session = new Session();
+  try {
+    session.connect();
+  } catch {
+    // Somebody built Node without it.
+    collect();
+    return;
+  }
+  await new Promise<void>((resolve) => {
+    session.post("HeapProfiler.collectGarbage", () => resolve());
+  });
+  session.disconnect();
 }
 
 /**

@@ -5,5 +5,5 @@ export { GatedRequest } from "./gated-request.ts";
 export { ObjectLimiter, type ObjectLimits, type Usage } from "./object-limits.ts";
 export type { PriorityLevel, RejectReason, Waiter } from "./priority-level.ts";
 export { tooBusy, tooBusyResponse } from "./too-busy.ts";
-export { WatchCounter, type WatchLimits } from "./watch-limits.ts";
+export { keepingPlace, WatchCounter, type WatchLimits, type WatchPlace } from "./watch-limits.ts";
 export { estimateRead, estimateWrite, type ObjectCounter } from "./work-estimate.ts";

@@ -1,3 +1,4 @@
+export type { Capacity, Growth, StoredPlace } from "./capacity.ts";
 export { type BesideResource, BuiltInCatalog, type Catalog, ExtendedCatalog } from "./catalog.ts";
 export type { ComputedObjects, ComputedQuestion } from "./computed.ts";
 export { type Conversion, convertedForm } from "./converted-form.ts";

@@ -39,7 +39,7 @@ import {
   systemWriteOptions,
   uncancelled,
 } from "./parts.ts";
-import { hasText, member, mentions } from "./records.ts";
+import { annotation, hasText, member, mentions } from "./records.ts";
 import { type Look, Survey } from "./survey.ts";
 import { forgetGroups, initialized } from "./workspace-admission.ts";
 import { workspaceKey } from "./workspace-tree.ts";
@@ -60,6 +60,8 @@ type Job = StorageKey;
 export class Lifecycle {
   readonly closing: ClosingClusters;
   readonly inactive = new Set<ClusterName>();
+  /** Those that say how many objects they have room for. */
+  readonly limited = new Set<ClusterName>();
   /** Until then nothing is known of a logical cluster that has not changed: whoever must know reads it. */
   hasSeenAll = false;
   readonly #options: LifecycleOptions;
@@ -166,6 +168,7 @@ export class Lifecycle {
   onLogicalCluster({ key, current, previous }: HubEvent): void {
     const { cluster } = parseObjectKey(key);
     this.#noteActivity(cluster, current);
+    this.#noteLimit(cluster, current);
     if (current === undefined) {
       this.#endWatches(cluster);
       this.closing.leave(cluster);
@@ -189,6 +192,7 @@ export class Lifecycle {
     const { cluster } = parseObjectKey(entry.key);
     this.#noteActivity(cluster, entry);
     this.#options.onSeen(entry);
+    this.#noteLimit(cluster, entry);
     const isDeleted = mentions(entry, "deletionTimestamp");
     const owner = isDeleted ? undefined : ownerOf(decodeObject(entry));
     if (isDeleted || (owner !== undefined && !owned.has(cluster, owner.uid)))
@@ -203,6 +207,12 @@ export class Lifecycle {
       // What is closed to everybody is not to be followed by way of all clusters either: whoever does begins anew.
       this.#endWatches("*");
     } else if (this.inactive.size > 0) this.inactive.delete(cluster);
+  }
+
+  #noteLimit(cluster: ClusterName, entry: Entry | undefined): void {
+    if (entry !== undefined && mentions(entry, annotation.maxTotalObjects))
+      this.limited.add(cluster);
+    else this.limited.delete(cluster);
   }
 
   /** A turn later, so that watches still tell of the last changes. */

@@ -219,6 +219,19 @@ export class Tenancy {
     return this.#whether(cluster, ({ phase }) => phase === "Inactive");
   }
 
+  /** How many objects it is said to have room for; undefined when nothing is said of it. */
+  objectLimitOf(cluster: ClusterName): MaybePromise<number | undefined> {
+    const { limited, hasSeenAll } = this.#lifecycle;
+    if (hasSeenAll && (limited.size === 0 || !limited.has(cluster))) return undefined;
+    const record = this.logicalCluster(cluster);
+    return record instanceof Promise ? record.then((one) => one?.objectsMax) : record?.objectsMax;
+  }
+
+  /** It is not ready yet. One that nobody made as a workspace is from the beginning. */
+  isBootstrapping(cluster: ClusterName): MaybePromise<boolean> {
+    return this.#whether(cluster, ({ phase }) => phase !== "Ready");
+  }
+
   /** It is being emptied, or will be when it is its turn. */
   #isClosing(cluster: ClusterName): MaybePromise<boolean> {
     const { closing, hasSeenAll } = this.#lifecycle;

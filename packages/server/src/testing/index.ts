@@ -37,6 +37,7 @@ export {
   ownCluster,
   type PatchType,
   type RequestOptions,
+  slowly,
   TestServer,
   type TestServerOptions,
   type TestUser,

@@ -1,0 +1,30 @@
+/** How long a request may take, as its sender says in the parameter `timeout`. */
+import { statusError } from "@kcp-ts/machinery/status";
+
+export const timeoutDefaultMs = 60_000;
+
+const durationUnitMs = new Map([
+  ["ns", 1e-6],
+  ["us", 1e-3],
+  ["µs", 1e-3],
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+]);
+
+/** A Go duration; zero and more than a minute mean the default. */
+export function parseTimeout(text: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)];
+  const isWhole = parts.map((part) => part[0]).join("") === text && parts.length > 0;
+  if (!isWhole && text !== "0") {
+    throw statusError.badRequest(
+      `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`,
+    );
+  }
+  const ms = parts.reduce(
+    (sum, [, value, unit]) => sum + Number(value) * (durationUnitMs.get(unit as string) ?? 0),
+    0,
+  );
+  return ms <= 0 || ms > timeoutDefaultMs ? timeoutDefaultMs : ms;
+}
