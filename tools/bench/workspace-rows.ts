@@ -64,8 +64,8 @@ async function comingAndGoing(bench: Bench, count: number): Promise<void> {
 async function veryMany(bench: Bench, count: number): Promise<void> {
   const { options, report, directory } = bench;
   const root = join(directory, "many-workspaces");
-  let server = await ServerProcess.start(root);
-  let client = new ApiClient({ url: server.url, token: benchToken });
+  const server = await ServerProcess.start(root);
+  const client = new ApiClient({ url: server.url, token: benchToken });
   const member = await memberOf(server);
   await client.must("POST", `/clusters/bystander${configMapsPath("default")}`, configMap("one"));
   const freshMs = server.readyMs;
@@ -113,7 +113,15 @@ async function veryMany(bench: Bench, count: number): Promise<void> {
   });
   client.close();
   await server.stop();
-  server = await ServerProcess.start(root);
+  await startedAgain(bench, root, { count, freshMs });
+}
+
+async function startedAgain(
+  { options, report }: Bench,
+  root: string,
+  { count, freshMs }: { readonly count: number; readonly freshMs: number },
+): Promise<void> {
+  const server = await ServerProcess.start(root);
   report.add({
     work: `restart with ${count} workspaces, to readyz`,
     server: "kcp",
@@ -123,12 +131,13 @@ async function veryMany(bench: Bench, count: number): Promise<void> {
     against: against("in a fresh directory", server.readyMs, freshMs),
     wanted: { what: "figure", atMost: 3000 },
   });
-  client = new ApiClient({ url: server.url, token: benchToken });
+  const client = new ApiClient({ url: server.url, token: benchToken });
   await client.must("GET", `/clusters/root${workspacesPath}/many-${count - 1}`);
   await sleep(systemClock, options.sizes.quietMs);
   report.add({
     work: `memory with ${count} workspaces, restarted`,
-    ...megabytes,
+    server: "kcp",
+    unit: "MB",
     figure: residentMegabytesOf(server.pid),
   });
   client.close();

@@ -21,7 +21,7 @@ import type { WatchHub } from "./watch-cache/index.ts";
 
 /**
  * Puts authorization together around RBAC: wraps it, or stands others beside it. What is put inside `gate` is asked only about those who may enter
- * the logical cluster. Called twice: once with a gate that lets everybody in, for what is asked of those who need not enter.
+ * the logical cluster; all of it is, when it puts nothing inside. Called twice: once with a gate that lets everybody in, for what is asked of those who need not enter.
  */
 export type ComposeAuthorization = (
   rbac: Authorizer,
@@ -60,7 +60,7 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const rbac = new RbacAuthorizer(policies);
   const roles = options.limit?.(rbac) ?? rbac;
   const rules = compose(roles, open);
-  const authorizer = options.gate === undefined ? rules : compose(roles, options.gate);
+  const authorizer = options.gate === undefined ? rules : gated(compose, roles, options.gate);
   const check = new EscalationCheck(rbac, rules);
   return {
     authorizer,
@@ -73,6 +73,20 @@ export function accessControl(options: AccessControlOptions): AccessControl {
     reviewers: reviewersOf({ authenticator, authorizer, rbac, clock: options.clock }),
     aggregation: new RoleAggregation({ storage, hub, registry, policies, onError }),
   };
+}
+
+/** Around all of it, where nobody says what it is to be around. */
+function gated(
+  compose: ComposeAuthorization,
+  roles: Authorizer,
+  gate: (inner: Authorizer) => Authorizer,
+): Authorizer {
+  let isPlaced = false;
+  const composed = compose(roles, (inner) => {
+    isPlaced = true;
+    return gate(inner);
+  });
+  return isPlaced ? composed : gate(composed);
 }
 
 function open(inner: Authorizer): Authorizer {
