@@ -55,6 +55,7 @@ export class ApiSharing {
   readonly #sliceRecords: EagerIndex<SliceRecord>;
   readonly #retirements = new Map<StorageKey, Retirement>();
   #isStopped = false;
+  #isStarting = false;
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
@@ -82,7 +83,8 @@ export class ApiSharing {
       ...{ storage, hub, onError, definition: apiExportEndpointSlices, read: readSlice },
       onChange: (key, now, before) => {
         this.#slices.change(key, now, before);
-        if (now !== undefined) this.#loop.slices.add(key);
+        // What a start finds is looked at when it is known where clients reach this server.
+        if (now !== undefined && !this.#isStarting) this.#loop.slices.add(key);
       },
     });
     this.parts = {
@@ -108,7 +110,9 @@ export class ApiSharing {
     this.#listen();
     await this.#exportRecords.start();
     await this.#bindingRecords.start();
+    this.#isStarting = true;
     await this.#sliceRecords.start();
+    this.#isStarting = false;
     this.#copies.start().catch((error: unknown) => {
       if (!this.#isStopped) this.parts.onError(error);
     });
@@ -125,7 +129,6 @@ export class ApiSharing {
 
   /** Where clients reach this server, without a path. */
   set externalUrl(url: string) {
-    if (url === this.#externalUrl) return;
     this.#externalUrl = url;
     this.#lookAtSlices(this.#slices.all());
   }
