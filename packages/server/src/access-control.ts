@@ -47,7 +47,7 @@ export interface AccessControl {
   readonly authorizer: Authorizer;
   /** What it says of those who may enter, whether or not they may. */
   readonly rules: Authorizer;
-  /** What roles say, and nobody else. */
+  /** What roles say, without any limit: what a provider's own roles allow its consumers is such a limit. */
   readonly roles: Authorizer;
   readonly escalation: AdmissionPlugin;
   readonly reviewers: Reviewers;
@@ -58,14 +58,14 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const { storage, hub, registry, authenticator, compose = mastersAndRoles, onError } = options;
   const policies = new PolicyCache({ storage, hub });
   const rbac = new RbacAuthorizer(policies);
-  const roles = options.limit?.(rbac) ?? rbac;
-  const rules = compose(roles, open);
-  const authorizer = options.gate === undefined ? rules : gated(compose, roles, options.gate);
+  const limited = options.limit?.(rbac) ?? rbac;
+  const rules = compose(limited, open);
+  const authorizer = options.gate === undefined ? rules : gated(compose, limited, options.gate);
   const check = new EscalationCheck(rbac, rules);
   return {
     authorizer,
     rules,
-    roles,
+    roles: rbac,
     escalation: {
       name: "RoleEscalation",
       validate: (request, object, old) => check.check(request, object, old),

@@ -88,7 +88,7 @@ export {
   readBackup,
 } from "./backup/index.ts";
 export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
-export type { FurtherSubresource } from "./handlers/index.ts";
+export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {
   Listener,
   type ListenerOptions,
@@ -120,6 +120,7 @@ export {
   wantedUpgrade,
 } from "./request/api-request.ts";
 export type { Attributes } from "./request/attributes.ts";
+export { inPieces } from "./request/other-work.ts";
 export type { ResourceScope, SyncerScope } from "./request/request-scope.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";

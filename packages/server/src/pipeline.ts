@@ -50,7 +50,7 @@ import {
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
-import { type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { parseTimeout, timeoutDefaultMs } from "./request-timeout.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
@@ -189,8 +189,8 @@ function showsCluster({ scope, user }: Exchange): boolean {
   );
 }
 
-function mayEnterAll({ groups }: UserInfo): boolean {
-  return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
+function mayEnterAll(user: UserInfo): boolean {
+  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }
 
 const writeTimeoutMaxMs = 34_000;

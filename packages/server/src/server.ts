@@ -38,7 +38,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
-import type { FurtherSubresource, TokenSource } from "./handlers/index.ts";
+import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
@@ -102,6 +102,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
   readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
+  /** Who answers further kinds that are questions, by group and resource. */
+  readonly furtherReviewers?: ((authorizer: Authorizer) => Reviewers) | undefined;
   /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
   readonly besides?: readonly BesideResource[] | undefined;
   /** What the logical cluster root begins with, where it is not as usual. */
@@ -185,14 +187,14 @@ export class ApiServer {
       clock,
       deadlines,
       audit: composeAudit(options.audit, observers),
-      ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
+      ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       authorizeCreate: createAuthorization(this.#access.authorizer),
       furtherSubresource: options.furtherSubresources?.(this.#access.authorizer),
-      reviewers: this.#access.reviewers,
+      reviewers: allReviewers(this.#access, options),
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,
       services: this.#services,
@@ -293,6 +295,7 @@ export class ApiServer {
     this.#sharing.externalUrl = externalUrl;
     await this.#tenancy.bootstrap(externalUrl);
     await this.#sharing.bootstrap();
+    await this.#flowObjects?.keep();
   }
 
   /** What namespaces have that come with a new workspace; a control loop puts it into others, and looks after it. */
@@ -380,12 +383,12 @@ export class ApiServer {
   async #startFlowObjects(): Promise<void> {
     const { fairness } = this.#rooms;
     if (fairness === undefined) return;
-    const { storage, log } = this.#options;
+    const { storage, clock, log } = this.#options;
     this.#flowObjects = new FlowObjects({
-      storage,
+      ...{ storage, clock, registry: this.#rooms.registry },
       hub: this.#watchCache.hub,
       fairness,
-      onError: (error) => log.warn({ err: error }, "flow schemas could not be read"),
+      onError: (error) => log.warn({ err: error }, "flow schemas could not be looked after"),
     });
     await this.#flowObjects.start();
   }
@@ -471,4 +474,11 @@ function watchCacheOf(options: ApiServerOptions): WatchCache {
   });
   watchCache.hub.gone.tell(forgetTargets);
   return watchCache;
+}
+
+function allReviewers(
+  { reviewers, authorizer }: AccessControl,
+  { furtherReviewers }: ApiServerOptions,
+): Reviewers {
+  return new Map([...reviewers, ...(furtherReviewers?.(authorizer) ?? [])]);
 }

@@ -11,6 +11,7 @@ import {
   type WatchLimits,
 } from "./fairness/index.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
+import type { CollectionSource } from "./registry/index.ts";
 import { clusterPrefix } from "./storage/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
@@ -34,12 +35,13 @@ interface TrafficParts {
   readonly deadlines: Deadlines<() => void>;
   readonly metrics: ServerMetrics;
   readonly watchCache: WatchCache;
+  readonly catalog: CollectionSource;
 }
 
 export function composeTraffic(options: TrafficOptions, parts: TrafficParts): Traffic {
   return {
     fairness: options.fairness === "off" ? undefined : fairnessOf(options.fairness ?? {}, parts),
-    objectCount: objectCounter(parts.watchCache),
+    objectCount: objectCounter(parts),
     watches: watchCounterOf(options.tenantLimits),
   };
 }
@@ -67,10 +69,20 @@ function fairnessOf(
   return fairness;
 }
 
-/** Known for built-in kinds that are in memory; anything else counts as small until it is. */
-function objectCounter({ collections }: WatchCache): ObjectCounter {
-  return ({ cluster, group, resource }) =>
-    cluster === "*"
-      ? undefined
-      : collections.countOf(clusterPrefix({ group, resource, identity: "", cluster }));
+/** Lists over all logical clusters are of those who run them, or of a provider that has many consumers. */
+const assumedOverAll = 1000;
+
+/**
+ * What is in memory, or was read before it turned out to be too large for it. Anything else counts as small until it is, as what Kubernetes has not
+ * counted does: it is read once for all who wait for it, in pages with turns for others between them.
+ */
+export function objectCounter({
+  watchCache: { collections },
+  catalog,
+}: Pick<TrafficParts, "watchCache" | "catalog">): ObjectCounter {
+  return ({ cluster, group, version, resource }) => {
+    if (cluster === "*") return assumedOverAll;
+    const collection = catalog.collectionOf(cluster, group, version, resource);
+    return collection && collections.countOf(clusterPrefix({ ...collection, cluster }));
+  };
 }

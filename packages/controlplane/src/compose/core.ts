@@ -10,6 +10,7 @@ import {
   ApiServer,
   type ApiServerOptions,
   type AuditTrailOptions,
+  type Authorizer,
   anyOf,
   clusterUnit,
   podMetricsKind,
@@ -48,6 +49,7 @@ import { createInternalCredential, type InternalCredential } from "./internal-cr
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
 import { type PeerAddress, Peers } from "./peers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
+import { placementReviewAuthorizer } from "./placement-reviews.ts";
 import { podEndpoints } from "./pod-endpoints.ts";
 import {
   composeServiceAccounts,
@@ -185,11 +187,7 @@ export class Core {
       clock,
       random,
       authenticator,
-      authorization: (rbac, gate) => {
-        const { authorizers = [] } = extensions;
-        const inside = anyOf([publicPaths, rbac, this.#peers.authorizer, ...authorizers]);
-        return parts.authorization.around(gate(inside));
-      },
+      authorization: (rbac, gate) => parts.authorization.around(gate(this.#rules(rbac))),
       gate: workspaceContent,
       log,
       apiAudiences: parts.serviceAccounts.audiences,
@@ -210,6 +208,7 @@ export class Core {
         const ofPeers = this.#peers.endpoint(this.#physicalClusters.connections);
         return (definition, scope) => ofPods(definition, scope) ?? ofPeers(definition, scope);
       },
+      furtherReviewers: (authorizer) => this.#physicalClusters.reviewers(authorizer),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
       besides: [
         {
@@ -231,6 +230,13 @@ export class Core {
       (request) => this.server.handle(request),
       extensions.middleware ?? [],
     );
+  }
+
+  /** Of those who may enter a logical cluster. */
+  #rules(rbac: Authorizer): Authorizer {
+    const { authorizers = [] } = this.#parts.extensions;
+    const own = [publicPaths, rbac, this.#peers.authorizer, placementReviewAuthorizer];
+    return anyOf([...own, ...authorizers]);
   }
 
   clientFor(cluster: string, user: UserInfo): Client {

@@ -16,6 +16,7 @@ import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
 import { BindingsInitializer } from "./bindings-initializer.ts";
 import { bootstrapRoot, type RootContent } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
+import { FreshNames } from "./fresh-names.ts";
 import { type HomeOptions, homeWorkspace } from "./home-workspace.ts";
 import {
   logicalClusters,
@@ -119,8 +120,10 @@ export class Tenancy {
     this.#bindingsInitializer = new BindingsInitializer({ parts: this.#parts, onError });
     const externalUrl = () => this.#externalUrl;
     this.#home = { ...this.#parts, ownInitializers, externalUrl };
+    const freshNames = new FreshNames();
     const companions = workspaceCompanions({
       ...this.#home,
+      freshNames,
       begins: (cluster) => this.#lifecycle.begins(cluster),
       discard: (cluster) => this.#lifecycle.discard(cluster),
       suspect: (cluster) => this.#lifecycle.suspect(cluster),
@@ -132,7 +135,7 @@ export class Tenancy {
       ownWorkspaces,
       workspaceTypes,
     ];
-    const admission = { ...this.#parts, random, ownInitializers };
+    const admission = { ...this.#parts, random, ownInitializers, freshNames };
     this.#lifecycle = new Lifecycle({
       parts: this.#parts,
       definitions: [...builtIns, ...this.resources],
@@ -187,7 +190,7 @@ export class Tenancy {
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
     const isMoved = await bootstrapRoot(this.#parts, externalUrl, this.#root);
-    if (isMoved) this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
+    if (isMoved) void this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
   }
 
   /** A user's home, as a Workspace; made when they first ask for it. */
