@@ -96,6 +96,7 @@ export class Http2Exchange implements ApiRequest {
     const { status, headers, body } = compressed(answer, this.headers);
     const isWhole = body === undefined || body instanceof Uint8Array;
     headers["date"] ??= this.#date();
+    if (answer.isWatch === true) stream.isWatch = true;
     if (isWhole && body !== undefined && this.method !== "HEAD")
       headers["content-length"] = String(body.length);
     if (!isWhole && this.method !== "HEAD") {

@@ -2,7 +2,7 @@
 import type { Writable } from "node:stream";
 
 export async function pipe(
-  body: AsyncIterable<Uint8Array>,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   target: Writable,
   pace?: (bytes: number) => Promise<void> | undefined,
 ): Promise<void> {
@@ -14,6 +14,14 @@ export async function pipe(
   }
 }
 
+export const pieceBytesMax = 64 << 10;
+
+export function* inPieces(body: Uint8Array): Iterable<Uint8Array> {
+  for (let at = 0; at < body.length; at += pieceBytesMax)
+    yield body.subarray(at, at + pieceBytesMax);
+}
+
+/** Who never reads is ended by `StalledReaders`, and then it is over. */
 function drained(target: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -5,6 +5,7 @@
  * about 6 (docs/adr/0008). It leaves out what an API server has no use for: push, priorities, CONNECT, trailers of its own.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { Backlog } from "./backlog.ts";
 import type { Frame } from "./frame-reader.ts";
 import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
 import { Inbound } from "./inbound.ts";
@@ -32,6 +33,7 @@ export interface ConnectionOptions {
   /** Shared by the connections of a listener. */
   readonly intake: Intake;
   readonly outlet: Outlet;
+  readonly backlog: Backlog;
   /** Nothing more is to be delivered, and again something is. */
   readonly hold: (isHeld: boolean) => void;
   /** A request has come; its body may still be on its way. */
@@ -80,6 +82,11 @@ export class Connection implements StreamHost {
   /** Requests whose bodies are waited for, in the order of their numbers. */
   readonly #arriving = new Set<ServerStream>();
   #arrivalTimer: Timer | undefined;
+  /** Requests that begin when more of the answers before them was read. */
+  readonly #held = new Set<ServerStream>();
+  /** Of answers that wait to be sent. */
+  #queuedBytes = 0;
+  #isBeginning = false;
   #block: HeaderBlock | undefined;
   #isGreeted = false;
   #isClosed = false;
@@ -155,6 +162,7 @@ export class Connection implements StreamHost {
     this.#arrivalTimer?.cancel();
     this.#in.closed();
     this.#out.forgetAll();
+    this.#held.clear();
     this.#closeSome();
   }
 
@@ -305,8 +313,52 @@ export class Connection implements StreamHost {
     const stream = new ServerStream(streamId, head, this, this.#streamSendWindow, isEnd);
     this.#streams.set(streamId, stream);
     this.#in.spend(1);
+    if (this.#held.size === 0 && this.#options.backlog.allows(this.#queuedBytes))
+      this.#begin(stream);
+    else {
+      // What comes is still read: it may be the windows that are waited for.
+      stream.isHeld = true;
+      this.#held.add(stream);
+    }
+  }
+
+  #begin(stream: ServerStream): void {
     this.#options.onStream(stream);
-    if (isEnd) this.#in.received(stream);
+    if (stream.isReceived) this.#in.received(stream);
+  }
+
+  queued(bytes: number): void {
+    this.#queuedBytes += bytes;
+    this.#options.backlog.add(bytes);
+    if (this.#held.size === 0 || this.#isBeginning || this.#isClosed) return;
+    if (!this.#options.backlog.allows(this.#queuedBytes)) return;
+    this.#isBeginning = true;
+    this.#options.intake.wait(this.#beginHeld);
+  }
+
+  readonly #beginHeld = (): void => {
+    this.#isBeginning = false;
+    const { intake, backlog } = this.#options;
+    let left = intake.limits.unitsFree;
+    for (const stream of this.#held) {
+      if (this.#isClosed || !backlog.allows(this.#queuedBytes)) return;
+      if (left-- === 0) {
+        this.#isBeginning = true;
+        intake.wait(this.#beginHeld);
+        return;
+      }
+      this.#held.delete(stream);
+      stream.isHeld = false;
+      this.#in.spend(1);
+      this.#begin(stream);
+    }
+  };
+
+  /** Ends the answers of which nothing was sent while it was looked `looksMax` times. */
+  endStalled(looksMax: number): void {
+    if (this.#queuedBytes === 0 && !this.#out.isBlocked) return;
+    for (const stream of this.#streams.values())
+      if (stream.look() >= looksMax) this.reset(stream, errorCode.cancel);
   }
 
   #onTrailers(stream: ServerStream, fields: readonly HeaderField[], isEnd: boolean): void {
@@ -362,9 +414,14 @@ export class Connection implements StreamHost {
     if (payload.length % 6 !== 0)
       throw new ConnectionError(errorCode.frameSizeError, "half a setting");
     this.#patience.spend();
+    const windowBefore = this.#streamSendWindow;
     for (let at = 0; at < payload.length; at += 6)
       this.#onSetting(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
     this.#out.small(frameType.settings, flag.ack, 0, noBytes);
+    // What the wider windows let through comes after the acknowledgement: before it, the peer counts by the old ones.
+    const change = this.#streamSendWindow - windowBefore;
+    if (change === 0) return;
+    for (const stream of this.#streams.values()) this.#out.widenStream(stream, change);
   }
 
   #onSetting(id: number, value: number): void {
@@ -375,9 +432,7 @@ export class Connection implements StreamHost {
     else if (id === setting.initialWindowSize) {
       if (value > windowMax)
         throw new ConnectionError(errorCode.flowControlError, `a window of ${value} bytes`);
-      const change = value - this.#streamSendWindow;
       this.#streamSendWindow = value;
-      for (const stream of this.#streams.values()) this.#out.widenStream(stream, change);
     }
   }
 
@@ -416,6 +471,7 @@ export class Connection implements StreamHost {
 
   #close(stream: ServerStream): void {
     this.#streams.delete(stream.id);
+    this.#held.delete(stream);
     this.#in.answered(stream);
     this.#out.forget(stream);
     this.#giveBack(stream.close());
