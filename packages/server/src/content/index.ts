@@ -10,6 +10,7 @@ export {
   mediaTypeOf,
   parseBody,
   yamlBytesMax,
+  yamlProblemOf,
 } from "./decode-body.ts";
 export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";
 export { failure, json, jsonBytes, jsonType, success, text, toStatusError } from "./respond.ts";
@@ -23,3 +24,4 @@ export {
   toBytes,
 } from "./table.ts";
 export { parseYaml, toYaml } from "./yaml.ts";
+export { readSchema, writeSchema } from "./yaml-scalars.ts";
