@@ -34,7 +34,12 @@ import {
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
 import { impersonate } from "./impersonate.ts";
-import type { Catalog, ResourceDefinition } from "./registry/index.ts";
+import {
+  type Catalog,
+  fromStorageError,
+  isStoreUnavailable,
+  type ResourceDefinition,
+} from "./registry/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -73,6 +78,8 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly watches: WatchCounter | undefined;
   /** Told of every request when its answer is ready. */
   readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
+  /** Told of each request that the store could not serve. */
+  readonly onStoreUnavailable: () => void;
   /** Told of errors that no stage meant to throw. */
   readonly onError: (error: unknown, exchange: Exchange) => void;
 }
@@ -142,12 +149,17 @@ const timeUp = statusError.timeout("request did not complete within the allotted
 
 function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiResponse {
   if (error === tooBusy) return tooBusyResponse();
-  const status = toStatusError(error);
-  if (!(error instanceof StatusError) || status.cause !== undefined) {
+  const known = fromStorageError(error, { resource: { resource: resourceOf(exchange) } });
+  const status = toStatusError(known);
+  if (!(known instanceof StatusError) || status.cause !== undefined) {
     if (exchange.audit !== undefined) exchange.audit.isPanic = true;
     rooms.onError(error, exchange);
-  }
+  } else if (isStoreUnavailable(status)) rooms.onStoreUnavailable();
   return failure(status);
+}
+
+function resourceOf({ scope }: Exchange): string {
+  return scope?.kind === "resource" ? scope.resource : "";
 }
 
 function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): ApiResponse {

@@ -116,6 +116,9 @@ export interface ServerLog {
   isLevelEnabled(level: string): boolean;
 }
 
+/** What is wrong with the store is logged no more often than this for the requests that it fails. */
+const storeFaultEveryMs = 10_000;
+
 export class ApiServer {
   readonly #options: ApiServerOptions;
   readonly #rooms: PipelineRooms;
@@ -133,6 +136,7 @@ export class ApiServer {
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
   #isStarted = false;
+  #toldOfStore = Number.NEGATIVE_INFINITY;
   #isDraining = false;
   #idle: (() => void) | undefined;
 
@@ -202,6 +206,7 @@ export class ApiServer {
         this.#inFlight[kindOf(exchange.request)]--;
         if (this.#isDraining) this.#noteIdle();
       },
+      onStoreUnavailable: () => this.#tellOfStore(),
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
@@ -378,6 +383,16 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "flow schemas could not be read"),
     });
     await this.#flowObjects.start();
+  }
+
+  /** Once in a while, however many requests it fails. */
+  #tellOfStore(): void {
+    const { clock, storage, log } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#toldOfStore < storeFaultEveryMs) return;
+    this.#toldOfStore = now;
+    const fault = storage.health()?.message ?? "it did not answer in time, or only for a moment";
+    log.warn({ fault }, "requests fail because of the store");
   }
 
   #noteIdle(): void {
