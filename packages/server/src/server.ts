@@ -170,13 +170,7 @@ export class ApiServer {
     this.#customResources = kinds.customResources;
     this.#services = this.#virtualWorkspaces();
     this.#policyChecker = this.#checkPolicies(registry);
-    this.#compactor = new Compactor({
-      storage,
-      clock,
-      progress: () => ({ revision: watchCache.hub.revision, bytes: watchCache.hub.changedBytes }),
-      onError: (error) => log.warn({ err: error }, "history could not be compacted"),
-      policy: options.compaction ?? {},
-    });
+    this.#compactor = compactorOf(options, watchCache);
     const observers = { clock, metrics, log };
     const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
@@ -441,6 +435,19 @@ function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
 
 function pathOf(exchange: Exchange): string {
   return exchange.scope?.path ?? "";
+}
+
+function compactorOf(
+  { storage, clock, log, compaction = {} }: ApiServerOptions,
+  { hub }: WatchCache,
+) {
+  return new Compactor({
+    storage,
+    clock,
+    progress: () => ({ revision: hub.revision, bytes: hub.changedBytes }),
+    onError: (error) => log.warn({ err: error }, "history could not be compacted"),
+    policy: compaction,
+  });
 }
 
 function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwarder {

@@ -6,8 +6,10 @@
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { Backlog } from "./backlog.ts";
+import { checkLength, protocolError, unpadded } from "./frame-checks.ts";
 import type { Frame } from "./frame-reader.ts";
 import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
+import { HeldRequests } from "./held-requests.ts";
 import { Inbound } from "./inbound.ts";
 import type { Intake } from "./intake.ts";
 import { Outbound } from "./outbound.ts";
@@ -82,11 +84,7 @@ export class Connection implements StreamHost {
   /** Requests whose bodies are waited for, in the order of their numbers. */
   readonly #arriving = new Set<ServerStream>();
   #arrivalTimer: Timer | undefined;
-  /** Requests that begin when more of the answers before them was read. */
-  readonly #held = new Set<ServerStream>();
-  /** Of answers that wait to be sent. */
-  #queuedBytes = 0;
-  #isBeginning = false;
+  readonly #held: HeldRequests;
   #block: HeaderBlock | undefined;
   #isGreeted = false;
   #isClosed = false;
@@ -111,6 +109,8 @@ export class Connection implements StreamHost {
       onAnswered: (stream) => this.#onAnswered(stream),
       onStuck: () => this.#cut(new Error("the client does not read what it is sent")),
     });
+    const begin = (stream: ServerStream) => this.#begin(stream);
+    this.#held = new HeldRequests({ backlog: options.backlog, intake: options.intake, begin });
     this.#greet(options.limits);
   }
 
@@ -313,13 +313,7 @@ export class Connection implements StreamHost {
     const stream = new ServerStream(streamId, head, this, this.#streamSendWindow, isEnd);
     this.#streams.set(streamId, stream);
     this.#in.spend(1);
-    if (this.#held.size === 0 && this.#options.backlog.allows(this.#queuedBytes))
-      this.#begin(stream);
-    else {
-      // What comes is still read: it may be the windows that are waited for.
-      stream.isHeld = true;
-      this.#held.add(stream);
-    }
+    this.#held.add(stream);
   }
 
   #begin(stream: ServerStream): void {
@@ -328,35 +322,12 @@ export class Connection implements StreamHost {
   }
 
   queued(bytes: number): void {
-    this.#queuedBytes += bytes;
-    this.#options.backlog.add(bytes);
-    if (this.#held.size === 0 || this.#isBeginning || this.#isClosed) return;
-    if (!this.#options.backlog.allows(this.#queuedBytes)) return;
-    this.#isBeginning = true;
-    this.#options.intake.wait(this.#beginHeld);
+    this.#held.queued(bytes);
   }
-
-  readonly #beginHeld = (): void => {
-    this.#isBeginning = false;
-    const { intake, backlog } = this.#options;
-    let left = intake.limits.unitsFree;
-    for (const stream of this.#held) {
-      if (this.#isClosed || !backlog.allows(this.#queuedBytes)) return;
-      if (left-- === 0) {
-        this.#isBeginning = true;
-        intake.wait(this.#beginHeld);
-        return;
-      }
-      this.#held.delete(stream);
-      stream.isHeld = false;
-      this.#in.spend(1);
-      this.#begin(stream);
-    }
-  };
 
   /** Ends the answers of which nothing was sent while it was looked `looksMax` times. */
   endStalled(looksMax: number): void {
-    if (this.#queuedBytes === 0 && !this.#out.isBlocked) return;
+    if (this.#held.queuedBytes === 0 && !this.#out.isBlocked) return;
     for (const stream of this.#streams.values())
       if (stream.look() >= looksMax) this.reset(stream, errorCode.cancel);
   }
@@ -525,24 +496,3 @@ export class Connection implements StreamHost {
 }
 
 const noBytes = Buffer.alloc(0);
-
-/** What a frame carries, without its padding. */
-function unpadded({ flags, payload }: Frame): Buffer {
-  if ((flags & flag.padded) === 0) return payload;
-  const padding = payload[0];
-  if (padding === undefined || padding >= payload.length)
-    throw protocolError("more padding than frame");
-  return payload.subarray(1, payload.length - padding);
-}
-
-function checkLength({ payload, type }: Frame, bytes: number): void {
-  if (payload.length !== bytes)
-    throw new ConnectionError(
-      errorCode.frameSizeError,
-      `a frame of type ${type} of the wrong size`,
-    );
-}
-
-function protocolError(message: string): ConnectionError {
-  return new ConnectionError(errorCode.protocolError, message);
-}
