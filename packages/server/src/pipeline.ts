@@ -18,7 +18,7 @@ import {
   isThemselvesIn,
 } from "./authorization/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
-import { failure, json, toStatusError } from "./content/index.ts";
+import { failure, json, pretty, toStatusError, wantsPretty } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import {
@@ -163,8 +163,9 @@ function resourceOf({ scope }: Exchange): string {
   return scope?.kind === "resource" ? scope.resource : "";
 }
 
-function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): ApiResponse {
-  finishHeaders(exchange, given);
+function finish(exchange: Exchange, made: ApiResponse, rooms: PipelineRooms): ApiResponse {
+  finishHeaders(exchange, made);
+  const given = wantsPretty(exchange.request) ? pretty(made) : made;
   const response =
     given.isWatch === true && rooms.watches !== undefined
       ? rooms.watches.counted(given, exchange.scope?.cluster ?? "", exchange.user.username)

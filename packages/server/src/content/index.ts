@@ -13,6 +13,7 @@ export {
   yamlProblemOf,
 } from "./decode-body.ts";
 export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";
+export { pretty, wantsPretty } from "./pretty.ts";
 export { failure, json, jsonBytes, jsonType, success, text, toStatusError } from "./respond.ts";
 export {
   type IncludeObject,
