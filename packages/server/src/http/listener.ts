@@ -23,6 +23,7 @@ import {
   type TlsMaterial,
   type TlsVersion,
 } from "./tls.ts";
+import { overWebSocket } from "./web-socket-watch.ts";
 
 export interface ListenerOptions {
   readonly host: string;
@@ -284,7 +285,8 @@ export class Listener {
     const certificate = () => this.#certificateOf(socket);
     new Http1Exchange(request, response, certificate, http1, socket).run((asked) => {
       const answer = handle(asked);
-      return answer instanceof Promise ? answer.then(taking) : taking(answer);
+      if (!(answer instanceof Promise)) return taking(overWebSocket(answer, asked));
+      return answer.then((resolved) => taking(overWebSocket(resolved, asked)));
     }, onDebug);
   }
 
