@@ -51,6 +51,7 @@ import { servedKinds } from "./served-kinds.ts";
 import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { StoredObjects } from "./stored-objects.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
@@ -124,6 +125,7 @@ export class ApiServer {
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
+  readonly #storedObjects: StoredObjects;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
   readonly #topology: Topology;
@@ -148,7 +150,10 @@ export class ApiServer {
     const newUid = randomUUID;
     const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
     const source = namespaceSource(registry, watchCache);
-    const metrics = metricsOf(watchCache, () => this.#inFlight);
+    this.#storedObjects = new StoredObjects(storage, watchCache.hub, (error) =>
+      log.warn({ err: error }, "stored objects could not be counted"),
+    );
+    const metrics = metricsOf(watchCache, this.#storedObjects, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
@@ -317,6 +322,7 @@ export class ApiServer {
     await this.#flowObjects?.stop();
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
+    await this.#storedObjects.close();
     await this.#sharing.stop();
     await this.#topology.stop();
     await this.#tenancy.stop();
@@ -419,9 +425,13 @@ export class ApiServer {
   }
 }
 
-function metricsOf(watchCache: WatchCache, inFlight: ServerGauges["inFlight"]): ServerMetrics {
+function metricsOf(
+  watchCache: WatchCache,
+  storedObjects: StoredObjects,
+  inFlight: ServerGauges["inFlight"],
+): ServerMetrics {
   return new ServerMetrics({
-    watchers: () => watchCache.watcherCount,
+    storedObjects: () => storedObjects.read(),
     inFlight,
     revision: () => watchCache.hub.revision,
     cachedCollections: () => watchCache.collections.size,

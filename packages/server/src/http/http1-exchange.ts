@@ -157,13 +157,14 @@ export class Http1Exchange implements ApiRequest {
 
   async #pipe(
     body: AsyncIterable<Uint8Array>,
-    { pace, isWatch }: Pick<ApiResponse, "pace" | "isWatch">,
+    { pace, isWatch, onSent }: Pick<ApiResponse, "pace" | "isWatch" | "onSent">,
   ): Promise<void> {
     const counted = isWatch === true ? 0 : 1;
     this.#facts.answers += counted;
     this.#response.flushHeaders();
     try {
-      await pipe(body, this.#response, pace);
+      const bytes = await pipe(body, this.#response, pace);
+      onSent?.(bytes);
     } finally {
       this.#facts.answers -= counted;
     }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { ListeningServer } from "../testing/index.ts";
+import { ListeningServer, untilWatches } from "../testing/index.ts";
 
 const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
 const key = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -107,14 +107,6 @@ class Socket {
   }
 }
 
-async function longRunning(): Promise<number> {
-  const { text } = await server.test.get("/metrics");
-  let sum = 0;
-  for (const [, value] of text.matchAll(/^apiserver_longrunning_requests(?:\{.*\})? (\d+)$/gm))
-    sum += Number(value);
-  return sum;
-}
-
 describe("a watch over a WebSocket", () => {
   it("has one event in each message, the large ones too", async () => {
     const socket = await Socket.open(`${configmaps}?watch=1`);
@@ -142,11 +134,11 @@ describe("a watch over a WebSocket", () => {
   it("ends when its client says goodbye or goes, and nothing is left", async () => {
     const path = `${configmaps}?watch=1`;
     const [polite, rude] = [await Socket.open(path), await Socket.open(path)];
-    assert.equal(await longRunning(), 2);
+    await untilWatches(server.test, 2);
     polite.send(8, "");
     await polite.closed();
     rude.leave();
-    while ((await longRunning()) > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilWatches(server.test, 0);
   });
 
   it("answers pings, and ignores what else it hears", async () => {
