@@ -3,27 +3,30 @@
  *
  *     neighbour-attacker.js <url of the logical cluster> <token> <attack> <how many>
  *
- * Attacks are those of `options.ts`. Prints `attacking` when all is under way. Refusals are what it wants to provoke: they count as answers. It runs at a lower priority
- * than everybody else in the benchmark, because in earnest it has a machine of its own.
+ * Attacks are those of `options.ts`. Prints `attacking` when all is under way, and for each line of stdin `open <n>`: how many watches are open now. Refusals are what it wants
+ * to provoke: they count as answers. It runs at a lower priority than everybody else in the benchmark, because in earnest it has a machine of its own.
  */
 import { type ClientHttp2Session, connect } from "node:http2";
 import { constants, getPriority, setPriority } from "node:os";
+import { createInterface } from "node:readline";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { widgetsPath } from "./crd-definitions.ts";
 import { configMap, configMapsPath } from "./objects.ts";
+import { openingMaxMs } from "./patience.ts";
 
 const [urlText = "", token = "", kind, countText] = process.argv.slice(2);
 const url = new URL(urlText);
 const count = Number(countText);
 const path = url.pathname + configMapsPath("default");
 const streamsPerConnection = 250;
-/** Ten thousand watches are opened at a pace while others are at work. */
-const openingMaxMs = 30_000;
 setPriority(Math.min(getPriority() + 12, constants.priority.PRIORITY_LOW));
 process.on("SIGTERM", () => process.exit(0));
 
 const sessions: ClientHttp2Session[] = [];
 let answered = 0;
+let open = 0;
 let hasSaid = false;
+createInterface({ input: process.stdin }).on("line", () => console.log(`open ${open}`));
 
 if (kind === "openings") {
   for (let i = 0; i < count; i++) reopen(sessionOf(i));
@@ -50,6 +53,7 @@ function attackOf(name: string): () => Attack {
     return () => post(big);
   }
   if (name === "lists") return () => ({ method: "GET", path });
+  if (name === "custom-lists") return () => ({ method: "GET", path: url.pathname + widgetsPath });
   return () => ({ method: "GET", path, accept: table });
 }
 
@@ -101,15 +105,20 @@ function watch(session: ClientHttp2Session): void {
     ":path": `${path}?watch=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=false`,
     authorization: `Bearer ${token}`,
   });
+  let isOpen = false;
   stream.on("error", () => undefined);
   stream.on("response", ({ ":status": status }) => {
-    if (status === 200 && ++answered === count) begin();
+    isOpen = status === 200;
+    if (isOpen && ++open === count) begin();
   });
-  stream.on("close", () => systemClock.schedule(1000, () => watch(session)));
+  stream.on("close", () => {
+    if (isOpen) open--;
+    systemClock.schedule(1000, () => watch(session));
+  });
   stream.resume();
 }
 
-/** All watches are open, or have had time for it: now something happens in them. */
+/** All watches are open at once, or have had time for it: now something happens in them. */
 function begin(): void {
   if (hasSaid) return;
   say();

@@ -11,14 +11,16 @@
  */
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { ApiClient } from "./api-client.ts";
+import { ApiClient, type ApiTarget } from "./api-client.ts";
 import { Child, programPath, startProgram } from "./child.ts";
 import type { Bench } from "./contest.ts";
+import { widget, widgets, widgetsPath } from "./crd-definitions.ts";
+import { definitionsPath } from "./hold-case.ts";
 import type { LoopProbe } from "./loop-probe.ts";
 import { median } from "./measure.ts";
 import { configMap, configMapsPath } from "./objects.ts";
 import type { Attack } from "./options.ts";
-import { quiet, within } from "./patience.ts";
+import { openingMaxMs, quiet, within } from "./patience.ts";
 import { attackerToken, ServerProcess, victimToken } from "./server-process.ts";
 
 interface Sample {
@@ -33,6 +35,8 @@ interface Round {
   readonly beside: Sample;
   readonly idleAfter: Sample;
   readonly probe: LoopProbe;
+  /** Watches of the attack, when the measurement began and when it ended. */
+  readonly open: { readonly before: number; readonly after: number };
 }
 
 interface Stage {
@@ -74,6 +78,7 @@ export async function neighbourRows(bench: Bench): Promise<void> {
     for (let i = 0; i < options.neighbourRounds; i++)
       rounds.push(await round(bench, attack, stage));
     report(bench, `${attack}, ${countOf(attack, bench)} at once`, rounds);
+    if (attack === "watches") reportOpen(bench, rounds);
   }
   await victim.end();
   await server.stop();
@@ -87,27 +92,41 @@ async function round(bench: Bench, attack: Attack, { server, measure }: Stage): 
   const idleBefore = await measure(neighbourIdleMs);
   const count = String(countOf(attack, bench));
   const args = [`${server.url}/clusters/${attack}`, attackerToken, attack, count];
-  const attacker = startProgram("neighbour-attacker", args, { side: "clients" });
-  await within(answerMaxMs, `the attack ${attack} to begin`, attacker.line("attacking"));
+  const attacker = startProgram("neighbour-attacker", args, { hasInput: true, side: "clients" });
+  const beginMaxMs = openingMaxMs + answerMaxMs;
+  await within(beginMaxMs, `the attack ${attack} to begin`, attacker.line("attacking"));
   await sleep(systemClock, neighbourSettleMs);
+  const before = await openWatches(attacker);
   server.say("begin");
   const beside = await measure(neighbourMs);
+  const after = await openWatches(attacker);
   server.say("read");
   const read = within(answerMaxMs, "the server's own view of its loop", server.line("loopProbe"));
   const { loopProbe: probe } = JSON.parse(await read) as { loopProbe: LoopProbe };
   await attacker.end("SIGKILL");
   await quiet({ pid, waitMaxMs, after: attack });
-  return { idleBefore, beside, idleAfter: await measure(neighbourIdleMs), probe };
+  const idleAfter = await measure(neighbourIdleMs);
+  return { idleBefore, beside, idleAfter, probe, open: { before, after } };
+}
+
+async function openWatches(attacker: Child): Promise<number> {
+  attacker.say("");
+  const line = within(answerMaxMs, "how many watches are open", attacker.line("open "));
+  return Number((await line).slice("open ".length));
 }
 
 function countOf(attack: Attack, { options }: Bench): number {
   return attack === "watches" || attack === "openings"
     ? options.sizes.neighbourWatches
-    : { writes: 1000, lists: 100, tables: 20, bodies: 20, "largest-bodies": 20 }[attack];
+    : {
+        ...{ writes: 1000, lists: 100, "custom-lists": 100, tables: 20 },
+        ...{ bodies: 20, "largest-bodies": 20 },
+      }[attack];
 }
 
 function objectsOf(attack: Attack, { options }: Bench): number {
-  return attack === "lists" || attack === "tables" ? options.sizes.listItems : 1;
+  const isList = attack === "lists" || attack === "custom-lists" || attack === "tables";
+  return isList ? options.sizes.listItems : 1;
 }
 
 /** The gets' p99 when nobody else is there. */
@@ -161,17 +180,38 @@ function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
   });
 }
 
-async function fill(target: { url: string; token: string }, name: string, count: number) {
+/** What is measured beside fewer watches than are meant says nothing about so many. */
+function reportOpen({ report: rows, options }: Bench, rounds: readonly Round[]): void {
+  const row = { server: "kcp", unit: "watches" } as const;
+  const least = (pick: (open: Round["open"]) => number) =>
+    Math.min(...rounds.map(({ open }) => pick(open)));
+  rows.add({
+    ...row,
+    work: "… watches open when the measurement began",
+    figure: least(({ before }) => before),
+    wanted: { what: "figure", atLeast: options.sizes.neighbourWatches },
+  });
+  rows.add({ ...row, work: "… and when it ended", figure: least(({ after }) => after) });
+}
+
+async function fill(target: ApiTarget, name: string, count: number) {
   const client = new ApiClient(target);
-  const path = configMapsPath("default");
+  const isCustom = name === "custom-lists";
+  const path = isCustom ? widgetsPath : configMapsPath("default");
   const filled = async () => {
+    if (isCustom) await defineWidgets(client);
     for (let at = 0; at < count; at += 50)
       await Promise.all(
         Array.from({ length: Math.min(50, count - at) }, (_, i) =>
-          client.must("POST", path, configMap(`${name}-${at + i}`)),
+          client.must("POST", path, (isCustom ? widget : configMap)(`${name}-${at + i}`)),
         ),
       );
   };
   await within(answerMaxMs, `${count} objects to be written for ${name}`, filled());
   client.close();
+}
+
+async function defineWidgets(client: ApiClient): Promise<void> {
+  await client.must("POST", definitionsPath, widgets);
+  while ((await client.status("GET", widgetsPath)) !== 200) await sleep(systemClock, 10);
 }

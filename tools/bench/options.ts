@@ -55,6 +55,7 @@ export type Group = (typeof groups)[number];
 export const attacks = [
   "writes",
   "lists",
+  "custom-lists",
   "tables",
   "watches",
   "openings",

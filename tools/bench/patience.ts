@@ -2,6 +2,9 @@
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { cpuMicrosOf } from "./process-figures.ts";
 
+/** Ten thousand watches are opened at a pace while others are at work. Those that are not open by then are told, and not waited for. */
+export const openingMaxMs = 60_000;
+
 /** Beyond it the wait is given up, and the benchmark with it. */
 export async function within<Result>(
   waitMaxMs: number,

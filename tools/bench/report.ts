@@ -25,6 +25,7 @@ export type Unit =
   | "requests"
   | "MB/s"
   | "replicas"
+  | "watches"
   | "%";
 
 export interface Against {

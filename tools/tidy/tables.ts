@@ -186,8 +186,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
-    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0045.
-    explain: ["api", "scheduling", "coordination", "volumes"],
+    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0045; also in clusters of others: 0059.
+    explain: ["api", "scheduling", "coordination", "volumes", "compute"],
     // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0045.
     drain: ["api", "agent", "coordination"],
     // Parts, clusters and how far they are trusted are the splitter's words.

@@ -13,7 +13,7 @@ import { addTestServer } from "./commands/test-server.ts";
 import { runProgram } from "./run-program.ts";
 
 /** In the order of the help text. */
-const verbs = [
+export const verbs = [
   addStart,
   addBackup,
   addRestore,

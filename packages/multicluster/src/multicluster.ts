@@ -215,7 +215,7 @@ function schedulerFor(
   if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
   if (!parts.has("deployment-splitter")) return { controllers };
   const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
-  const scheduler = new Scheduler({ clusters: shared.clusters, placeOf });
+  const scheduler = new Scheduler({ clusters: shared.clusters, users: shared.users, placeOf });
   controllers.push(new ReservedController({ ...shared, scheduler }).controller);
   return { scheduler, controllers };
 }

@@ -1,6 +1,6 @@
 /** Wiring: audit's record of a request, kept on the exchange, and its events. */
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import {
   Audit,
   type AuditBackend,
@@ -9,7 +9,13 @@ import {
   type AuditPolicy,
   type Decode,
 } from "./audit/index.ts";
-import { decodeBody, mediaTypeOf, parseYaml } from "./content/index.ts";
+import {
+  bodyMembersMax,
+  bodyValuesMax,
+  decodeBody,
+  mediaTypeOf,
+  parseYaml,
+} from "./content/index.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
 import { apiVersionOf } from "./registry/index.ts";
@@ -37,7 +43,8 @@ export function composeAudit(
     log.warn({ err: error, plugin }, "audit events were not taken");
   const backends = options.backends({ onDropped, onError });
   const onEvent = (level: string) => counted.onEvent(level);
-  return new Audit({ policy: options.policy, backends, clock, onEvent });
+  const onLeftOut = () => counted.onDropped("refusals", 1);
+  return new Audit({ policy: options.policy, backends, clock, onEvent, onLeftOut });
 }
 
 interface AuditTrailParts {
@@ -56,12 +63,23 @@ export function beginTrail(exchange: Exchange, audit: Audit, clock: Clock): void
   });
 }
 
-export function endTrail(exchange: Exchange, response: ApiResponse, audit: Audit): ApiResponse {
+export function endTrail(
+  exchange: Exchange,
+  response: ApiResponse,
+  audit: Audit,
+  clock: Clock,
+): ApiResponse {
   if (exchange.audit !== undefined)
     return audit.answered(exchange.audit, response, decoderOf(exchange));
+  // The policy has been asked, and has nothing to say.
+  if (exchange.receivedAt !== 0) return response;
+  exchange.receivedAt = clock.now() - (clock.monotonic() - exchange.startedAt);
   if (response.status === 401) audit.unauthenticated(exchange, response);
+  else audit.refused(exchange, response);
   return response;
 }
+
+const bodyLimits = { valuesMax: bodyValuesMax, membersMax: bodyMembersMax };
 
 /** Bodies are shown as JSON, whatever they came as; what cannot be read is not shown. */
 function decoderOf({ definition }: Exchange): Decode {
@@ -74,7 +92,7 @@ function decoderOf({ definition }: Exchange): Decode {
         return decodeBody(bytes, contentType, expected).value;
       }
       const text = Buffer.from(bytes).toString("utf8");
-      if (!mediaType.endsWith("yaml")) return JSON.parse(text) as JsonValue;
+      if (!mediaType.endsWith("yaml")) return parseJson(text, bodyLimits).value;
       const parsed = parseYaml(text);
       return "value" in parsed ? parsed.value : undefined;
     } catch {

@@ -6,9 +6,10 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { AuditedExchange, AuditRecord } from "./audit/index.ts";
-import type { FlowSchema, Visitor, Waiter } from "./fairness/index.ts";
+import type { FlowSchema, Visitor, Waiter, WatchPlace } from "./fairness/index.ts";
 import type { HandlerRequest } from "./handlers/index.ts";
 import type { ResourceDefinition } from "./registry/index.ts";
 import { type ApiRequest, header } from "./request/api-request.ts";
@@ -38,6 +39,8 @@ export class Exchange implements Visitor, AuditedExchange {
   waiter: Waiter | undefined;
   hasLeft = false;
   bodyBytes = 0;
+  /** Of a watch, where these are counted. */
+  watchPlace: WatchPlace | undefined;
   /** Set when the audit policy wants the request written down; `receivedAt` is by the wall. */
   audit: AuditRecord | undefined;
   receivedAt = 0;
@@ -76,6 +79,10 @@ export class Exchange implements Visitor, AuditedExchange {
   /** A note of admission's; nobody keeps it where nobody writes the request down. */
   annotate(key: string, value: string, level: "Metadata" | "Request" = "Metadata"): void {
     this.audit?.annotateFor(key, value, level);
+  }
+
+  noteObject(metadata: JsonObject): void {
+    this.audit?.noteObject(metadata);
   }
 
   /** Stops what is still being done for this request. */

@@ -17,6 +17,7 @@ import type { MaybePromise } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { UserInfo } from "./request/user.ts";
 import { workspaceTypes } from "./tenancy/index.ts";
+import { isWithinTenancyPolicy } from "./tenancy-policy.ts";
 
 /** The verb `bind` on an export, whatever else a user may where it is. */
 export function bindingToExport(
@@ -50,7 +51,7 @@ export function maximalPermissions(
     authorize(attributes) {
       const { cluster, group, resource } = attributes;
       if (!attributes.isResourceRequest || cluster === "*") return rbac.authorize(attributes);
-      if (isSystemStatus(attributes)) return refused;
+      if (isSystemStatus(attributes) || !isWithinTenancyPolicy(attributes)) return refused;
       const provider = policyOn(cluster, group, resource);
       if (provider === undefined) return rbac.authorize(attributes);
       const within = rbac.authorize(asConsumer(attributes, provider));

@@ -1,21 +1,29 @@
-/** Wiring: the operator's FlowSchemas and PriorityLevelConfigurations, those of the logical cluster root, become what fairness goes by. */
+/**
+ * Wiring: the FlowSchemas and PriorityLevelConfigurations of the logical cluster root, the operator's, become what fairness goes by. Once the server looks
+ * after root, the bootstrap ones are among them and stay there (ADR 0055).
+ */
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Fairness } from "./fairness/index.ts";
+import { type FlowState, FlowUpkeep, operatorsCluster } from "./flow-upkeep.ts";
+import type { Registry } from "./registry/index.ts";
 import { clusterPrefix, isStorageError, type Storage, type StorageKey } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchHub } from "./watch-cache/index.ts";
 
 export interface FlowObjectsOptions {
   readonly storage: Storage;
+  readonly registry: Registry;
+  readonly clock: Clock;
   readonly hub: WatchHub;
   readonly fairness: Fairness;
   readonly onError: (error: unknown) => void;
 }
 
-const operatorsCluster = "root" as ClusterName;
 const group = "flowcontrol.apiserver.k8s.io";
 const objectsMax = 1000;
+/** Servers of two versions that share a store do not agree on what should be there: they may quarrel this often. */
+const upkeepIntervalMs = 10_000;
 
 const prefixOf = (resource: string) =>
   clusterPrefix({ group, resource, identity: "", cluster: operatorsCluster });
@@ -26,12 +34,18 @@ const levels = prefixOf("prioritylevelconfigurations");
 export class FlowObjects {
   readonly #options: FlowObjectsOptions;
   readonly #stop = new AbortController();
+  readonly #upkeep: FlowUpkeep;
   #stopListening: (() => void)[] = [];
   #isStale = false;
   #reading: Promise<void> | undefined;
+  /** Whether the objects are this server's to look after, and when it last did. */
+  #isKeeping = false;
+  #keptAt = Number.NEGATIVE_INFINITY;
+  #next: Timer | undefined;
 
   constructor(options: FlowObjectsOptions) {
     this.#options = options;
+    this.#upkeep = new FlowUpkeep({ ...options, signal: this.#stop.signal });
   }
 
   async start(): Promise<void> {
@@ -42,8 +56,16 @@ export class FlowObjects {
     await this.#reading;
   }
 
+  /** From here on the bootstrap objects are stored, and the conditions of all schemas true. */
+  async keep(): Promise<void> {
+    this.#isKeeping = true;
+    this.#reload();
+    await this.#reading;
+  }
+
   async stop(): Promise<void> {
     for (const stop of this.#stopListening) stop();
+    this.#next?.cancel();
     this.#stop.abort();
     await this.#reading;
   }
@@ -55,18 +77,50 @@ export class FlowObjects {
   }
 
   async #read(): Promise<void> {
-    const { fairness, onError } = this.#options;
+    const { onError } = this.#options;
     while (this.#isStale && !this.#stop.signal.aborted) {
       this.#isStale = false;
       try {
-        fairness.configure(await this.#objects(schemas), await this.#objects(levels));
+        await this.#heed();
       } catch (error) {
-        // What held before goes on holding; the next change is another chance.
-        if (!this.#stop.signal.aborted && !isStorageError(error, "closed")) onError(error);
+        // What held before goes on holding; the next change is another chance, and so is the next look.
+        if (this.#stop.signal.aborted || isStorageError(error, "closed")) continue;
+        onError(error);
+        if (this.#isKeeping) this.#lookAgain(upkeepIntervalMs);
       }
     }
     // In the same breath as the last look at isStale: a change in between would be lost.
     this.#reading = undefined;
+  }
+
+  async #heed(): Promise<void> {
+    const { fairness, clock } = this.#options;
+    let state = await this.#state();
+    fairness.configure(state.schemas, state.levels);
+    if (!this.#isKeeping) return;
+    const restMs = this.#keptAt + upkeepIntervalMs - clock.monotonic();
+    if (restMs > 0) this.#lookAgain(restMs);
+    else {
+      this.#keptAt = clock.monotonic();
+      await this.#upkeep.keep(state);
+      // Answers name what is stored from now on.
+      state = await this.#state();
+      fairness.configure(state.schemas, state.levels);
+    }
+    const known = new Set(fairness.levels.map(({ config }) => config.name));
+    await this.#upkeep.tell(state, (name) => known.has(name));
+  }
+
+  #lookAgain(delayMs: number): void {
+    if (this.#stop.signal.aborted) return;
+    this.#next ??= this.#options.clock.schedule(delayMs, () => {
+      this.#next = undefined;
+      this.#reload();
+    });
+  }
+
+  async #state(): Promise<FlowState> {
+    return { schemas: await this.#objects(schemas), levels: await this.#objects(levels) };
   }
 
   async #objects(prefix: StorageKey): Promise<JsonObject[]> {

@@ -11,6 +11,8 @@ import type { ApiRequest } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { ClusterScope } from "./request/request-scope.ts";
 import {
+  isMaster,
+  isPowerful,
   scopesKey,
   type UserInfo,
   warrantKey,
@@ -33,7 +35,7 @@ export async function impersonate(
     if (!allowed) throw forbidden(attributes);
   }
   const impersonated = userOf(wishes);
-  if (requestor.groups.includes(wellKnownGroup.masters)) return impersonated;
+  if (isMaster(requestor)) return impersonated;
   for (const group of impersonated.groups) {
     if (isOwnOnly(group) && !requestor.groups.includes(group)) throw notForThem();
   }
@@ -51,16 +53,9 @@ function notForThem(): Error {
   return statusError.forbiddenPath("impersonation is not allowed for the requestor");
 }
 
-/**
- * Groups that only those can act with who are in them. Upstream lists some of kcp's own; here it is all of them, since some open
- * what no role could.
- */
+/** Groups that only those can act with who are in them. */
 function isOwnOnly(group: string): boolean {
-  return (
-    group === wellKnownGroup.masters ||
-    group === wellKnownGroup.authenticated ||
-    group.startsWith("system:kcp:")
-  );
+  return group === wellKnownGroup.authenticated || isPowerful(group);
 }
 
 const resourceOf: Readonly<Record<ImpersonationWish["kind"], string>> = {

@@ -81,7 +81,7 @@ export {
 } from "./backup/index.ts";
 export { readSchema, writeSchema } from "./content/index.ts";
 export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
-export type { FurtherSubresource } from "./handlers/index.ts";
+export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {
   Listener,
   type ListenerOptions,
@@ -113,6 +113,7 @@ export {
   wantedUpgrade,
 } from "./request/api-request.ts";
 export type { Attributes } from "./request/attributes.ts";
+export { inPieces } from "./request/other-work.ts";
 export type { ResourceScope, SyncerScope } from "./request/request-scope.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";

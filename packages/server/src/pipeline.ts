@@ -26,10 +26,12 @@ import {
   estimateWrite,
   type Fairness,
   GatedRequest,
+  keepingPlace,
   type ObjectCounter,
   tooBusy,
   tooBusyResponse,
   type WatchCounter,
+  type WatchPlace,
 } from "./fairness/index.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
@@ -53,7 +55,7 @@ import {
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
-import { type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { setDeadline } from "./request-timeout.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
@@ -166,19 +168,26 @@ function resourceOf({ scope }: Exchange): string {
 function finish(exchange: Exchange, made: ApiResponse, rooms: PipelineRooms): ApiResponse {
   finishHeaders(exchange, made);
   const given = wantsPretty(exchange.request) ? pretty(made) : made;
-  const response =
-    given.isWatch === true && rooms.watches !== undefined
-      ? rooms.watches.counted(given, exchange.scope?.cluster ?? "", exchange.user.username)
-      : given;
+  const response = exchange.watchPlace === undefined ? given : inPlace(exchange, given);
   if (exchange.flowSchema !== undefined && rooms.fairness !== undefined) {
     const { cluster } = exchange.scope as RequestScope;
     if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
       rooms.fairness.show(cluster);
     rooms.fairness.finish(exchange, response);
   }
-  const told = rooms.audit === undefined ? response : endTrail(exchange, response, rooms.audit);
+  const { audit, clock } = rooms;
+  const told = audit === undefined ? response : endTrail(exchange, response, audit, clock);
   rooms.onAnswer(exchange, told);
   return told;
+}
+
+/** A watch that is refused, or whose answer has no body, needs no place. */
+function inPlace(exchange: Exchange, response: ApiResponse): ApiResponse {
+  const place = exchange.watchPlace as WatchPlace;
+  if (response.isWatch === true && exchange.request.method !== "HEAD")
+    return keepingPlace(response, place, exchange.signal);
+  place.leave();
+  return response;
 }
 
 /**
@@ -193,8 +202,8 @@ function showsCluster({ scope, user }: Exchange): boolean {
   );
 }
 
-function mayEnterAll({ groups }: UserInfo): boolean {
-  return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
+function mayEnterAll(user: UserInfo): boolean {
+  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }
 
 function authenticate(
@@ -245,14 +254,19 @@ function writeDown(exchange: Exchange, { audit, clock }: PipelineRooms): undefin
   return undefined;
 }
 
+/** The server's own loops are among them, and are no tenant's. Priority and fairness let them pass as well. */
+function isOperators({ groups }: UserInfo): boolean {
+  return groups.includes(wellKnownGroup.masters);
+}
+
 /** What brings a body waits with it, when it is there: see GatedRequest. */
 function takeSeat(
   exchange: Exchange,
   { fairness, objectCount, watches }: PipelineRooms,
 ): Promise<undefined> | undefined {
   const scope = exchange.scope as RequestScope;
-  if (watches !== undefined && scope.verb === "watch")
-    watches.check(scope.cluster, exchange.user.username);
+  if (watches !== undefined && scope.verb === "watch" && !isOperators(exchange.user))
+    exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
   if (fairness === undefined) return undefined;
   fairness.classify(exchange);
   const { method } = exchange.request;

@@ -7,6 +7,7 @@ import { bindingToExport } from "./export-access.ts";
 import {
   builtIns,
   type Catalog,
+  type CollectionSource,
   ExtendedCatalog,
   type Registry,
   type ResourceDefinition,
@@ -29,7 +30,7 @@ export interface ServedKinds {
   readonly customResources: CustomResources;
   readonly sharing: ApiSharing;
   /** All of it, with what is served beside it. */
-  readonly catalog: Catalog;
+  readonly catalog: Catalog & CollectionSource;
 }
 
 /** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */

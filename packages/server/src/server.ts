@@ -38,7 +38,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
-import type { FurtherSubresource, TokenSource } from "./handlers/index.ts";
+import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
@@ -51,11 +51,13 @@ import { servedKinds } from "./served-kinds.ts";
 import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { storeFaultTeller } from "./store-faults.ts";
+import { StoredLimits } from "./stored-limits.ts";
 import { StoredObjects } from "./stored-objects.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
-import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
+import { composeTraffic, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 import {
   type ForwarderOptions,
@@ -102,6 +104,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
   readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
+  /** Who answers further kinds that are questions, by group and resource. */
+  readonly furtherReviewers?: ((authorizer: Authorizer) => Reviewers) | undefined;
   /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
   readonly besides?: readonly BesideResource[] | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
@@ -116,9 +120,6 @@ export interface ServerLog {
   error(fields: object, message: string): void;
   isLevelEnabled(level: string): boolean;
 }
-
-/** What is wrong with the store is logged no more often than this for the requests that it fails. */
-const storeFaultEveryMs = 10_000;
 
 export class ApiServer {
   readonly #options: ApiServerOptions;
@@ -135,10 +136,10 @@ export class ApiServer {
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #services: VirtualWorkspaces;
+  readonly #limits: StoredLimits;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
   #isStarted = false;
-  #toldOfStore = Number.NEGATIVE_INFINITY;
   #isDraining = false;
   #idle: (() => void) | undefined;
 
@@ -148,11 +149,12 @@ export class ApiServer {
     const watchCache = watchCacheOf(options);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
     const newUid = randomUUID;
-    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const capacity = this.#storedLimits(watchCache);
+    this.#limits = capacity;
+    const parts = { storage, watchCache, clock, random, newUid };
+    const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
-    this.#storedObjects = new StoredObjects(storage, watchCache.hub, (error) =>
-      log.warn({ err: error }, "stored objects could not be counted"),
-    );
+    this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
     const metrics = metricsOf(watchCache, this.#storedObjects, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
@@ -185,14 +187,14 @@ export class ApiServer {
       clock,
       deadlines,
       audit: composeAudit(options.audit, observers),
-      ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
+      ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       authorizeCreate: createAuthorization(this.#access.authorizer),
       furtherSubresource: options.furtherSubresources?.(this.#access.authorizer),
-      reviewers: this.#access.reviewers,
+      reviewers: allReviewers(this.#access, options),
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,
       services: this.#services,
@@ -205,10 +207,19 @@ export class ApiServer {
         this.#inFlight[kindOf(exchange.request)]--;
         if (this.#isDraining) this.#noteIdle();
       },
-      onStoreUnavailable: () => this.#tellOfStore(),
+      onStoreUnavailable: storeFaultTeller(options),
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
+  }
+
+  #storedLimits({ hub }: WatchCache): StoredLimits {
+    const { storage, clock, tenantLimits } = this.#options;
+    const catalog = () => this.#sharing.catalog;
+    return new StoredLimits(tenantLimits, {
+      ...{ storage, clock, hub, catalog },
+      tenancy: () => this.#tenancy,
+    });
   }
 
   #authenticator(registry: Registry): ClusterAuthenticator {
@@ -281,9 +292,10 @@ export class ApiServer {
   }
 
   /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
-  bootstrap(externalUrl: string): Promise<void> {
+  async bootstrap(externalUrl: string): Promise<void> {
     this.#sharing.externalUrl = externalUrl;
-    return this.#tenancy.bootstrap(externalUrl);
+    await this.#tenancy.bootstrap(externalUrl);
+    await this.#flowObjects?.keep();
   }
 
   /** What namespaces have that come with a new workspace; a control loop puts it into others, and looks after it. */
@@ -336,7 +348,7 @@ export class ApiServer {
 
   /** In the order in which they run; quotas come last. */
   #composeAdmission(registry: Registry, source: NamespaceSource): Admission {
-    const { storage, clock, admissionPlugins = [], tenantLimits } = this.#options;
+    const { storage, admissionPlugins = [] } = this.#options;
     const { authorizer, escalation } = this.#access;
     const watchCache = this.#watchCache;
     const { catalog, admissionPlugins: sharingPlugins } = this.#sharing;
@@ -344,10 +356,7 @@ export class ApiServer {
     return new Admission([
       ...this.#tenancy.admissionPlugins,
       ...sharingPlugins,
-      ...objectLimitPlugins(tenantLimits, {
-        ...{ storage, clock, hub: watchCache.hub },
-        catalog: () => catalog,
-      }),
+      this.#limits.plugin,
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,
@@ -375,24 +384,14 @@ export class ApiServer {
   async #startFlowObjects(): Promise<void> {
     const { fairness } = this.#rooms;
     if (fairness === undefined) return;
-    const { storage, log } = this.#options;
+    const { storage, clock, log } = this.#options;
     this.#flowObjects = new FlowObjects({
-      storage,
+      ...{ storage, clock, registry: this.#rooms.registry },
       hub: this.#watchCache.hub,
       fairness,
-      onError: (error) => log.warn({ err: error }, "flow schemas could not be read"),
+      onError: (error) => log.warn({ err: error }, "flow schemas could not be looked after"),
     });
     await this.#flowObjects.start();
-  }
-
-  /** Once in a while, however many requests it fails. */
-  #tellOfStore(): void {
-    const { clock, storage, log } = this.#options;
-    const now = clock.monotonic();
-    if (now - this.#toldOfStore < storeFaultEveryMs) return;
-    this.#toldOfStore = now;
-    const fault = storage.health()?.message ?? "it did not answer in time, or only for a moment";
-    log.warn({ fault }, "requests fail because of the store");
   }
 
   #noteIdle(): void {
@@ -448,15 +447,15 @@ function pathOf(exchange: Exchange): string {
 }
 
 function compactorOf(
-  { storage, clock, log, compaction = {} }: ApiServerOptions,
+  { storage, clock, log, compaction }: ApiServerOptions,
   { hub }: WatchCache,
-) {
+): Compactor {
   return new Compactor({
     storage,
     clock,
     progress: () => ({ revision: hub.revision, bytes: hub.changedBytes }),
     onError: (error) => log.warn({ err: error }, "history could not be compacted"),
-    policy: compaction,
+    policy: compaction ?? {},
   });
 }
 
@@ -480,4 +479,11 @@ function watchCacheOf(options: ApiServerOptions): WatchCache {
   });
   watchCache.hub.gone.tell(forgetTargets);
   return watchCache;
+}
+
+function allReviewers(
+  { reviewers, authorizer }: AccessControl,
+  { furtherReviewers }: ApiServerOptions,
+): Reviewers {
+  return new Map([...reviewers, ...(furtherReviewers?.(authorizer) ?? [])]);
 }

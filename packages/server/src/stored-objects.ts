@@ -3,6 +3,7 @@
  * and kept true by what changes from then on. Kinds of tenants' own are not told: there would be more of them with every tenant.
  */
 import { builtIns, collectionKeyOf, type ResourceDefinition } from "./registry/index.ts";
+import type { ServerLog } from "./server.ts";
 import { resourcePrefix, type Storage, type StorageKey } from "./storage/index.ts";
 import type { HubListener, WatchHub } from "./watch-cache/index.ts";
 
@@ -18,16 +19,16 @@ interface Tally {
 export class StoredObjects {
   readonly #storage: Storage;
   readonly #hub: WatchHub;
-  readonly #onError: (error: unknown) => void;
+  readonly #log: ServerLog;
   readonly #stop = new AbortController();
   #tallies: readonly Tally[] = [];
   #counting: Promise<void> | undefined;
   #isCounted = false;
 
-  constructor(storage: Storage, hub: WatchHub, onError: (error: unknown) => void) {
+  constructor(storage: Storage, hub: WatchHub, log: ServerLog) {
     this.#storage = storage;
     this.#hub = hub;
-    this.#onError = onError;
+    this.#log = log;
   }
 
   /** What is known now; the first to ask has them counted for those who ask later. */
@@ -70,7 +71,8 @@ export class StoredObjects {
 
   #fail(error: unknown): void {
     this.#forget();
-    if (!this.#stop.signal.aborted) this.#onError(error);
+    if (this.#stop.signal.aborted) return;
+    this.#log.warn({ err: error }, "stored objects could not be counted");
   }
 
   #forget(): void {

@@ -1,12 +1,12 @@
 /** The flags of `kcp start` that say who may come in. */
 import type { ControlPlaneOptions } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
-import { commaSeparated, repeated } from "./flags.ts";
+import { booleanFlag, commaSeparated, repeated } from "./flags.ts";
 
 export interface AuthenticationFlags {
   readonly tokenAuthFile?: string;
   readonly clientCaFile?: string;
-  readonly anonymousAuth: string;
+  readonly anonymousAuth: boolean;
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
   readonly serviceAccountSigningKeyFile?: string;
@@ -31,7 +31,12 @@ export function addAuthenticationFlags(command: Command): void {
     .optionsGroup("Who may come in:")
     .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
     .option("--client-ca-file <path>", "accept client certificates of these authorities")
-    .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
+    .option(
+      "--anonymous-auth <bool>",
+      "let strangers see health and version",
+      booleanFlag("--anonymous-auth"),
+      true,
+    )
     .option(
       "--service-account-issuer <url>",
       "who tokens of service accounts are from; repeated: further ones to accept (default: https://kcp.default.svc)",
@@ -92,7 +97,7 @@ function addOidcFlags(command: Command): void {
     )
     .option(
       "--oidc-ca-file <path>",
-      "authorities of the issuer's certificate (default: the system's)",
+      "authorities of the issuer's certificate (default: the system's); read again when it changes",
     )
     .option(
       "--authentication-config <path>",
@@ -104,7 +109,7 @@ export function authenticationOptionsOf(flags: AuthenticationFlags) {
   return {
     tokenAuthFile: flags.tokenAuthFile,
     clientCaFile: flags.clientCaFile,
-    anonymousAuth: flags.anonymousAuth !== "false",
+    anonymousAuth: flags.anonymousAuth,
     serviceAccountIssuers: flags.serviceAccountIssuer,
     serviceAccountKeyFiles: flags.serviceAccountKeyFile,
     serviceAccountSigningKeyFile: flags.serviceAccountSigningKeyFile,

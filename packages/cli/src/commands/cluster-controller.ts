@@ -2,7 +2,7 @@
 import { createLog, runPhysicalClusters } from "@kcp-ts/controlplane";
 import { connectDefault, formatKey, type Kubeconfig, loadKubeconfig } from "@kcp-ts/sdk";
 import type { Command } from "commander";
-import { integerFlag } from "./flags.ts";
+import { booleanFlag, integerFlag } from "./flags.ts";
 import {
   addControllersFlag,
   addPhysicalClusterFlags,
@@ -14,7 +14,7 @@ import { untilInterrupted } from "./signals.ts";
 interface ClusterControllerFlags extends PhysicalClusterFlags {
   readonly kubeconfig?: string;
   readonly context: string;
-  readonly webhookDenyPrivateAddresses: string;
+  readonly webhookDenyPrivateAddresses: boolean;
   readonly v: number;
 }
 
@@ -27,7 +27,8 @@ export function addClusterController(program: Command): void {
     .option(
       "--webhook-deny-private-addresses <bool>",
       "refuse SyncTargets on this machine, in its network and at link-local addresses; named as for kcp start",
-      "false",
+      booleanFlag("--webhook-deny-private-addresses"),
+      false,
     )
     .option("-v <level>", "verbosity, as for kcp start", integerFlag("-v", 0, 10), 2);
   addPhysicalClusterFlags(addControllersFlag(command)).addHelpText(
@@ -50,7 +51,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
     await runPhysicalClusters(
       {
         ...physicalClusterOptionsOf(flags),
-        denyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
+        denyPrivateAddresses: flags.webhookDenyPrivateAddresses,
         client,
         agentServer,
         onError: (error, { controller, key }) =>

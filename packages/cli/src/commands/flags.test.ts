@@ -1,6 +1,37 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { durationFlag } from "./flags.ts";
+import { Command } from "commander";
+import { verbs } from "../main.ts";
+import { booleanFlag, durationFlag } from "./flags.ts";
+
+describe("a boolean flag", () => {
+  const parse = booleanFlag("--anonymous-auth");
+
+  it("takes what Go's ParseBool takes", () => {
+    for (const text of ["1", "t", "T", "TRUE", "true", "True"]) assert.equal(parse(text), true);
+    for (const text of ["0", "f", "F", "FALSE", "false", "False"]) assert.equal(parse(text), false);
+  });
+
+  it("refuses anything else, by its name", () => {
+    for (const text of ["", "no", "yes", "off", "fALSE", "tRUE", " true", "false ", "2", "-1"])
+      assert.throws(() => parse(text), /^.*--anonymous-auth takes true or false\./, text);
+  });
+
+  it("is read in this way wherever there is one", () => {
+    const program = new Command("kcp");
+    for (const add of verbs) add(program);
+    const flags = program.commands.flatMap(({ options }) =>
+      options.filter((option) => option.flags.includes("<bool>")),
+    );
+    assert.ok(flags.length >= 6);
+    for (const { long, parseArg, defaultValue } of flags) {
+      assert.equal(typeof defaultValue, "boolean", `${long}`);
+      assert.equal(parseArg?.("T", undefined), true, `${long}`);
+      const says = new RegExp(`${long} takes true or false`);
+      assert.throws(() => parseArg?.("maybe", undefined), says, `${long}`);
+    }
+  });
+});
 
 describe("a duration flag", () => {
   const parse = durationFlag("--event-ttl");

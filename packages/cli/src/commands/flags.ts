@@ -11,6 +11,18 @@ export function integerFlag(name: string, min: number, max: number): (text: stri
   };
 }
 
+const yes = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+const no = new Set(["0", "f", "F", "FALSE", "false", "False"]);
+
+/** Reads what Go's ParseBool takes. Anything else is refused: a flag that is misspelt must not open what it was to close. */
+export function booleanFlag(name: string): (text: string) => boolean {
+  return (text) => {
+    if (!yes.has(text) && !no.has(text))
+      throw new InvalidArgumentError(`${name} takes true or false.`);
+    return yes.has(text);
+  };
+}
+
 /** Of a flag that may be given several times. */
 export function repeated(text: string, before: readonly string[]): readonly string[] {
   return [...before, text];

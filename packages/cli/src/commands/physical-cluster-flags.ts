@@ -5,12 +5,12 @@ import {
   type PhysicalClusterOptions,
 } from "@kcp-ts/controlplane";
 import { type Command, InvalidArgumentError } from "commander";
-import { commaSeparated, durationFlag } from "./flags.ts";
+import { booleanFlag, commaSeparated, durationFlag } from "./flags.ts";
 
 export interface PhysicalClusterFlags {
   readonly controllers: readonly string[];
   readonly resourcesToSync?: readonly string[];
-  readonly autoPublishApis: string;
+  readonly autoPublishApis: boolean;
   readonly discoveryPollInterval: number;
   readonly syncerImage?: string;
   readonly lostClusterToleration: number;
@@ -40,7 +40,8 @@ export function addPhysicalClusterFlags(command: Command): Command {
     .option(
       "--auto-publish-apis <bool>",
       "serve what was negotiated without being asked to",
-      "true",
+      booleanFlag("--auto-publish-apis"),
+      true,
     )
     .option(
       "--discovery-poll-interval <duration>",
@@ -76,7 +77,7 @@ export function physicalClusterOptionsOf(flags: PhysicalClusterFlags): PhysicalC
   return {
     parts: chosenControllers(flags.controllers).parts,
     resourcesToSync: flags.resourcesToSync,
-    autoPublishApis: flags.autoPublishApis !== "false",
+    autoPublishApis: flags.autoPublishApis,
     importPollMs: flags.discoveryPollInterval,
     agentImage: flags.syncerImage,
     patience: { graceMs: flags.lostClusterToleration },

@@ -12,7 +12,7 @@ import {
   addAuthenticationFlags,
   authenticationOptionsOf,
 } from "./authentication-flags.ts";
-import { commaSeparated, durationFlag, integerFlag, repeated } from "./flags.ts";
+import { booleanFlag, commaSeparated, durationFlag, integerFlag, repeated } from "./flags.ts";
 import {
   addControllersFlag,
   addPhysicalClusterFlags,
@@ -40,8 +40,8 @@ interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags, Ph
   readonly tlsPrivateKeyFile?: string;
   readonly tlsSniCertKey: readonly string[];
   readonly tlsMinVersion: string;
-  readonly runControllers: string;
-  readonly webhookDenyPrivateAddresses: string;
+  readonly runControllers: boolean;
+  readonly webhookDenyPrivateAddresses: boolean;
   readonly webhookServiceNetworks: readonly string[];
   readonly mountProxyClientCertFile?: string;
   readonly mountProxyClientKeyFile?: string;
@@ -127,7 +127,8 @@ function addControllerFlags(command: Command): void {
     .option(
       "--run-controllers <bool>",
       "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas; connect to physical clusters",
-      "true",
+      booleanFlag("--run-controllers"),
+      true,
     );
   addControllersFlag(command).option(
     "--event-ttl <duration>",
@@ -144,7 +145,8 @@ function addWebhookFlags(command: Command): void {
     .option(
       "--webhook-deny-private-addresses <bool>",
       "refuse webhooks, mounts and SyncTargets on this machine, in its network and at link-local addresses",
-      "false",
+      booleanFlag("--webhook-deny-private-addresses"),
+      false,
     )
     .option(
       "--webhook-service-networks <networks>",
@@ -180,7 +182,7 @@ async function start(flags: StartFlags): Promise<void> {
 }
 
 function optionsOf(flags: StartFlags): ControlPlaneOptions {
-  const isRunning = flags.runControllers !== "false";
+  const isRunning = flags.runControllers;
   return {
     rootDirectory: flags.rootDirectory,
     bindAddress: flags.bindAddress,
@@ -195,7 +197,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsMinVersion: flags.tlsMinVersion,
     controllers: isRunning && chosenControllers(flags.controllers).controlLoops,
     physicalClusters: isRunning ? physicalClusterOptionsOf(flags) : undefined,
-    webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
+    webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses,
     webhookServiceNetworks: flags.webhookServiceNetworks,
     mountProxyClientCertFile: flags.mountProxyClientCertFile,
     mountProxyClientKeyFile: flags.mountProxyClientKeyFile,

@@ -1,10 +1,10 @@
 /** The flags that say how much is done at once, what one tenant may hold, and what is written down. Named as in Kubernetes and kcp. */
 import type { AuditOptions, TrafficLimits } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
-import { integerFlag } from "./flags.ts";
+import { booleanFlag, integerFlag } from "./flags.ts";
 
 export interface TrafficFlags {
-  readonly enablePriorityAndFairness: string;
+  readonly enablePriorityAndFairness: boolean;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly maxWatchesPerCluster: number;
@@ -32,7 +32,12 @@ export function addTrafficFlags(command: Command): Command {
     );
   command
     .optionsGroup("What one tenant may take from others:")
-    .option("--enable-priority-and-fairness <bool>", "queue requests fairly among tenants", "true");
+    .option(
+      "--enable-priority-and-fairness <bool>",
+      "queue requests fairly among tenants",
+      booleanFlag("--enable-priority-and-fairness"),
+      true,
+    );
   count("--max-requests-inflight", "with the next one: requests at work at once", 400);
   count("--max-mutating-requests-inflight", "see above", 200);
   count("--max-watches-per-cluster", "open watches of one logical cluster; 0 is no limit", 0);
@@ -63,7 +68,7 @@ function batchOnly(flags: string): Option {
 
 export function trafficLimitsOf(flags: TrafficFlags): TrafficLimits {
   return {
-    fairness: flags.enablePriorityAndFairness !== "false",
+    fairness: flags.enablePriorityAndFairness,
     requestsInFlightMax: flags.maxRequestsInflight,
     mutatingRequestsInFlightMax: flags.maxMutatingRequestsInflight,
     watchesPerClusterMax: flags.maxWatchesPerCluster,

@@ -21,6 +21,11 @@ describe("a wrong command line", () => {
     [["start", "--secure-port", "x"], /--secure-port takes a whole number from 0 to 65535/],
     [["start", "--secure-port", "65536"], /--secure-port takes a whole number from 0 to 65535/],
     [["start", "--storage", "floppy"], /Allowed choices are embedded, memory, etcd/],
+    [["start", "--anonymous-auth=no"], /--anonymous-auth takes true or false/],
+    [
+      ["start", "--webhook-deny-private-addresses", "yes"],
+      /--webhook-deny-private-addresses takes true or false/,
+    ],
     [["frobnicate"], /unknown command 'frobnicate'/],
     [["backup"], /required option '--out <file>' not specified/],
     [["restore"], /required option '--from <file>' not specified/],

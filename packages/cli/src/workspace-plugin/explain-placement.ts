@@ -1,14 +1,6 @@
 /** `kubectl kcp explain-placement deployment/web`: for every cluster why it has its share, or why none; and the last decisions. */
-import {
-  type Explanation,
-  explainPlacement,
-  type Fleet,
-  type FleetWorkload,
-  graceMsDefault,
-  type PlacementRecord,
-  readFleet,
-} from "@kcp-ts/controlplane";
-import { systemClock } from "@kcp-ts/machinery/base";
+import type { Explanation, FollowerExplanation, PlacementRecord } from "@kcp-ts/controlplane";
+import { askAboutPlacement } from "./placement-review.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
 
@@ -22,53 +14,31 @@ export async function printExplanation(
   what: string,
   options: ExplainOptions,
 ): Promise<void> {
-  const fleet = await fleetOf(session);
-  const workload = workloadIn(fleet, what, options.namespace ?? session.namespace);
-  const explanation = explainPlacement(fleet, workload, momentNow());
-  if (options.output === "json") session.print(JSON.stringify(explanation, undefined, 2));
-  else for (const line of linesOf(explanation)) session.print(line);
-}
-
-export function fleetOf(session: Session): Promise<Fleet> {
-  const { workspace } = session.address;
-  return readFleet({ client: session.clientIn(workspace), root: session.clientIn("root") });
-}
-
-/** A cluster that has become Ready is trusted here: what is told is where it leads. */
-export function momentNow() {
-  return { patience: { graceMs: graceMsDefault, settleMs: 0 }, nowMs: systemClock.now() };
-}
-
-/** By the words that kubectl takes for a kind. */
-function workloadIn({ workloads }: Fleet, what: string, namespace: string): FleetWorkload {
   const [typed = "", name = "", ...rest] = what.split("/");
-  const [word = "", group] = typed.toLowerCase().split(/\.(.*)/s);
-  const isKind = ({ strategy: { wholes } }: FleetWorkload) =>
-    [wholes.kind.toLowerCase(), wholes.resource, shortNames[wholes.resource]].includes(word) &&
-    (group === undefined || group === wholes.group);
-  if (name === "" || rest.length > 0)
+  const [resource = "", group = ""] = typed.split(/\.(.*)/s);
+  if (resource === "" || name === "" || rest.length > 0)
     throw new Error(
       `cannot explain ${JSON.stringify(what)}: name a workload, as in deployment/web`,
     );
-  const found = workloads.find(
-    (one) =>
-      isKind(one) &&
-      one.whole.metadata.name === name &&
-      (one.whole.metadata.namespace ?? "") === namespace,
-  );
-  if (found !== undefined) return found;
-  throw new Error(
-    `no ${what} in namespace ${namespace} is placed by a policy: is it in another namespace (-n), or assigned to a cluster by a label of its own?`,
-  );
+  const namespace = options.namespace ?? session.namespace;
+  const explain = { resource, group, namespace, name };
+  const { explanation, follower } = await askAboutPlacement(session, { explain });
+  if (options.output === "json")
+    session.print(JSON.stringify(explanation ?? follower, undefined, 2));
+  else if (explanation !== undefined) for (const line of linesOf(explanation)) session.print(line);
+  else if (follower !== undefined) for (const line of followerLines(follower)) session.print(line);
 }
 
-const shortNames: Readonly<Record<string, string>> = {
-  deployments: "deploy",
-  statefulsets: "sts",
-  daemonsets: "ds",
-  cronjobs: "cj",
-  horizontalpodautoscalers: "hpa",
-};
+function followerLines({ kind, namespace, name, clusters }: FollowerExplanation) {
+  return [
+    `${kind.toLowerCase()}/${name} in namespace ${namespace} goes where what needs it is`,
+    "",
+    ...textTable([
+      ["CLUSTER", "THERE", "WHY"],
+      ...clusters.map((one) => [one.name, one.isThere ? "yes" : "no", one.reasons.join("; ")]),
+    ]),
+  ];
+}
 
 function linesOf(explanation: Explanation): readonly string[] {
   const { kind, namespace, name, replicas, policy, clusters, unplaced, bound } = explanation;

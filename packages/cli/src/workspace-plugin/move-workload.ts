@@ -2,9 +2,8 @@
  * `kubectl kcp move deployment/web --to us-west1`: one attribute of the object says where its replicas go, and they go there without a gap. What is printed is
  * what was done, so that the next time one can do it by hand.
  */
-import { clusterLabel, selectorAnnotation, syncTargets } from "@kcp-ts/controlplane";
+import { clusterLabel, selectorAnnotation } from "@kcp-ts/controlplane";
 import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
-import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
   type Condition,
@@ -13,6 +12,7 @@ import {
   type KubernetesObject,
   type ResourceClient,
 } from "@kcp-ts/sdk";
+import { askAboutPlacement } from "./placement-review.ts";
 import { Progress } from "./progress.ts";
 import type { Session } from "./session.ts";
 
@@ -50,8 +50,7 @@ export async function moveWorkload(
   const client = session.clientIn(session.address.workspace);
   const { namespace = session.namespace, to } = options;
   const { resource, name, text } = workloadOf(client, what);
-  const selector = selectorOf(to);
-  const places = await placesOf(client, selector, to);
+  const { selector, places } = await destinationOf(session, to, namespace);
   const patch = { metadata: { annotations: { [selectorAnnotation]: selector ?? null } } };
   const before = await resource.find({ namespace, name });
   if (before === undefined)
@@ -98,53 +97,57 @@ function workloadOf(client: Client, what: string) {
   return { resource, name, text: `${kind.toLowerCase()}.${ofGroup}/${name}` };
 }
 
+interface Destination {
+  /** Undefined for everywhere. */
+  readonly selector: string | undefined;
+  /** The clusters that it goes to. */
+  readonly places: ReadonlySet<string>;
+}
+
 /** Names of clusters with commas, or a selector over their labels. */
-function selectorOf(to: string): string | undefined {
-  if (to === everywhere) return undefined;
-  if (/[=!() ]/.test(to)) {
-    parseLabelSelector(to);
-    return to;
-  }
+async function destinationOf(
+  session: Session,
+  to: string,
+  namespace: string,
+): Promise<Destination> {
+  const clusters = async (selector: string) =>
+    (await askAboutPlacement(session, { clusters: { selector, namespace } })).clusters ?? [];
+  const isSelector = /[=!() ]/.test(to);
+  if (isSelector) parseLabelSelector(to);
+  const all = await clusters("");
+  const names = isSelector || to === everywhere ? [] : namesIn(to, all);
+  const selector = to === everywhere ? undefined : isSelector ? to : selectorOf(names);
+  const found = selector === undefined ? all : await clusters(selector);
+  if (found.length > 0) return { selector, places: new Set(found) };
+  throw new Error(
+    all.length === 0
+      ? "there are no clusters for this workspace: register one with a SyncTarget, or use those of another workspace (kubectl kcp bind compute)"
+      : `no cluster is ${to}: there are ${all.join(", ")}`,
+  );
+}
+
+/** A cluster of another workspace may be called by the name that it has there, if only one is. */
+function namesIn(to: string, all: readonly string[]): readonly string[] {
   const names = to.split(",").filter((name) => name !== "");
   if (names.length === 0)
     throw new Error("invalid --to: a cluster, or a selector over their labels");
+  return names.map((name) => {
+    const longer = all.filter((one) => one.startsWith(`${name}.`));
+    return all.includes(name) || longer.length !== 1 ? name : (longer[0] ?? name);
+  });
+}
+
+function selectorOf(names: readonly string[]): string {
   return names.length === 1
     ? `${clusterLabel}=${names[0]}`
     : `${clusterLabel} in (${names.join(",")})`;
-}
-
-/** The clusters that it goes to; undefined for those who may not see them. */
-async function placesOf(
-  client: Client,
-  selector: string | undefined,
-  to: string,
-): Promise<ReadonlySet<string> | undefined> {
-  let targets: readonly KubernetesObject[];
-  try {
-    targets = (await client.resource(syncTargets).list({})).items;
-  } catch (error) {
-    if (isStatusError(error, "Forbidden") || isStatusError(error, "NotFound")) return undefined;
-    throw error;
-  }
-  const parsed = selector === undefined ? undefined : parseLabelSelector(selector);
-  const matching = targets.filter(
-    ({ metadata }) =>
-      parsed?.matches({ ...metadata.labels, [clusterLabel]: metadata.name }) !== false,
-  );
-  if (matching.length > 0) return new Set(matching.map(({ metadata }) => metadata.name));
-  const all = targets.map(({ metadata }) => metadata.name).sort();
-  throw new Error(
-    all.length === 0
-      ? "no clusters are registered in this workspace: register one with a SyncTarget"
-      : `no cluster is ${to}: there are ${all.join(", ")}`,
-  );
 }
 
 interface Wanted {
   readonly namespace: string;
   readonly name: string;
   readonly text: string;
-  readonly places: ReadonlySet<string> | undefined;
+  readonly places: ReadonlySet<string>;
   readonly where: string;
 }
 
@@ -160,12 +163,8 @@ async function look(
     ready: status?.readyReplicas ?? 0,
     replicas: spec?.replicas ?? 0,
   }));
-  const isElsewhere = shares.some(
-    ({ cluster, replicas }) => replicas > 0 && places?.has(cluster) === false,
-  );
-  const isThere = shares.some(
-    ({ cluster, replicas }) => replicas > 0 && places?.has(cluster) !== false,
-  );
+  const isElsewhere = shares.some(({ cluster, replicas }) => replicas > 0 && !places.has(cluster));
+  const isThere = shares.some(({ cluster, replicas }) => replicas > 0 && places.has(cluster));
   const isDone =
     placed?.status === "True" && !isElsewhere && (isThere || whole.spec?.replicas === 0);
   const split = shares

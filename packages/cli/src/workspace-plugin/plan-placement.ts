@@ -1,17 +1,7 @@
 /** `kubectl kcp plan drain us-east1`, `plan join …`, `plan -f edited.yaml`: what would move, without doing it. */
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import {
-  applied,
-  cordoned,
-  drained,
-  type FleetChange,
-  type FleetPlan,
-  joined,
-  parseManifests,
-  planChange,
-} from "@kcp-ts/controlplane";
-import { systemClock } from "@kcp-ts/machinery/base";
+import { type PlannedChange, parseManifests, type ReviewedPlan } from "@kcp-ts/controlplane";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -20,7 +10,8 @@ import {
   type KubernetesObject,
   RestMapper,
 } from "@kcp-ts/sdk";
-import { fleetOf, momentNow, splitText } from "./explain-placement.ts";
+import { splitText } from "./explain-placement.ts";
+import { askAboutPlacement } from "./placement-review.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
 
@@ -35,7 +26,7 @@ export interface JoinOptions extends PlanOptions {
 }
 
 export function planDrain(session: Session, name: string, options: PlanOptions): Promise<void> {
-  return printPlan(session, [drained(name)], options);
+  return printPlan(session, { drain: name }, options);
 }
 
 export function planCordon(
@@ -44,7 +35,7 @@ export function planCordon(
   isCordoned: boolean,
   options: PlanOptions,
 ): Promise<void> {
-  return printPlan(session, [cordoned(name, isCordoned)], options);
+  return printPlan(session, isCordoned ? { cordon: name } : { uncordon: name }, options);
 }
 
 /** A cluster that would be registered, Ready, and serve what the others do. */
@@ -57,7 +48,7 @@ export function planJoin(session: Session, name: string, options: JoinOptions): 
     spec: {},
     status: Object.keys(allocatable).length === 0 ? {} : { allocatable },
   };
-  return printPlan(session, [joined(target, systemClock.now())], options);
+  return printPlan(session, { join: target }, options);
 }
 
 /** What the server would store of each object, were it applied: it is asked, and stores nothing. */
@@ -67,16 +58,15 @@ export async function planFiles(session: Session, options: PlanOptions): Promise
     throw new Error("name what would happen, as in plan drain us-east1, or objects with -f");
   const client = session.clientIn(session.address.workspace);
   const mapper = new RestMapper(client);
-  const changes: FleetChange[] = [];
+  const objects: KubernetesObject[] = [];
   for (const file of filename) {
     const source = file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
     for (const manifest of parseManifests(source, file)) {
       const object = manifest as unknown as DynamicObject;
-      const stored = await storedForm(client, mapper, object, session.namespace);
-      changes.push(applied(stored, systemClock.now()));
+      objects.push(await storedForm(client, mapper, object, session.namespace));
     }
   }
-  await printPlan(session, changes, options);
+  await printPlan(session, { objects }, options);
 }
 
 async function storedForm(
@@ -111,17 +101,27 @@ async function storedForm(
 
 async function printPlan(
   session: Session,
-  changes: readonly FleetChange[],
+  change: PlannedChange,
   options: PlanOptions,
 ): Promise<void> {
-  const fleet = await fleetOf(session);
-  const change: FleetChange = (before) => changes.reduce((now, one) => one(now), before);
-  const plan = planChange(fleet, change, momentNow());
+  const { plan } = await askAboutPlacement(session, { plan: change });
+  if (plan === undefined) throw new Error("the server does not say what would move");
   if (options.output === "json") session.print(JSON.stringify(plan, undefined, 2));
-  else for (const line of linesOf(plan)) session.print(line);
+  else for (const line of [...linesOf(plan), ...unseenLines(plan)]) session.print(line);
 }
 
-function linesOf({ moves, replicas, staying }: FleetPlan): readonly string[] {
+function unseenLines({ hidden, unseenWorkspaces }: ReviewedPlan): readonly string[] {
+  return [
+    ...(hidden === 0
+      ? []
+      : [`${counted(hidden, "workload")} that you may not list would move, too`]),
+    ...(unseenWorkspaces === 0
+      ? []
+      : [`${counted(unseenWorkspaces, "workspace")} that use these clusters were not looked at`]),
+  ];
+}
+
+function linesOf({ moves, replicas, staying }: ReviewedPlan): readonly string[] {
   const stay = `${counted(staying, "workload")} ${staying === 1 ? "stays" : "stay"}`;
   if (moves.length === 0) return [`nothing would move: ${stay}`];
   const what = (kind: string, name: string) => `${kind.toLowerCase()}/${name}`;
@@ -130,8 +130,8 @@ function linesOf({ moves, replicas, staying }: FleetPlan): readonly string[] {
   return [
     ...textTable([
       ["NAMESPACE", "WORKLOAD", "FROM", "TO"],
-      ...moves.map(({ kind, namespace, name, from, to }) => [
-        namespace,
+      ...moves.map(({ kind, namespace, name, from, to, isOfOthers }) => [
+        isOfOthers === true ? `${namespace} (elsewhere)` : namespace,
         what(kind, name),
         splitText(from),
         splitText(to),
@@ -147,7 +147,7 @@ function linesOf({ moves, replicas, staying }: FleetPlan): readonly string[] {
     ),
     ...stuck.map(
       ({ kind, namespace, name, unplaced, because }) =>
-        `${unplaced} of ${what(kind, name)} in namespace ${namespace} would have no place, and stay where they are as long as they can: ${because.join("; ")}`,
+        `${unplaced} of ${what(kind, name)} in namespace ${namespace} would have no place, and stay where they are as long as they can${because.length === 0 ? "" : `: ${because.join("; ")}`}`,
     ),
   ];
 }

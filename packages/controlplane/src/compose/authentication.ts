@@ -51,6 +51,7 @@ export async function composeAuthentication(
           shardAdminTokenHash: hashToken(tokens.shardAdminToken),
         });
   const staticTokens = new StaticTokenAuthenticator([...admins, internalToken]);
+  const byFlag = { enabled: options.anonymousAuth, paths: undefined };
   const fileTokens = await tokensOfFile(options);
   const certificates = await certificatesOf(options);
   return (objects) => {
@@ -66,8 +67,7 @@ export async function composeAuthentication(
     );
     return new RequestAuthenticator({
       authenticators: [...certificates, bearer],
-      anonymous: issuers.anonymous?.enabled ?? options.anonymousAuth,
-      anonymousPaths: issuers.anonymous?.paths,
+      anonymous: () => issuers.anonymous() ?? byFlag,
     });
   };
 }

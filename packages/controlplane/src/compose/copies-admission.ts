@@ -27,8 +27,12 @@ export interface CopiesAdmissionOptions {
 export function copiesAdmission(options: CopiesAdmissionOptions): AdmissionPlugin {
   return {
     name: "CopiesOfPods",
-    concerns: ({ group, resource, operation }) =>
-      resource === "pods" && group === "" && (operation === "CREATE" || operation === "UPDATE"),
+    // Ephemeral containers are added to the Pod itself, and the copy follows.
+    concerns: ({ group, resource, subresource, operation }) =>
+      resource === "pods" &&
+      group === "" &&
+      subresource !== "ephemeralcontainers" &&
+      (operation === "CREATE" || operation === "UPDATE"),
     async validate(request, object, old) {
       const before = new Set(old === undefined ? [] : copiedFrom(old));
       const concerned = new Set([...before, ...copiedFrom(object)]);

@@ -10,6 +10,7 @@ import {
   ApiServer,
   type ApiServerOptions,
   type AuditTrailOptions,
+  type Authorizer,
   anyOf,
   bootstrapAuthorizer,
   clusterUnit,
@@ -43,6 +44,7 @@ import { createInternalCredential, type InternalCredential } from "./internal-cr
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
 import { type PeerAddress, Peers } from "./peers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
+import { placementReviewAuthorizer } from "./placement-reviews.ts";
 import { podEndpoints } from "./pod-endpoints.ts";
 import {
   composeServiceAccounts,
@@ -176,13 +178,7 @@ export class Core {
       clock,
       random,
       authenticator,
-      authorization: (rbac) =>
-        anyOf([
-          bootstrapAuthorizer,
-          rbac,
-          this.#peers.authorizer,
-          ...(extensions.authorizers ?? []),
-        ]),
+      authorization: (rbac) => this.#authorization(rbac),
       gate: workspaceContent,
       log,
       apiAudiences: parts.serviceAccounts.audiences,
@@ -203,6 +199,7 @@ export class Core {
         const ofPeers = this.#peers.endpoint(this.#physicalClusters.connections);
         return (definition, scope) => ofPods(definition, scope) ?? ofPeers(definition, scope);
       },
+      furtherReviewers: (authorizer) => this.#physicalClusters.reviewers(authorizer),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
       besides: [
         {
@@ -223,6 +220,12 @@ export class Core {
       (request) => this.server.handle(request),
       extensions.middleware ?? [],
     );
+  }
+
+  #authorization(rbac: Authorizer): Authorizer {
+    const { authorizers = [] } = this.#parts.extensions;
+    const own = [bootstrapAuthorizer, rbac, this.#peers.authorizer, placementReviewAuthorizer];
+    return anyOf([...own, ...authorizers]);
   }
 
   clientFor(cluster: string, user: UserInfo): Client {

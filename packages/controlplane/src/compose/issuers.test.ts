@@ -111,16 +111,21 @@ describe("an issuer of its own", () => {
   }
 
   /** The status, and as whom a request for something forbidden is refused. */
-  async function refusedAs(core: Core, bearer: string): Promise<string> {
+  async function refusedAs(
+    core: Core,
+    bearer: string | undefined,
+    target = "/api/v1/namespaces/default/secrets",
+  ): Promise<string> {
     const response = await core.handle({
       method: "GET",
-      target: "/api/v1/namespaces/default/secrets",
-      headers: { authorization: `Bearer ${bearer}` },
+      target,
+      headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
       remoteAddress: "",
       clientCertificate: () => undefined,
       onClose: () => {},
       readBody: async () => new Uint8Array(),
     });
+    if (response.status === 200) return "200";
     const { message } = JSON.parse(Buffer.from(response.body as Uint8Array).toString());
     return /User "([^"]*)"/.exec(message)?.[1] ?? String(response.status);
   }
@@ -157,6 +162,54 @@ jwt:
       await writeFile(path, "kind: nonsense");
       await core.files.check();
       assert.equal(await refusedAs(core, token({})), "second-alice");
+    });
+  });
+
+  it("is trusted by another authority as soon as the file holds it, and by the old one while it holds none", async () => {
+    const path = join(folder, "other-ca.crt");
+    const now = systemClock.now();
+    const other = createCertificateAuthority({ commonName: "other-ca", now });
+    await writeFile(path, other.certificatePem);
+    const flags = { oidcIssuerUrl: url, oidcClientId: "kcp", oidcUsernamePrefix: "-" };
+    await withCore({ ...flags, oidcCaFile: path }, async (core) => {
+      assert.equal(await refusedAs(core, token({})), "401");
+      await writeFile(path, `${other.certificatePem}${caPem}`);
+      await core.files.check();
+      assert.equal(await refusedAs(core, token({})), "alice");
+      await writeFile(path, "nonsense");
+      await core.files.check();
+      assert.equal(await refusedAs(core, token({ jti: "new" })), "alice");
+      await writeFile(path, other.certificatePem);
+      await core.files.check();
+      assert.equal(await refusedAs(core, token({ jti: "newer" })), "401");
+    });
+    await writeFile(path, "nonsense");
+    const started = withCore({ ...flags, oidcCaFile: path }, async () => {});
+    await assert.rejects(started, /other-ca\.crt: holds no certificate/);
+  });
+
+  it("stands beside strangers, who are let in as the file says at the moment", async () => {
+    const path = join(folder, "strangers.yaml");
+    const config = (anonymous: string) =>
+      `{apiVersion: apiserver.config.k8s.io/v1, kind: AuthenticationConfiguration${anonymous}}`;
+    const changed = async (core: Core, anonymous: string) => {
+      await writeFile(path, config(anonymous));
+      await core.files.check();
+      return [await refusedAs(core, undefined), await refusedAs(core, undefined, "/livez")];
+    };
+    await writeFile(path, config(", anonymous: {enabled: true}"));
+    await withCore({ authenticationConfig: path }, async (core) => {
+      assert.equal(await refusedAs(core, undefined), "system:anonymous");
+      assert.deepEqual(await changed(core, ", anonymous: {enabled: false}"), ["401", "401"]);
+      const only = ", anonymous: {enabled: true, conditions: [{path: /livez}]}";
+      assert.deepEqual(await changed(core, only), ["401", "200"]);
+      // One that cannot be used opens nothing.
+      assert.deepEqual(
+        await changed(core, ", anonymous: {enabled: false, conditions: [{path: /x}]}"),
+        ["401", "200"],
+      );
+      // Without a word of it the flag stands.
+      assert.deepEqual(await changed(core, ""), ["system:anonymous", "200"]);
     });
   });
 

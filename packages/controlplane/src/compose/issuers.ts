@@ -1,4 +1,5 @@
 /** From options to the issuers of tokens that are trusted besides ourselves: `--oidc-*`, or a configuration file. */
+import { X509Certificate } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
   type AnonymousConfiguration,
@@ -42,7 +43,8 @@ export interface IssuerContext {
 
 export interface Issuers {
   readonly tokens: TokenAuthenticator | undefined;
-  readonly anonymous: AnonymousConfiguration | undefined;
+  /** What the configuration says of strangers now; undefined when it says nothing. */
+  readonly anonymous: () => AnonymousConfiguration | undefined;
 }
 
 export async function composeIssuers(
@@ -50,26 +52,60 @@ export async function composeIssuers(
   context: IssuerContext,
 ): Promise<Issuers> {
   const path = options.authenticationConfig;
-  const fromFlags = await issuerFromFlags(options);
-  if (path === undefined) {
-    const tokens =
-      fromFlags === undefined
-        ? undefined
-        : new SwitchedTokens(authenticators([fromFlags], context));
-    return { tokens, anonymous: undefined };
-  }
-  if (fromFlags !== undefined) {
+  const fromFlags = issuerFromFlags(options);
+  if (path !== undefined && fromFlags !== undefined)
     throw new OptionsError("--authentication-config and --oidc-* exclude each other: give one");
-  }
-  const { issuers, anonymous } = parse(await readFlagFile("--authentication-config", path), path);
-  let current = authenticators(issuers, context);
+  if (path !== undefined) return issuersOfFile(path, context);
+  const tokens = fromFlags && (await issuerOfCaFile(fromFlags, options.oidcCaFile, context));
+  return { tokens, anonymous: () => undefined };
+}
+
+/** Issuers and strangers alike are as the file says now. */
+async function issuersOfFile(path: string, context: IssuerContext): Promise<Issuers> {
+  let configuration = parse(await readFlagFile("--authentication-config", path), path);
+  let current = authenticators(configuration.issuers, context);
   const tokens = new SwitchedTokens(current);
   await context.files.watch([path], ([text = ""]) => {
-    current = authenticators(parse(text, path).issuers, context, current);
+    const renewed = parse(text, path);
+    current = authenticators(renewed.issuers, context, current);
+    // All of it or nothing: issuers that cannot be used keep the rest from being, too.
+    configuration = renewed;
     tokens.switchTo(current);
     context.log.info({ path }, "the authentication configuration was read again");
   });
-  return { tokens, anonymous };
+  return { tokens, anonymous: () => configuration.anonymous };
+}
+
+/** The one of the flags, by the authorities that the file holds now. */
+async function issuerOfCaFile(
+  issuer: JwtIssuer,
+  path: string | undefined,
+  context: IssuerContext,
+): Promise<TokenAuthenticator> {
+  if (path === undefined) return new SwitchedTokens(authenticators([issuer], context));
+  const trusting = (pem: string) => {
+    checkCertificates(pem, path);
+    return authenticators([{ ...issuer, certificateAuthority: pem }], context);
+  };
+  const tokens = new SwitchedTokens(trusting(await readFlagFile("--oidc-ca-file", path)));
+  await context.files.watch([path], ([pem = ""]) => {
+    tokens.switchTo(trusting(pem));
+    context.log.info({ path }, "the authorities of the issuer were read again");
+  });
+  return tokens;
+}
+
+/** A connection that is told to trust nonsense trusts nobody, and says so too late. */
+function checkCertificates(pem: string, path: string): void {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) throw new OptionsError(`${path}: holds no certificate`);
+  for (const block of blocks) {
+    try {
+      new X509Certificate(block);
+    } catch (cause) {
+      throw new OptionsError(`${path}: holds a certificate that cannot be read`, { cause });
+    }
+  }
 }
 
 /** Keys that are known stay known when other rules are read: the issuer may be out of reach just then. */
@@ -95,8 +131,8 @@ function parse(text: string, path: string): AuthenticationConfiguration {
   return parseAuthenticationConfiguration(document, path);
 }
 
-async function issuerFromFlags(options: IssuerOptions): Promise<JwtIssuer | undefined> {
-  const { oidcIssuerUrl: issuerUrl, oidcClientId: clientId, oidcCaFile } = options;
+function issuerFromFlags(options: IssuerOptions): JwtIssuer | undefined {
+  const { oidcIssuerUrl: issuerUrl, oidcClientId: clientId } = options;
   if (issuerUrl === undefined && clientId === undefined) return undefined;
   if (issuerUrl === undefined || clientId === undefined) {
     throw new OptionsError("--oidc-issuer-url and --oidc-client-id go together: give both");
@@ -123,7 +159,5 @@ async function issuerFromFlags(options: IssuerOptions): Promise<JwtIssuer | unde
     groupsPrefix: options.oidcGroupsPrefix,
     requiredClaims: options.oidcRequiredClaims,
     signingAlgorithms: options.oidcSigningAlgs,
-    certificateAuthority:
-      oidcCaFile === undefined ? undefined : await readFlagFile("--oidc-ca-file", oidcCaFile),
   });
 }

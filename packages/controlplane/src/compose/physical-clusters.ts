@@ -4,6 +4,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import {
   AgentPresence,
   type AgentServer,
+  graceMsDefault,
   type LinkSettings,
   type MulticlusterOptions,
   type MulticlusterPart,
@@ -11,6 +12,7 @@ import {
   multiclusterParts,
   type Patience,
   type PeerWays,
+  PlacementReviewer,
   PodConnections,
   PodMetrics,
   runMulticluster,
@@ -22,11 +24,15 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import {
   type AdmissionPlugin,
+  type Authorizer,
+  inPieces,
   isPrivateAddress,
   type ResourceDefinition,
+  type Reviewers,
   type ServerLog,
   systemDefinition,
 } from "@kcp-ts/server";
+import { placementReviewDefinition, placementReviewers } from "./placement-reviews.ts";
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
 
@@ -53,6 +59,7 @@ export {
   type FleetChange,
   type FleetPlan,
   type FleetWorkload,
+  type FollowerExplanation,
   graceMsDefault,
   hashDigits,
   importApis,
@@ -63,9 +70,14 @@ export {
   type MulticlusterPart,
   multiclusterParts,
   type PlacementRecord,
+  type PlacementReviewSpec,
+  type PlacementReviewStatus,
+  type PlannedChange,
+  placementReviews,
   planChange,
   type ResolvedResources,
   ResourceSet,
+  type ReviewedPlan,
   readFleet,
   requestToken,
   resolveResources,
@@ -117,16 +129,21 @@ export interface PhysicalClustersParts {
 }
 
 export class PhysicalClusters {
-  readonly resources: readonly ResourceDefinition[] = multiclusterKinds.map(systemDefinition);
+  readonly resources: readonly ResourceDefinition[] = [
+    ...multiclusterKinds.map(systemDefinition),
+    placementReviewDefinition,
+  ];
   readonly admissionPlugin: AdmissionPlugin;
   /** Agents that are connected to this process. */
   readonly tunnels: Tunnels;
   readonly connections: PodConnections;
   /** What the Pods of a logical cluster use. */
   readonly podMetrics: PodMetrics;
+  readonly #reviewer: PlacementReviewer;
   readonly #presence: AgentPresence;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
+  #graceMs = graceMsDefault;
 
   constructor({ client, clock, log, sharedTarget, peers }: PhysicalClustersParts) {
     this.#key = new SealingKey(client);
@@ -150,6 +167,15 @@ export class PhysicalClusters {
       peers,
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
+    this.#reviewer = new PlacementReviewer({
+      ...{ client, clock, inPieces },
+      patience: () => ({ graceMs: this.#graceMs }),
+    });
+  }
+
+  /** Who answers questions about placement. */
+  reviewers(authorizer: Authorizer): Reviewers {
+    return placementReviewers(this.#reviewer, authorizer);
   }
 
   /** A server that stops takes its tunnels along, and takes no agent for lost. */
@@ -163,6 +189,7 @@ export class PhysicalClusters {
     options: PhysicalClusterOptions,
     server: () => AgentServer | undefined,
   ): Omit<MulticlusterOptions, "client" | "onError"> {
+    this.#graceMs = options.patience?.graceMs ?? graceMsDefault;
     return {
       agents: { server, image: options.agentImage ?? agentImageDefault },
       parts: new Set(options.parts ?? multiclusterParts),

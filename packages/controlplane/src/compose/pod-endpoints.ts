@@ -5,19 +5,16 @@
  * Requests have passed every gate by now: the roles of the logical cluster say who may. Which Pod is reached is computed from the stored
  * copy, never from the request.
  */
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
-  ephemeralBytesMax,
-  ephemeralOf,
   isPodSubresource,
   join,
   muxProtocol,
   type PodConnections,
   type PodSubresource,
   serviceAccounts,
-  strategicMergePatch,
   syncTargets,
   type Tunnels,
 } from "@kcp-ts/multicluster";
@@ -32,6 +29,7 @@ import type {
   SubresourceStrategy,
   UserInfo,
 } from "@kcp-ts/server";
+import { ephemeralContainers } from "./ephemeral-containers.ts";
 import { maySync } from "./may-sync.ts";
 
 export interface PodEndpointsOptions {
@@ -54,7 +52,7 @@ export function podEndpoints(options: PodEndpointsOptions): FurtherSubresource {
   const ephemeral: SubresourceStrategy = {
     ...unchanged,
     verbs: ["get", "patch"],
-    connect: (call) => addContainers(call, options),
+    connect: (call) => ephemeralContainers(call, options.connections),
   };
   return ({ group, resource }, { subresource, service }) => {
     if (group === syncTargets.group && resource === syncTargets.resource)
@@ -65,14 +63,27 @@ export function podEndpoints(options: PodEndpointsOptions): FurtherSubresource {
     if (!isPodSubresource(subresource)) return undefined;
     const known = ofPods.get(subresource);
     if (known !== undefined) return known;
-    const made: SubresourceStrategy = {
-      ...unchanged,
-      verbs: subresource === "log" ? ["get"] : ["create", "get"],
-      connect: (call) => connectPod(call, subresource, options),
-    };
+    const made = podEndpoint(subresource, options);
     ofPods.set(subresource, made);
     return made;
   };
+}
+
+/** Sessions are put to the admission of the logical cluster with what they ask for; logs are read, and reading is not admitted. */
+const sessionOptions = {
+  exec: podExecOptions,
+  attach: podAttachOptions,
+  portforward: podPortForwardOptions,
+} as const;
+
+function podEndpoint(
+  subresource: PodSubresource,
+  options: PodEndpointsOptions,
+): SubresourceStrategy {
+  const connect = (call: SubresourceCall) => connectPod(call, subresource, options);
+  if (subresource === "log") return { ...unchanged, verbs: ["get"], connect };
+  const admitted = { operation: "CONNECT", kind: sessionOptions[subresource] } as const;
+  return { ...unchanged, verbs: ["create", "get"], admitted, connect };
 }
 
 async function connectPod(
@@ -102,51 +113,6 @@ async function connectPod(
   onAbort(signal, () => connection.destroy());
   const takeOver: ApiResponse["takeOver"] = (client) => join(client, connection);
   return { status, headers: answered, body: undefined, takeOver };
-}
-
-/** The copy is the syncer's, and nobody else's to write: the patch goes to the Pod, and the copy follows. */
-async function addContainers(
-  call: SubresourceCall,
-  { connections }: PodEndpointsOptions,
-): Promise<ApiResponse> {
-  const { verb, object, query, headers, signal } = call;
-  const about = { kind: "Pod", apiVersion: "v1" };
-  if (verb === "get") return jsonAnswer({ ...about, ...object });
-  const [type = ""] = String(headers["content-type"] ?? "").split(";", 1);
-  if (type.trim() !== strategicMergePatch)
-    throw statusError.badRequest(
-      `ephemeral containers of Pods in clusters are added by ${strategicMergePatch}, as kubectl debug does`,
-    );
-  const bytes = await call.bytes();
-  if (bytes.length > ephemeralBytesMax)
-    throw statusError.tooLarge(
-      `a patch of ephemeral containers has ${ephemeralBytesMax} bytes at most`,
-    );
-  const patch = ephemeralOf(readJson(bytes));
-  const pod = object as unknown as KubernetesObject;
-  const cluster = call.scope.cluster as ClusterName;
-  const isDryRun = query.getAll("dryRun").includes("All");
-  const containers = await connections.addContainers({ cluster, pod, signal }, patch, isDryRun);
-  const { spec = {} } = object as { spec?: JsonObject };
-  return jsonAnswer({
-    ...about,
-    ...object,
-    spec: { ...spec, ephemeralContainers: [...containers] },
-  });
-}
-
-function readJson(bytes: Uint8Array): JsonValue {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8")) as JsonValue;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw statusError.badRequest("the patch is no JSON");
-  }
-}
-
-function jsonAnswer(object: JsonObject): ApiResponse {
-  const headers = { "content-type": "application/json" };
-  return { status: 200, headers, body: Buffer.from(JSON.stringify(object)) };
 }
 
 async function* counted(

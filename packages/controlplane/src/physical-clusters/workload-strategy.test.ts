@@ -1,7 +1,12 @@
 /** Goal: a kind that nobody knows is spread over clusters as a WorkloadStrategy says, in the logical cluster that says so and in no other. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { syncTargets, workloadStrategies } from "@kcp-ts/multicluster";
+import {
+  type PlacementReviewSpec,
+  placementReviews,
+  syncTargets,
+  workloadStrategies,
+} from "@kcp-ts/multicluster";
 import {
   type Client,
   defineResource,
@@ -79,6 +84,28 @@ const strategy = {
   status: { healthy: "parts.filter(p, has(p.status.healthy)).map(p, p.status.healthy).sum()" },
 } as const;
 
+/** One that counts the kind, and one that does not. */
+async function explains(client: Client, other: Client): Promise<void> {
+  const ask = async (who: Client, spec: PlacementReviewSpec) =>
+    (await who.resource(placementReviews).create({ metadata: {} as { name: string }, spec }))
+      .status;
+  const explain = { resource: "widget", group: "example.com", namespace, name: "big" };
+  const explained = (await ask(client, { explain }))?.explanation?.clusters;
+  assert.deepEqual(
+    explained?.map(({ name, share, available }) => ({ name, share, available })),
+    [
+      { name: "east", share: 3, available: 3 },
+      { name: "west", share: 2, available: 2 },
+    ],
+  );
+  const planned = (await ask(client, { plan: { drain: "east" } }))?.plan;
+  assert.deepEqual(
+    planned?.moves.map(({ kind, to }) => ({ kind, to })),
+    [{ kind: "Widget", to: { west: 5 } }],
+  );
+  await assert.rejects(ask(other, { explain }), /cannot explain widget\/big/);
+}
+
 describe("a kind with a WorkloadStrategy", () => {
   it("is divided and folded by it, where it counts", async (t) => {
     const patience = { graceMs: 5000, settleMs: 0 };
@@ -139,6 +166,7 @@ describe("a kind with a WorkloadStrategy", () => {
     await eventually(async () =>
       assert.equal((await mine.get({ namespace, name: "big" })).status?.healthy, 5),
     );
+    await explains(plane.client, other);
     // Where nobody says how, it stays as it is.
     assert.deepEqual(await sizes(theirs), { big: 5 });
     assert.equal((await theirs.get({ namespace, name: "big" })).status?.healthy, undefined);

@@ -102,7 +102,7 @@ describe("the tree of workspaces stays the system's", () => {
       who: alice,
       request: ["POST", `${mine}/apis/core.kcp.io/v1alpha1/logicalclusters`],
       sent: { body: { metadata: { name: "cluster" } } },
-      says: /LogicalClusters are created by the system/,
+      says: /LogicalCluster cannot be created/,
     },
     "a type that one may not use is not used": {
       who: alice,

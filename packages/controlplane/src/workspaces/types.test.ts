@@ -10,6 +10,7 @@ describe("types of workspaces", () => {
   before(async () => {
     tenants = await Tenants.start();
     await tenants.workspace("root", "org");
+    await tenants.workspace("root:org", "kin");
   });
   after(() => tenants.close());
 
@@ -100,6 +101,90 @@ describe("types of workspaces", () => {
     assert.equal(code, 403);
     assert.match(message, /circular dependency detected in workspace type root:/);
   });
+
+  it("that the parent is of and that have become circular refuse what is to be below", async () => {
+    await makeType("root:org", "ring-a");
+    await makeType("root:org", "ring-b", {
+      extend: { with: [{ name: "ring-a", path: "root:org" }] },
+    });
+    await make("root:org:kin", "ringed", { name: "ring-b" });
+    const ring = await tenants.at("root:org").resource(kinds.types).get({ name: "ring-a" });
+    const spec = { ...specOf(ring), extend: { with: [{ name: "ring-b", path: "root:org" }] } };
+    await tenants
+      .at("root:org")
+      .resource(kinds.types)
+      .update({ ...ring, spec } as never);
+    const universal = { name: "universal", path: "root" };
+    for (const type of [undefined, universal]) {
+      const { code, message } = await refusal(make("root:org:kin:ringed", "below", type));
+      assert.equal(code, 403, message);
+      assert.match(message, /circular dependency detected in workspace type root:org:ring-b/);
+    }
+  });
+
+  it("that the parent is of and that have lost what they extend refuse what is to be below", async () => {
+    await makeType("root:org", "base");
+    await makeType("root:org", "based", { extend: { with: [{ name: "base", path: "root:org" }] } });
+    await make("root:org:kin", "uprooted", { name: "based" });
+    await tenants.at("root:org").resource(kinds.types).delete({ name: "base" });
+    const { code, message } = await refusal(make("root:org:kin:uprooted", "below", undefined));
+    assert.equal(code, 403, message);
+    assert.match(message, /workspace type "root:org:base" cannot be resolved/);
+  });
+
+  it("that the parent is of and that are gone refuse what is to be below: nobody knows their limits", async () => {
+    await makeType("root:org", "passing", { limitAllowedChildren: { none: true } });
+    await make("root:org:kin", "orphaned", { name: "passing" });
+    await tenants.at("root:org").resource(kinds.types).delete({ name: "passing" });
+    const missing =
+      'cannot be resolved: workspacetypes.tenancy.kcp.io "root:org:passing" not found';
+    const wanted = make("root:org:kin:orphaned", "below", undefined);
+    const byDefault = await refusal(wanted);
+    assert.equal(byDefault.code, 403);
+    assert.ok(byDefault.message.endsWith(`parent type ${missing}`), byDefault.message);
+    const universal = { name: "universal", path: "root" };
+    const named = await refusal(make("root:org:kin:orphaned", "below", universal));
+    assert.equal(named.code, 403);
+    assert.ok(named.message.endsWith(`workspace type ${missing}`), named.message);
+  });
+
+  it("of homes that cannot be used refuse a home", async () => {
+    const types = tenants.at("root").resource(kinds.types);
+    const home = await types.get({ name: "home" });
+    const spec = { ...specOf(home), extend: { with: [{ name: "none", path: "root" }] } };
+    const broken = await types.update({ ...home, spec } as never);
+    const asked = tenants.at("root", alice).resource(kinds.workspaces).get({ name: "~" });
+    const { code, message } = await refusal(asked);
+    assert.equal(code, 403, message);
+    await types.update({ ...broken, spec: specOf(home) } as never);
+    await tenants.at("root", alice).resource(kinds.workspaces).get({ name: "~" });
+  });
+
+  for (const path of [
+    "user",
+    "user:",
+    "root:",
+    ":",
+    "root::org",
+    "*",
+    "system:",
+    "A b",
+    "user:x:y",
+  ]) {
+    it(`at ${JSON.stringify(path)} are not there`, async () => {
+      const { code, message } = await refusal(
+        make("root:org", "lost", { name: "universal", path }),
+      );
+      assert.ok(code === 403 || code === 422, `${code} ${message}`);
+      const extend = { with: [{ name: "universal", path }] };
+      const made = await refusal(makeType("root:org", "lost", { extend }));
+      assert.ok(made.code === 200 || made.code === 422, `${made.code} ${made.message}`);
+      if (made.code !== 200) return;
+      const { code: used } = await refusal(make("root:org", "lost", { name: "lost" }));
+      assert.equal(used, 403);
+      await tenants.at("root:org").resource(kinds.types).delete({ name: "lost" });
+    });
+  }
 
   it("with reserved names are refused", async () => {
     for (const name of ["any", "system"]) {

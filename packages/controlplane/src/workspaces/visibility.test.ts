@@ -67,6 +67,7 @@ const exportView = "/services/apiexport/{provider}/cowboys/clusters";
 const rivalView = "/services/apiexport/{rival}/cowboys/clusters";
 const initializing = "/services/initializingworkspaces/{provider}:slow/clusters";
 const terminating = "/services/terminatingworkspaces/{provider}:slow/clusters";
+const unattended = { sees: [], read: [], write: [], others: [403, 500] };
 const schemaView = "/services/apiresourceschema/{one}/clusters";
 
 const table: readonly Row[] = [
@@ -169,7 +170,11 @@ const table: readonly Row[] = [
   },
   // Workspaces that wait for a controller, for whom the type lets run it; as long as they wait.
   {
-    ...{ at: `${initializing}/*`, kind: "logicalclusters", sees: ["cluster in coming"] },
+    ...{
+      at: `${initializing}/*`,
+      kind: "logicalclusters",
+      sees: ["cluster in coming", "cluster in ruled"],
+    },
     ...{ read: ["paula", ...rulers], write: [], refused: [405] },
   },
   {
@@ -177,10 +182,18 @@ const table: readonly Row[] = [
     ...{ read: ["paula", ...rulers], write: ["paula", ...rulers] },
   },
   { at: `${initializing}/{one}`, kind: "configmaps", sees: [], read: [], write: [] },
+  // In one that a member of system:masters made there is nobody to act as.
+  { at: `${initializing}/{ruled}`, kind: "configmaps", ...unattended },
+  { at: `${initializing}/{ruled}`, kind: "workspaces", ...unattended },
+  { at: `${terminating}/{deposed}`, kind: "configmaps", ...unattended },
   { at: `${initializing}/{leaving}`, kind: "configmaps", sees: [], read: [], write: [] },
   { at: `${initializing}/{provider}`, kind: "secrets", sees: [], read: [], write: [] },
   {
-    ...{ at: `${terminating}/*`, kind: "logicalclusters", sees: ["cluster in leaving"] },
+    ...{
+      at: `${terminating}/*`,
+      kind: "logicalclusters",
+      sees: ["cluster in leaving", "cluster in deposed"],
+    },
     ...{ read: ["paula", ...rulers], write: [], refused: [405] },
   },
   {
@@ -264,8 +277,9 @@ describe("what can be seen and done", () => {
     const slow = { type: { name: "slow", path: "root:org:provider" } };
     await make("tenant", "{one}", "coming", slow);
     await make("tenant", "{one}", "leaving", slow);
+    for (const name of ["ruled", "deposed"]) await make("master", "{one}", name, slow);
     await filled();
-    await ended();
+    for (const name of ["leaving", "deposed"]) await ended(name);
     // What was agreed to is in effect when the provider sees it.
     await eventually(async () => {
       const path = resolve(`${exportView}/*/api/v1/configmaps`);
@@ -351,9 +365,9 @@ describe("what can be seen and done", () => {
       await put("master", cluster, "configmaps", { name: "plan" });
   }
 
-  /** One of the two is initialized, and deleted. */
-  async function ended(): Promise<void> {
-    const at = resolve(`${initializing}/{leaving}/${kinds.logicalclusters}/cluster/status`);
+  /** It is initialized, and deleted. */
+  async function ended(name: string): Promise<void> {
+    const at = resolve(`${initializing}/{${name}}/${kinds.logicalclusters}/cluster/status`);
     const patch = { status: { initializers: null } };
     const { status, text } = await send(
       "paula",
@@ -367,13 +381,13 @@ describe("what can be seen and done", () => {
       const { text: found } = await send(
         "tenant",
         "GET",
-        resolve(`/clusters/{one}/${kinds.workspaces}/leaving`),
+        resolve(`/clusters/{one}/${kinds.workspaces}/${name}`),
       );
       assert.match(found, /"phase":"Ready"/);
     });
-    await send("tenant", "DELETE", resolve(`/clusters/{one}/${kinds.workspaces}/leaving`));
+    await send("tenant", "DELETE", resolve(`/clusters/{one}/${kinds.workspaces}/${name}`));
     await eventually(async () => {
-      const path = resolve(`/clusters/{leaving}/${kinds.logicalclusters}/cluster`);
+      const path = resolve(`/clusters/{${name}}/${kinds.logicalclusters}/cluster`);
       assert.match((await send("master", "GET", path)).text, /"phase":"Terminating"/);
     });
   }
@@ -443,7 +457,10 @@ describe("what can be seen and done", () => {
     if (row.read.includes(actor)) return;
     // Deleting is a way to count, too.
     const deleted = await send(actor, "DELETE", `${list}?dryRun=All`);
-    assert.ok([403, 404, 405].includes(deleted.status), `delete ${who}: ${deleted.status}`);
+    assert.ok(
+      [403, 404, 405, ...(row.others ?? [])].includes(deleted.status),
+      `delete ${who}: ${deleted.status}`,
+    );
   }
 
   /** What a watch begins with, or the code that it is refused with. */

@@ -236,7 +236,10 @@ describe("metrics", () => {
     // Loops ask in their own time, and each new question is a series.
     const tenants = await Tenants.start({ controlLoops: false });
     const series = async () => {
-      const { text } = await tenants.at("root", master).read({ method: "GET", path: "/metrics" });
+      const { transport } = tenants.plane.clientFor("root", master);
+      const answer = await transport.send({ method: "GET", path: "/metrics", headers: {} });
+      assert.equal(answer.status, 200);
+      const text = await answer.body.text();
       return text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length;
     };
     const use = async (name: string) => {

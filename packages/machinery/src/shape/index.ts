@@ -41,6 +41,7 @@ export { flowSchema, priorityLevelConfiguration } from "./flowcontrol-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { nodeMetrics, podMetrics } from "./metrics-v1beta1.ts";
 export { patchRulesOf } from "./patch-rules.ts";
+export { podAttachOptions, podExecOptions, podPortForwardOptions } from "./pod-options-v1.ts";
 export {
   decodeEnvelope,
   decodeMessage,

@@ -81,17 +81,35 @@ export interface Offer {
 
 /** Whoever watches APIExports through shared sources uses these options. */
 export const offerInformer: SharedInformerOptions<APIExport, Offer> = {
-  transform: (object) => {
-    const { resources = [], permissionClaims = [] } = object.spec ?? {};
-    const isOpen = isComputeExport(object) && (object.status?.identityHash ?? "") !== "";
-    if (!isOpen) return closed;
-    return {
-      isOpen,
-      resources: new Set(resources.map(({ name, group = "" }) => nameOf(name, group))),
-      claims: new Set(permissionClaims.map(({ resource, group = "" }) => nameOf(resource, group))),
-    };
-  },
+  transform: (object) => offerOf(object),
 };
+
+export function offerOf(object: APIExport): Offer {
+  const { resources = [], permissionClaims = [] } = object.spec ?? {};
+  const isOpen = isComputeExport(object) && (object.status?.identityHash ?? "") !== "";
+  if (!isOpen) return closed;
+  return {
+    isOpen,
+    resources: new Set(resources.map(({ name, group = "" }) => nameOf(name, group))),
+    claims: new Set(permissionClaims.map(({ resource, group = "" }) => nameOf(resource, group))),
+  };
+}
+
+/** Of an APIBinding, what says who is bound to whom. */
+export interface APIBinding extends KubernetesObject {
+  readonly spec?: {
+    readonly reference?: { readonly export?: { readonly path?: string; readonly name?: string } };
+  };
+  readonly status?: { readonly phase?: string; readonly apiExportClusterName?: string };
+}
+
+export const apiBindings = defineResource<APIBinding>({
+  group,
+  version: "v1alpha2",
+  resource: "apibindings",
+  kind: "APIBinding",
+  namespaced: false,
+});
 
 const closed: Offer = { isOpen: false, resources: new Set(), claims: new Set() };
 

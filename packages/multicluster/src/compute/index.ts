@@ -1,6 +1,9 @@
 /** Compute workspaces: what was negotiated among their clusters is offered to others, who use the clusters without seeing them. */
+export { asShared } from "./as-shared.ts";
 export {
+  type APIBinding,
   type APIExport,
+  apiBindings,
   apiExports,
   apiResourceSchemas,
   computeExportName,
@@ -8,6 +11,7 @@ export {
   isComputeExport,
   type Offer,
   offerInformer,
+  offerOf,
 } from "./compute-export.ts";
 export { consentLabel } from "./consent-label.ts";
 export { findSharedTarget } from "./find-shared-target.ts";

@@ -7,7 +7,8 @@ import type {
   ObjectSource,
   ObjectStore,
 } from "@kcp-ts/sdk";
-import { type SyncTarget, sharedTargetName } from "../api/index.ts";
+import type { SyncTarget } from "../api/index.ts";
+import { asShared } from "./as-shared.ts";
 import type { Offer } from "./compute-export.ts";
 
 export interface TargetsSourceOptions<Cached> {
@@ -153,20 +154,4 @@ export class TargetsSource<Cached> implements ObjectSource<Cached> {
       this.#options.onError(error);
     }
   }
-}
-
-/** By another name, without the way into the cluster, and for the kinds that are offered. */
-function asShared(target: SyncTarget, home: ClusterName, offer: Offer | undefined): SyncTarget {
-  const { metadata, spec = {}, status } = target;
-  const { kubeconfig: _, kubeconfigSecretRef: __, ...rest } = spec;
-  const name = sharedTargetName({ name: metadata.name, cluster: home });
-  const offered = new Set([...(offer?.resources ?? []), ...(offer?.claims ?? [])]);
-  const synced = status?.syncedResources ?? [...offered];
-  const syncedResources = synced.filter((resource) => offered.has(resource));
-  return {
-    ...target,
-    metadata: { ...metadata, name },
-    spec: rest,
-    status: { ...status, syncedResources },
-  };
 }

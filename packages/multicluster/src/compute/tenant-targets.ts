@@ -9,7 +9,6 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
   type Clusters,
-  defineResource,
   Informer,
   type KubernetesObject,
   logicalClusters,
@@ -21,6 +20,8 @@ import {
 } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import {
+  type APIBinding,
+  apiBindings,
   apiExports,
   computeExportName,
   consumersPath,
@@ -36,19 +37,6 @@ export interface TenantTargetsOptions {
   readonly random?: Random | undefined;
   readonly onError: (error: unknown) => void;
 }
-
-interface APIBinding extends KubernetesObject {
-  readonly spec?: { readonly reference?: { readonly export?: { readonly path?: string } } };
-  readonly status?: { readonly phase?: string };
-}
-
-const apiBindings = defineResource<APIBinding>({
-  group: "apis.kcp.io",
-  version: "v1alpha2",
-  resource: "apibindings",
-  kind: "APIBinding",
-  namespaced: false,
-});
 
 /** As much of one as is remembered. */
 interface Binding {

@@ -157,7 +157,10 @@ async function coordinateOne(
   const { namespace, name, cluster } = key;
   const { inCluster } = work.strategy;
   const strategy = inCluster === undefined ? work.strategy : inCluster(cluster);
-  if (strategy === undefined) return;
+  if (strategy === undefined) {
+    work.reservations?.release(key);
+    return;
+  }
   const client = work.client.inCluster(cluster);
   const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);
@@ -180,11 +183,13 @@ async function coordinateOne(
     const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
   });
-  const surroundings = await work.reservations?.facts(key, parent);
+  await work.reservations?.ready(key);
   const known = work.targets.list({ cluster });
-  const targets = isOnce(parent, surroundings?.policy)
+  const targets = isOnce(parent, work.reservations?.facts(key, parent).policy)
     ? await work.fenced.read(client, cluster, known, signal)
     : known;
+  // From here on until what is decided is held, nothing is waited for: others decide by what this one takes, or this one by what they took.
+  const surroundings = work.reservations?.facts(key, parent);
   const nowMs = work.clock.now();
   const decision = decideWithOverrides({
     strategy,

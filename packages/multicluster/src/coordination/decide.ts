@@ -20,8 +20,10 @@ import {
   softFinalizersOf,
 } from "../api/index.ts";
 import {
+  type Allowance,
   type Assessment,
   assess,
+  type Bound,
   type Neighbour,
   type Policy,
   type Prospect,
@@ -45,6 +47,7 @@ import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import { withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
+import { withinQuotas } from "./quotas.ts";
 import { atMostOneAnnotation, budgetOf } from "./rollout.ts";
 import {
   earliest,
@@ -79,6 +82,7 @@ export interface DecideInput {
 /** What else decides where it may go; all clusters, evenly, if it is left out. */
 export interface Surroundings {
   readonly policy?: Policy | undefined;
+  readonly allowances?: readonly Allowance[] | undefined;
   readonly usage?: Usage | undefined;
   readonly neighbours?: readonly Neighbour[] | undefined;
 }
@@ -109,6 +113,8 @@ export interface Decision {
   readonly places: readonly Place[];
   readonly plan: Plan;
   readonly assessment: Assessment;
+  /** How many there may be in all clusters together; undefined: as many as are asked for. */
+  readonly total?: Bound | undefined;
   /** What its history of placement is to be; undefined: as it is. */
   readonly placementHistory?: string | undefined;
 }
@@ -125,13 +131,13 @@ export interface Place {
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const { places: open, assessment, problem, placement } = placesFor(input);
+  const { places: open, assessment, total, problem, placement } = placesFor(input);
   const { annotations } = parent.metadata;
   const { places, takeover } = inOneCluster(open, annotations, expelled);
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
-  const { total, maxSkews } = assessment;
+  const { maxSkews } = assessment;
   const scaledDownBy = asked - replicas;
   const bounds = { placeable: total?.replicas, maxSkews };
   const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
@@ -164,6 +170,7 @@ export function decide(input: DecideInput): Decision {
     places,
     plan,
     assessment,
+    total,
     placementHistory: isHeld ? undefined : historyOf(input, places, plan),
   };
 }
@@ -192,6 +199,7 @@ function historyOf(
 export function placesFor(input: DecideInput): {
   readonly places: readonly Place[];
   readonly assessment: Assessment;
+  readonly total: Bound | undefined;
   readonly problem: string | undefined;
   readonly placement: Placement | undefined;
 } {
@@ -199,9 +207,9 @@ export function placesFor(input: DecideInput): {
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
-  const places = placesOf(input, wish, assessment);
+  const { places, total } = withinQuotas(placesOf(input, wish, assessment), assessment, input);
   const problem = input.problem ?? (isRead ? undefined : placement.message);
-  return { places, assessment, problem, placement: wish };
+  return { places, assessment, total, problem, placement: wish };
 }
 
 function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {

@@ -62,6 +62,20 @@ describe("distribute", () => {
       b: 2,
     });
   });
+
+  it("leaves what is kept where it is, and shares the rest as if it were their share", () => {
+    const kept = (name: string, current: number, more: Partial<Share> = {}) =>
+      cluster(name, current, { cordoned: true, keeps: true, ...more });
+    assert.deepEqual(split(4, kept("a", 4), cluster("b")), { a: 4, b: 0 });
+    assert.deepEqual(split(6, kept("a", 4), cluster("b"), cluster("c")), { a: 4, b: 1, c: 1 });
+    assert.deepEqual(split(9, kept("a", 1), cluster("b"), cluster("c")), { a: 1, b: 4, c: 4 });
+    assert.deepEqual(split(6, kept("a", 4, { room: 2 }), cluster("b")), { a: 2, b: 4 });
+    assert.deepEqual(split(4, kept("a", 8), cluster("b", 7)), { a: 2, b: 2 });
+    const us = { domains: ["us"] };
+    const regions = [kept("a", 4, us), cluster("b", 0, us), cluster("c", 0, { domains: ["eu"] })];
+    assert.deepEqual(split(8, ...regions), { a: 4, b: 0, c: 4 });
+    assert.deepEqual(split(10, ...regions), { a: 4, b: 1, c: 5 });
+  });
 });
 
 const shares = (constraints: { max: number; plain?: boolean }) =>
@@ -73,18 +87,22 @@ const shares = (constraints: { max: number; plain?: boolean }) =>
     .chain((names) =>
       fc.tuple(
         ...names.map((name) =>
-          fc.record({
-            name: fc.constant(name),
-            ready: constraints.plain ? fc.constant(true) : fc.boolean(),
-            weight: constraints.plain ? fc.constant(1) : fc.integer({ min: 1, max: 5 }),
-            capacity: constraints.plain
-              ? fc.constant(undefined)
-              : fc.option(fc.nat(20), { nil: undefined }),
-            cordoned: constraints.plain
-              ? fc.constant(false)
-              : fc.boolean().map((yes) => yes && name > "c"),
-            current: fc.nat(20),
-          }),
+          fc
+            .record({
+              name: fc.constant(name),
+              ready: constraints.plain ? fc.constant(true) : fc.boolean(),
+              weight: constraints.plain ? fc.constant(1) : fc.integer({ min: 1, max: 5 }),
+              capacity: constraints.plain
+                ? fc.constant(undefined)
+                : fc.option(fc.nat(20), { nil: undefined }),
+              cordoned: constraints.plain
+                ? fc.constant(false)
+                : fc.boolean().map((yes) => yes && name > "c"),
+              keeps: fc.boolean(),
+              current: fc.nat(20),
+            })
+            // What is open and kept is rounded to what it happens to have: the others may then be owed something else.
+            .map((share) => ({ ...share, keeps: share.keeps && share.cordoned })),
         ),
       ),
     );
@@ -110,6 +128,19 @@ describe("distribute, for all clusters", () => {
           if (!ready) assert.equal(share, 0);
           if (cordoned) assert.ok(share <= current);
         }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("takes nothing from who keeps what it has, unless less is asked for than is kept", () => {
+    fc.assert(
+      fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
+        const keepers = clusters.filter(({ ready, keeps }) => ready && keeps);
+        const floorOf = ({ capacity = 1e9, current }: Share) => Math.min(capacity, current);
+        if (sum(keepers.map(floorOf)) > replicas) return;
+        const split = distribute(replicas, clusters);
+        for (const one of keepers) assert.ok((split.get(one.name) ?? 0) >= floorOf(one));
       }),
       { numRuns: 1000 },
     );

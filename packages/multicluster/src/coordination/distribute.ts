@@ -7,7 +7,8 @@
  *    that moves the fewest replicas.
  * 3. Capacity is exceeded only when all of it is used up, and then by all alike; room never is. A cordoned cluster never gets more than it has.
  * 4. The order of the clusters does not matter: ties are decided by name.
- * 5. Where clusters are in domains, the domains share alike first, and then the clusters of each. A split over domains that is uneven by no more than
+ * 5. A cluster that keeps what it has gives nothing up to others, unless all that is kept is more than is asked for.
+ * 6. Where clusters are in domains, the domains share alike first, and then the clusters of each. A split over domains that is uneven by no more than
  *    may be is left as it is.
  */
 import { assert } from "@kcp-ts/machinery/base";
@@ -26,6 +27,8 @@ export interface Share {
   readonly domains?: readonly string[] | undefined;
   /** Keeps at most what it has. */
   readonly cordoned?: boolean | undefined;
+  /** Keeps at least what it has, as far as there is room for it. */
+  readonly keeps?: boolean | undefined;
   /** What it has now. */
   readonly current: number;
 }
@@ -61,7 +64,9 @@ function distributeOnce(
 ): ReadonlyMap<string, number> {
   const shares = new Map<string, number>();
   for (const { name } of clusters) shares.set(name, 0);
-  const members = clusters.filter(({ ready }) => ready).map(memberOf);
+  const ready = clusters.filter((one) => one.ready).map(memberOf);
+  const isTooMuch = sumOf(ready, ({ floor }) => floor) > replicas;
+  const members = isTooMuch ? ready.map((one) => ({ ...one, floor: 0 })) : ready;
   members.sort((a, b) => (a.name < b.name ? -1 : 1));
   const left = spread(replicas, members, shares, maxSkews);
   // There is more than room: those that can be overfilled are, by their weights.
@@ -73,6 +78,8 @@ function distributeOnce(
 interface Member {
   readonly name: string;
   readonly weight: number;
+  /** What it has at least, and at most. */
+  readonly floor: number;
   readonly room: number;
   /** What it can be overfilled to. */
   readonly limit: number;
@@ -82,20 +89,21 @@ interface Member {
 }
 
 function memberOf(share: Share): Member {
-  const { name, weight = 1, cordoned = false, current, domains = [] } = share;
+  const { name, weight = 1, cordoned = false, keeps = false, current, domains = [] } = share;
   const { capacity = Number.POSITIVE_INFINITY, room: most = Number.POSITIVE_INFINITY } = share;
   assert(weight > 0 && weight <= scaledWeightMax, `weight ${weight} of ${name}`);
   const limit = Math.max(0, most);
   const wanted = Math.max(0, Math.min(capacity, limit));
   const room = cordoned ? Math.min(wanted, current) : wanted;
-  return { name, weight, room, limit, isOpen: !cordoned, current, domains };
+  const floor = keeps ? Math.min(current, room) : 0;
+  return { name, weight, floor, room, limit, isOpen: !cordoned, current, domains };
 }
 
 function overfilled(shares: ReadonlyMap<string, number>): (member: Member) => Member {
   return (member) => {
     const share = shares.get(member.name) ?? 0;
     const current = Math.max(0, member.current - share);
-    return { ...member, room: member.limit - share, current };
+    return { ...member, floor: 0, room: member.limit - share, current };
   };
 }
 
@@ -132,6 +140,7 @@ function domainOf(name: string, members: readonly Member[]): Member {
   return {
     name,
     weight: 1,
+    floor: sumOf(members, ({ floor }) => floor),
     room: sumOf(members, ({ room }) => room),
     limit: sumOf(members, ({ limit }) => limit),
     isOpen: members.some(({ isOpen }) => isOpen),
@@ -157,18 +166,33 @@ function keptDomains(
 function fill(replicas: number, members: readonly Member[], shares: Map<string, number>): number {
   let left = replicas;
   let open = members;
-  // A cluster whose quota is more than its room gets its room, and the others share the rest anew.
   for (;;) {
-    const weights = sumOf(open, ({ weight }) => weight);
-    const full = open.filter(({ weight, room }) => room * weights <= left * weight);
-    if (full.length === 0) break;
-    for (const { name, room } of full) add(shares, name, room);
-    left -= sumOf(full, ({ room }) => room);
-    open = open.filter((member) => !full.includes(member));
+    const fixed = fixedOf(left, open);
+    if (fixed.size === 0) break;
+    for (const [{ name }, share] of fixed) add(shares, name, share);
+    left -= sumOf([...fixed.values()], (share) => share);
+    open = open.filter((member) => !fixed.has(member));
   }
   if (open.length === 0) return left;
   round(left, open, shares);
   return 0;
+}
+
+/**
+ * A cluster whose quota is more than its room gets its room, one whose quota is less than it keeps gets that, and the others share the rest anew. Both change what
+ * the others are owed, in opposite directions, so only the side that changes it more is settled at a time.
+ */
+function fixedOf(left: number, open: readonly Member[]): ReadonlyMap<Member, number> {
+  const weights = sumOf(open, ({ weight }) => weight);
+  const beyond = ({ weight }: Member, share: number) => share * weights - left * weight;
+  const full = open.filter((member) => beyond(member, member.room) <= 0);
+  const kept = open.filter((member) => member.floor > 0 && beyond(member, member.floor) >= 0);
+  const lacking = sumOf(full, (member) => -beyond(member, member.room));
+  const exceeding = sumOf(kept, (member) => beyond(member, member.floor));
+  return new Map<Member, number>([
+    ...(lacking >= exceeding ? full : []).map((member) => [member, member.room] as const),
+    ...(exceeding >= lacking ? kept : []).map((member) => [member, member.floor] as const),
+  ]);
 }
 
 function round(replicas: number, members: readonly Member[], shares: Map<string, number>): void {

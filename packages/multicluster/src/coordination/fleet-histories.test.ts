@@ -18,9 +18,17 @@ const firstSeed = Number(process.env["KCP_SEED"] ?? 0);
 const telling: readonly (readonly [seed: number, found: string])[] = [
   [13, "a StatefulSet that came to a cluster without room for it"],
   [24, "a DaemonSet that left a cluster before it was available in another"],
+  [1781, "a Pod that went back to where it was being removed"],
   [2010, "a number that left while another was missing, when fewer were asked for"],
+  [3120, "a claim that was asked for in a cluster that had left"],
   [5275, "a number that left by a report from before its cluster was cut off"],
   [5420, "a StatefulSet with nowhere to go, and a drain on a budget"],
+  [
+    7692,
+    "a Pod that was taken from a lost cluster before its fence was up, because of one that was being removed",
+  ],
+  [9238, "a Pod that was late in two clusters, and sent from one to the other for ever"],
+  [17503, "a replica that was started while another, which was being removed, could be, too"],
 ];
 
 describe("a fleet with workloads of every kind, in many histories", () => {

@@ -64,12 +64,14 @@ function openGoal(
 ): Map<string, number> {
   const open = receivers(members);
   const shareOf = (member: Member): Share => {
-    const { name, weight, capacity, room, domains, part } = member;
+    const { name, weight, capacity, room, domains } = member;
     const isGivenUp = givenUp.has(name);
-    const before = isGivenUp ? recordOf(wish, member)?.from : part?.replicas;
+    const before = isGivenUp ? recordOf(wish, member)?.from : stayingOf(member);
     const ready = takesPart.has(member.standing);
     const cordoned = isGivenUp || !open.has(member);
-    return { name, ready, weight, capacity, room, domains, cordoned, current: before ?? 0 };
+    // Nothing leaves for balance; who asks for less takes it from wherever it is.
+    const keeps = !isGivenUp && member.standing === "cordoned" && wish.input.scaledDownBy <= 0;
+    return { name, ready, weight, capacity, room, domains, cordoned, keeps, current: before ?? 0 };
   };
   const goal = new Map(distribute(replicas, members.map(shareOf), wish.input.maxSkews));
   const unplaced = replicas - sumOf([...goal.values()]);
@@ -79,7 +81,7 @@ function openGoal(
   const back = distribute(
     unplaced,
     homes.map((one) => {
-      const has = one.part?.replicas ?? 0;
+      const has = stayingOf(one);
       const current = one.mayReturn === true ? (recordOf(wish, one)?.from ?? has) : has;
       return { name: one.name, ready: true, cordoned: true, current };
     }),
@@ -102,15 +104,7 @@ function stayingGoal(
   const goal = new Map(members.map(({ name }) => [name, 0] as [string, number]));
   for (const { name, part } of keepers) goal.set(name, part?.replicas ?? 0);
   const isTooMany = kept > replicas && (!isPaused || scaledDownBy > 0);
-  if (isTooMany) {
-    const shares = keepers.map(({ name, part }) => ({
-      name,
-      ready: true,
-      cordoned: true,
-      current: part?.replicas ?? 0,
-    }));
-    for (const [name, share] of distribute(replicas, shares)) goal.set(name, share);
-  }
+  if (isTooMany) for (const [name, share] of keptAmong(keepers, replicas)) goal.set(name, share);
   if (kept >= replicas) return goal;
   const open = receivers(members);
   const shares = [...open].map(({ name, weight, capacity, room, domains, part }) => {
@@ -129,6 +123,23 @@ function stayingGoal(
   for (const [name, share] of distribute(replicas - kept, shares, maxSkews))
     goal.set(name, (goal.get(name) ?? 0) + share);
   return goal;
+}
+
+/** Fewer than they have. What is being removed is made again only where the others have too few. */
+function keptAmong(keepers: readonly Member[], replicas: number): ReadonlyMap<string, number> {
+  const isGoing = ({ part }: Member) => part?.isGoing === true;
+  const shareOf = ({ name, part }: Member): Share => {
+    return { name, ready: true, cordoned: true, current: part?.replicas ?? 0 };
+  };
+  const staying = keepers.filter((one) => !isGoing(one)).map(shareOf);
+  const kept = distribute(replicas, staying);
+  const left = replicas - sumOf([...kept.values()]);
+  return new Map([...kept, ...distribute(left, keepers.filter(isGoing).map(shareOf))]);
+}
+
+/** What is being removed draws nothing back to where it was. */
+function stayingOf({ part }: Member): number {
+  return part === undefined || part.isGoing ? 0 : part.replicas;
 }
 
 const takesPart: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "settling", "wavering"]);

@@ -15,7 +15,9 @@ export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
 export { presentIn } from "./follow/closure.ts";
 export { following, isFollowing } from "./follow/following.ts";
+export { podReferences } from "./follow/references.ts";
 export { goalAtRest } from "./goal-at-rest.ts";
+export { customStrategy } from "./kinds/custom.ts";
 export {
   asksOf,
   type ClaimTemplate,
@@ -46,6 +48,7 @@ export {
   placementHistoryAnnotation,
   readPlacementHistory,
 } from "./placement-history.ts";
+export { podTemplateOf } from "./pod-template.ts";
 export { earliest, judge, type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
 export { obstacle } from "./verdict.ts";

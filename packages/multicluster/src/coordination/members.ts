@@ -13,6 +13,8 @@ export interface Member {
   readonly mayReturn?: boolean;
   /** Lost for so long that its agent has stopped what may run once at most. */
   readonly isFenced?: boolean | undefined;
+  /** What was started there for this wish was given up, and is no more. */
+  readonly hasFailed?: boolean;
   readonly weight?: number | undefined;
   readonly capacity?: number | undefined;
   /** Replicas that it can have at all; unbounded if left out. */
@@ -132,9 +134,11 @@ export function present(
 
 /** The most that may run of it, now or as soon as its cluster sees its part. */
 export function mayRun(member: Member): number {
-  const { part } = member;
+  const { part, standing } = member;
   if (part === undefined) return 0;
-  return Math.max(part.isGoing ? 0 : part.replicas, mayStillRun(member));
+  // A cluster that has said that none runs may start what is being removed, until it hears of that.
+  const isOut = part.isGoing && (standing === "gone" || isStopped(member));
+  return Math.max(isOut ? 0 : part.replicas, mayStillRun(member));
 }
 
 /** The most that may run of it had its part no replicas. */
@@ -179,7 +183,8 @@ export function recordOf({ input }: Pick<Wish, "input">, { part }: Member): Move
 
 /** Given up before, or to be given up now. */
 export function isFailed(wish: Wish, member: Member): boolean {
-  return recordOf(wish, member)?.isRolledBack === true || isExpired(wish, member);
+  if (member.hasFailed === true || recordOf(wish, member)?.isRolledBack === true) return true;
+  return isExpired(wish, member);
 }
 
 /** Started for this move, and not available though the deadline has passed. */

@@ -237,6 +237,13 @@ describe("the deadline", () => {
     assert.deepEqual(states(one), { east: "ready", west: "rolledBack" });
   });
 
+  it("gives up nothing for a place where it is being removed", () => {
+    const late = member("west", "accepting", part(10, 3, { move: record() }));
+    const gone = member("east", "leaving", part(10, 0, { isGoing: true }));
+    const one = { replicas: 10, members: [gone, late], budget, nowMs: 60_000 };
+    assert.deepEqual(next(one), { west: 10 });
+  });
+
   it("gives up nothing that has no other place", () => {
     const late = member("west", "accepting", part(10, 3, { move: record() }));
     const one = { replicas: 10, members: [late], budget, nowMs: 60_000 };
@@ -291,6 +298,39 @@ describe("at most one", () => {
   it("moves nothing for balance", () => {
     const members = [member("east", "accepting", part(4)), member("west", "accepting")];
     assert.deepEqual(next({ replicas: 4, members, budget }), { east: 4 });
+  });
+
+  it("takes nothing away for what is being removed where it was", () => {
+    const going = part(1, 0, { isGoing: true });
+    const back = [member("east", "accepting", going), member("west", "accepting", part(1))];
+    assert.deepEqual(next({ replicas: 1, members: back, budget }), { west: 1 });
+    const lost = [
+      member("east", "lost", going, { isFenced: true }),
+      member("west", "lost", part(1), { isFenced: false }),
+    ];
+    assert.deepEqual(next({ replicas: 1, members: lost, budget }), { west: 1 });
+  });
+
+  it("starts nothing while what is being removed may be started, though none of it runs", () => {
+    const going = part(1, 0, { running: 0, isGoing: true });
+    const step = (standing: Standing, has: Part, more: Partial<Member> = {}) => {
+      const members = [member("east", standing, has, more), member("west", "accepting")];
+      return next({ replicas: 1, members, budget });
+    };
+    assert.deepEqual(step("leaving", going), {});
+    assert.deepEqual(step("lost", going, { isFenced: false }), {});
+    assert.deepEqual(step("leaving", { ...going, replicas: 0 }), { west: 1 });
+    assert.deepEqual(step("lost", going, { isFenced: true }), { west: 1 });
+    assert.deepEqual(step("gone", going), { west: 1 });
+  });
+
+  it("makes again what is being removed and nobody else has", () => {
+    const going = member("east", "accepting", part(2, 0, { isGoing: true }));
+    const members = [going, member("west", "accepting", part(2))];
+    const { goal } = plan({ replicas: 4, members, budget });
+    assert.deepEqual(Object.fromEntries(goal), { east: 2, west: 2 });
+    const fewer = plan({ replicas: 3, members, budget, scaledDownBy: 1 });
+    assert.deepEqual(Object.fromEntries(fewer.goal), { east: 1, west: 2 });
   });
 });
 

@@ -17,6 +17,8 @@ export interface MoveRecord {
   readonly isRolledBack: boolean;
   /** Stands for what was asked for. */
   readonly of: string;
+  /** Other clusters in which it was given up, of what is there or not: no part is left there that could say so. */
+  readonly failedIn?: readonly string[];
 }
 
 /** Undefined where there is none, or none that can be read: then the move begins here. */
@@ -30,13 +32,16 @@ export function moveRecordOf(annotations: StringMap | undefined): MoveRecord | u
     return undefined;
   }
   if (!isJsonObject(value)) return undefined;
-  const { from, since, rolledBack, of } = value as Record<string, unknown>;
+  const { from, since, rolledBack, of, failedIn } = value as Record<string, unknown>;
   const sinceMs = Date.parse(String(since));
   if (typeof from !== "number" || Number.isNaN(sinceMs) || typeof of !== "string") return undefined;
-  return { from, sinceMs, isRolledBack: rolledBack === true, of };
+  const record = { from, sinceMs, isRolledBack: rolledBack === true, of };
+  if (!Array.isArray(failedIn)) return record;
+  return { ...record, failedIn: failedIn.filter((name) => typeof name === "string") };
 }
 
-export function moveRecordText({ from, sinceMs, isRolledBack, of }: MoveRecord): string {
+export function moveRecordText({ from, sinceMs, isRolledBack, of, failedIn }: MoveRecord): string {
   const since = timestamp(sinceMs);
-  return JSON.stringify({ from, since, ...(isRolledBack ? { rolledBack: true } : {}), of });
+  const rolledBack = isRolledBack ? { rolledBack: true } : {};
+  return JSON.stringify({ from, since, ...rolledBack, of, ...(failedIn ? { failedIn } : {}) });
 }

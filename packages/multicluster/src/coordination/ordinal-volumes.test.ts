@@ -11,9 +11,11 @@ import {
   volumesForAnnotation,
   volumesInAnnotation,
 } from "../api/index.ts";
+import { statefulSetStrategy } from "./kinds/stateful-set.ts";
 import { asksOf, asksText, ordinalVolumesOf } from "./ordinal-volumes.ts";
+import { newPart } from "./part.ts";
 import type { OrdinalVolumes, Range } from "./plan-ordinals.ts";
-import { targetOf } from "./standing.ts";
+import { type Target, targetOf } from "./standing.ts";
 import { carryOut, checkDisjoint, Place, plan } from "./test-support/ordinal-places.ts";
 import type { Workload } from "./workload.ts";
 
@@ -196,6 +198,33 @@ describe("numbers with claims", () => {
     const refused = claim({ east: { state: "bound" }, west: { state: "refused" } }, "Bound");
     assert.equal(of(refused).mayLeaveFor(0, "west"), false);
     assert.equal(of(refused).keptBy(0), "east");
+  });
+
+  it("are no longer asked for in a cluster that has left, also while nothing new can be asked for", () => {
+    const asked = (text: string, left: readonly Target[]) => {
+      const parent: Workload = {
+        ...set,
+        metadata: { ...set.metadata, uid: "db", annotations: { [volumesForAnnotation]: text } },
+        spec: { ...set.spec, replicas: 3 },
+      };
+      // It has not said yet that it runs no more than it should.
+      const told = { strategy: statefulSetStrategy, parent, cluster: "east", askedReplicas: 3 };
+      const made = newPart({ ...told, share: { replicas: 1, start: 0 } });
+      const part = {
+        ...set,
+        ...made,
+        metadata: { ...made.metadata, name: "db--east", generation: 1 },
+      } as Workload;
+      const facts = { takenNames: new Set<string>(), targets: left, nowMs: 0 };
+      const patience = { graceMs: 60_000, settleMs: 0 };
+      const input = { strategy: statefulSetStrategy, parent, parts: [part], related: [], patience };
+      return statefulSetStrategy.decide?.({ ...input, ...facts }) ?? assert.fail();
+    };
+    const both = '{"north":"1-1","west":"2-2"}';
+    const { annotations } = asked(both, targets);
+    assert.deepEqual(annotations, { [volumesForAnnotation]: '{"west":"2-2"}' });
+    assert.equal(asked('{"west":"2-2"}', targets).annotations, undefined);
+    assert.deepEqual(asked('{"north":"1-1"}', targets).obsolete, [volumesForAnnotation]);
   });
 
   it("have none to wait for in clusters that do not sync claims, and without templates", () => {

@@ -50,6 +50,15 @@ describe("moves", () => {
     assert.deepEqual(next(15, east, member("west", "accepting", part(7))), { east: 8, west: 7 });
   });
 
+  it("what is being removed draws nothing back to where it was", () => {
+    const going = part(4, 4, { isGoing: true });
+    const members = [member("east", "accepting", going), member("west", "accepting", part(1))];
+    const { goal } = planMoves({ replicas: 1, members, scaledDownBy: 0 });
+    assert.deepEqual(Object.fromEntries(goal), { east: 0, west: 1 });
+    const cordoned = member("east", "cordoned", going);
+    assert.deepEqual(next(8, cordoned, member("west", "accepting", part(4))), { west: 8 });
+  });
+
   it("a cluster that leaves is emptied step by step, and its part removed at the end", () => {
     const west = member("west", "leaving", part(7));
     const east = (available: number) => member("east", "accepting", part(15, available));

@@ -129,6 +129,8 @@ function lowerFrozen(view: View, next: Map<string, number | "remove">): void {
     members.filter((one) => one.part !== undefined && isFrozen(view, one) === is),
   ) as [Member[], Member[]];
   const shareOf = ({ name, part }: Member) => {
+    // What is being removed is not started again, wherever that is.
+    if (part?.isGoing === true) return 0;
     const share = next.get(name) ?? part?.replicas ?? 0;
     return share === "remove" ? 0 : share;
   };
@@ -150,12 +152,15 @@ interface View extends Wish, Goal {
 }
 
 function viewOf(input: PlanInput): View {
-  const { replicas, budget = unlimited } = input;
+  const { replicas, placeable = replicas, budget = unlimited } = input;
   const { goal, givenUp } = goalOf({ input, budget });
-  const unplaced = Math.max(0, replicas - sumOf([...goal.values()]));
-  const least = Math.max(Math.min(1, replicas), replicas - budget.unavailable);
+  const placed = sumOf([...goal.values()]);
+  const unplaced = Math.max(0, replicas - placed);
+  // What may not be anywhere is waited for by nobody: what is replaced goes.
+  const allowed = Math.min(replicas, placeable);
+  const least = Math.max(Math.min(1, allowed), allowed - budget.unavailable);
   const spared = budget.isExclusive ? 0 : least;
-  const floor = unplaced > 0 ? replicas : spared;
+  const floor = placed < allowed ? replicas : spared;
   const view = { input, budget, goal, givenUp, unplaced, floor };
   return { ...view, growth: growthOf(view) };
 }

@@ -48,20 +48,27 @@ export class Reservations {
   }
 
   /** When policies are known. */
-  async facts(key: ObjectKey, whole: Workload): Promise<SchedulingFacts> {
-    await this.#scheduler.ready(key.cluster);
+  async ready({ cluster }: ObjectKey): Promise<void> {
+    await this.#scheduler.ready(cluster);
+  }
+
+  /** As it is now: to be used before anything else is waited for. */
+  facts(key: ObjectKey, whole: Workload): SchedulingFacts {
     return this.#scheduler.factsFor(this.#subjectOf(key, whole));
   }
 
-  /** What is decided is taken from now on, whoever else is looked at meanwhile. */
+  /**
+   * What is decided is taken from now on, whoever else is looked at meanwhile; where nothing is to be done, what is there: it was read, and may not have been
+   * seen yet by whoever watches.
+   */
   hold(key: ObjectKey, whole: Workload, decision: Decision): void {
-    const { creations, updates, cuts, removals, plan } = decision;
+    const { creations, updates, cuts, removals, plan, places } = decision;
+    const isWriting = creations.length + updates.length + cuts.length + removals.length > 0;
+    const there = places.map(({ name, member }) => [name, member.part?.replicas ?? 0] as const);
+    const { requests } = schedulable(this.#strategy, whole);
     const held = new Map<string, Amounts>();
-    if (creations.length + updates.length + cuts.length + removals.length > 0) {
-      const { requests } = schedulable(this.#strategy, whole);
-      for (const [target, share] of plan.goal)
-        if (share > 0) held.set(target, reservationOf(requests, share));
-    }
+    for (const [target, share] of isWriting ? plan.goal : there)
+      if (share > 0) held.set(target, reservationOf(requests, share));
     this.#scheduler.hold(this.#subjectOf(key, whole), held);
     if (plan.unplaced > 0) this.#waiting.set(formatKey(key), key);
     else this.#waiting.delete(formatKey(key));

@@ -16,7 +16,7 @@
  * | standing  | gets more | its ready replicas count | gives up what it has |
  * |-----------|-----------|--------------------------|----------------------|
  * | accepting | yes       | yes                      | to balance           |
- * | cordoned  | no        | yes                      | to balance           |
+ * | cordoned  | no        | yes                      | when less is asked for |
  * | settling  | no        | not yet                  | to balance           |
  * | wavering  | no        | no                       | to balance           |
  * | leaving   | no        | yes                      | all, when replaced   |

@@ -156,7 +156,7 @@ function unfenced(places: VerdictInput["places"]): Verdict | undefined {
 function rolledBack(plan: Plan): Verdict | undefined {
   const names = inState(plan, "rolledBack");
   if (names === "") return undefined;
-  const message = `what was started in ${names} did not become available in time and was taken back: it is tried again when the object is edited, or when the annotation ${moveAnnotation} is removed from its part there`;
+  const message = `what was started in ${names} did not become available in time and was taken back: it is tried again when the object is edited, or when the annotation ${moveAnnotation} is removed from its parts`;
   return placing("RolledBack", message);
 }
 

@@ -44,8 +44,8 @@ export function explainPlacement(
   moment: Moment,
 ): Explanation {
   const { whole, strategy } = workload;
-  const { plan, places, assessment } = decideOne(fleet, workload, moment);
-  const { total, policy } = assessment;
+  const { plan, places, assessment, total } = decideOne(fleet, workload, moment);
+  const { policy } = assessment;
   const replicas = strategy.asked(whole);
   const { namespace = "", name, annotations } = whole.metadata;
   const clusters = places.map((place) =>

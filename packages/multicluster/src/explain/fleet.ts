@@ -1,5 +1,5 @@
 /**
- * A fleet: everything in one workspace that decides where its workloads go, as it is at one time or as it would be.
+ * A fleet: everything that decides where the workloads of one workspace go, as it is at one time or as it would be.
  *
  * What of the clusters is reserved from elsewhere is known from the status of their SyncTargets.
  */
@@ -30,10 +30,14 @@ import {
   seenPart,
 } from "../scheduling/index.ts";
 import type { Storage } from "../volumes/index.ts";
+import { type Home, homeNames } from "./homes.ts";
 
 export interface Fleet {
   readonly cluster: ClusterName;
+  /** All that it may use: those of others by the names that they have here. */
   readonly targets: readonly SyncTarget[];
+  /** Workspaces whose clusters it uses; none if left out. */
+  readonly homes?: readonly Home[];
   readonly locations: readonly Location[];
   readonly placements: readonly Placement[];
   /** The one of root for all, where it can be seen. */
@@ -88,12 +92,15 @@ interface State {
 
 /** Policies as they are said; a Location that is selected anew is selected now. */
 function stateOf(fleet: Fleet): State {
-  const { cluster, locations, placements, global, namespaces } = fleet;
+  const { cluster, locations, placements, global, namespaces, homes = [] } = fleet;
+  const names = homeNames(homes);
+  const offered = new Map(homes.map((home) => [home.cluster, home.locations]));
   const own = global === undefined ? [] : [global];
   const policies = new Policies({
     placementsIn: (asked) => (asked === cluster ? placements : []),
     placement: (_, name) => own.find(({ metadata }) => metadata.name === name),
-    locationsIn: (asked) => (asked === cluster ? locations : []),
+    locationsIn: (asked) => (asked === cluster ? locations : (offered.get(asked) ?? [])),
+    homesOf: () => names,
     namespaceLabels: (_, name) => namespaces.get(name),
   });
   return { policies, ledger: ledgerOf(fleet), targets: fleet.targets.map(targetOf) };
@@ -158,7 +165,13 @@ export function settled(fleet: Fleet, nowMs: number): Fleet {
     isDeleting: false,
     scheduled: undefined,
   }));
-  const said = planWorkspace({ ...fleet, namespaces, nowMs }).placements;
+  const offered = new Map(
+    [...homeNames(fleet.homes ?? [])].map(([name, path]) => {
+      const home = fleet.homes?.find(({ cluster }) => cluster === path);
+      return [name, { path, locations: home?.locations ?? [] }] as const;
+    }),
+  );
+  const said = planWorkspace({ ...fleet, offered, namespaces, nowMs }).placements;
   const statuses = new Map(said.map(({ placement, status }) => [placement, status]));
   const placements = fleet.placements.map((placement) => {
     const status = statuses.get(placement);

@@ -1,4 +1,5 @@
 /** What would move if something were another way: the fleet as it is and the fleet as it would be, decided alike, and compared. */
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import type { SyncTarget } from "../api/index.ts";
 import { type Decision, goalAtRest, obstacle } from "../coordination/index.ts";
 import { forecastRefusals, type PlannedUser, type RefusedClaim } from "../volumes/index.ts";
@@ -24,15 +25,24 @@ export interface PlannedMove {
   readonly because: readonly string[];
   /** Claims that would not go: it would stay where they are, and nothing of it be stopped. */
   readonly refused: readonly RefusedClaim[];
+  /** Of a workspace that uses these clusters: nothing but its name is told. */
+  readonly isOfOthers?: true;
 }
 
 /** A change of a fleet, as somebody would make it. */
 export type FleetChange = (fleet: Fleet) => Fleet;
 
 export function planChange(fleet: Fleet, change: FleetChange, moment: Moment): FleetPlan {
+  return atOnce(planning(fleet, change, moment));
+}
+
+/** The same in pieces, a decision each. */
+export function* planning(fleet: Fleet, change: FleetChange, moment: Moment): Pieces<FleetPlan> {
   const before = new Map<string, Outcome>();
-  for (const [workload, { plan }] of decideEach(fleet, moment))
+  for (const [workload, { plan }] of decideEach(fleet, moment)) {
     before.set(idOf(workload), { shares: sharesOf(plan.goal), unplaced: plan.unplaced });
+    yield;
+  }
   const moves: PlannedMove[] = [];
   let staying = 0;
   const changed = settled(change(fleet), moment.nowMs);
@@ -40,6 +50,7 @@ export function planChange(fleet: Fleet, change: FleetChange, moment: Moment): F
     const move = moveOf(changed, workload, before.get(idOf(workload)) ?? nothingYet, decision);
     if (move === undefined) staying++;
     else moves.push(move);
+    yield;
   }
   const going = moves.filter(({ refused }) => refused.length === 0);
   return { moves, replicas: going.reduce((sum, move) => sum + started(move), 0), staying };

@@ -1,5 +1,5 @@
 /** Reads a fleet as its owner may: what is not served is not there, and what may not be read is said. */
-import { parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -14,9 +14,11 @@ import {
   type Placement,
   placements,
   syncTargets,
+  workloadStrategies,
 } from "../api/index.ts";
 import {
   belongsTo,
+  customStrategy,
   isWhole,
   ownerLabelOf,
   ownerLabelValue,
@@ -37,13 +39,17 @@ export interface ReadFleetOptions {
   readonly client: Client;
   /** Of `root`, for the Placement that is everybody's; it is left out for who may not read it. */
   readonly root?: Client;
+  /** Of the workspace, if that is known; it is read off what is there otherwise. */
+  readonly cluster?: ClusterName;
+  /** Those that come with the control plane, and those of the workspace, if left out. */
   readonly strategies?: readonly Strategy[];
   readonly signal?: AbortSignal;
 }
 
 export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
-  const { client, root, strategies = strategiesDefault } = options;
+  const { client, root } = options;
   const call = options.signal === undefined ? {} : { signal: options.signal };
+  const strategies = options.strategies ?? (await readStrategies(client, call));
   const all = async <Object extends KubernetesObject>(resource: Resource<Object>) => {
     try {
       return (await client.resource(resource).list(call)).items;
@@ -71,7 +77,7 @@ export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
   const known = await Promise.all(strategies.map((strategy) => workloadsOf(strategy, all)));
   const cluster = [...targets, ...namespaceList].map(clusterOf).find((one) => one !== undefined);
   return {
-    cluster: cluster ?? parseClusterName("unknown") ?? rootCluster,
+    cluster: options.cluster ?? cluster ?? parseClusterName("unknown") ?? rootCluster,
     targets,
     locations: locationList,
     placements: placementList,
@@ -84,10 +90,27 @@ export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
   };
 }
 
+/** Of one kind the first by name that can be used, as it is when it is coordinated. */
+export async function readStrategies(
+  client: Client,
+  call: { readonly signal?: AbortSignal },
+): Promise<readonly Strategy[]> {
+  const known = new Map(strategiesDefault.map((strategy) => [strategy.name, strategy]));
+  const found = (await unlessForbidden(client.resource(workloadStrategies).list(call)))?.items;
+  for (const one of [...(found ?? [])].sort(byName)) {
+    const compiled = one.metadata.deletionTimestamp === undefined ? customStrategy(one) : "";
+    if (typeof compiled !== "string" && !known.has(compiled.name))
+      known.set(compiled.name, compiled);
+  }
+  return [...known.values()];
+}
+
+function byName({ metadata: one }: KubernetesObject, { metadata: other }: KubernetesObject) {
+  return one.name < other.name ? -1 : 1;
+}
+
 /** Volumes and classes are of no namespace: who owns an application may often not see them. */
-async function unlessForbidden<Object>(
-  reading: Promise<readonly Object[]>,
-): Promise<readonly Object[] | undefined> {
+async function unlessForbidden<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   try {
     return await reading;
   } catch (error) {

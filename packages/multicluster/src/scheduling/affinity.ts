@@ -1,19 +1,25 @@
 /**
  * Affinity and anti-affinity between the workloads of a namespace: where others are, by the domains that labels of clusters make.
  *
- * What is required keeps new replicas away and moves none; what is preferred makes a share smaller. Where none of the others is anywhere yet, there is
+ * What is required keeps new replicas away; what is preferred makes a share smaller. Where none of the others is anywhere yet, there is
  * nothing to be near to: the first one goes where it would go anyway.
+ *
+ * Those that must be apart and are not (they were before anybody said so) are put apart by one of them leaving. Which one is the same for both, and nobody
+ * leaves for one that comes after it, so that they cannot chase each other.
  */
 import type { StringMap } from "@kcp-ts/sdk";
 import type { WorkloadAffinity } from "../api/index.ts";
 import type { Candidate } from "./candidate.ts";
-import { type Policy, selectorOf } from "./policy.ts";
+import type { Policy } from "./policy.ts";
+import { selectorOf } from "./selectors.ts";
 
 export interface Neighbour {
   readonly name: string;
   readonly labels: StringMap;
   /** Where it has, or is to have, replicas. */
   readonly clusters: readonly string[];
+  /** Of two that must be apart, it is the one that stays. */
+  readonly goesFirst?: boolean | undefined;
 }
 
 export interface Affinity {
@@ -21,6 +27,10 @@ export interface Affinity {
   refusals(candidate: Candidate): readonly string[];
   /** Why rather somewhere else. */
   dislikes(candidate: Candidate): readonly string[];
+  /** Whether anything may have to leave for others. */
+  readonly hasConflicts: boolean;
+  /** Why what is there should leave, if it can. */
+  conflicts(candidate: Candidate): readonly string[];
 }
 
 interface Term {
@@ -29,7 +39,12 @@ interface Term {
 }
 
 const none: readonly string[] = [];
-const indifferent: Affinity = { refusals: () => none, dislikes: () => none };
+const indifferent: Affinity = {
+  refusals: () => none,
+  dislikes: () => none,
+  hasConflicts: false,
+  conflicts: () => none,
+};
 
 export function affinityTo(
   { affinity = [], antiAffinity = [] }: Policy,
@@ -47,9 +62,17 @@ export function affinityTo(
       .filter((term) => term.isRequired === isRequired)
       .map((term) => term.isViolatedBy(candidate))
       .filter((text) => text !== undefined);
+  const first = others.filter(({ goesFirst }) => goesFirst === true);
+  const apart = antiAffinity
+    .filter(({ required }) => required === true)
+    .map((term) => termOf(term, first, labels, false))
+    .filter((term) => term !== undefined);
   return {
     refusals: (candidate) => violated(candidate, true),
     dislikes: (candidate) => violated(candidate, false),
+    hasConflicts: apart.length > 0,
+    conflicts: (candidate) =>
+      apart.map((term) => term.isViolatedBy(candidate)).filter((text) => text !== undefined),
   };
 }
 

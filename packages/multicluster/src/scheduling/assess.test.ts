@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
-import type { Placement } from "../api/index.ts";
+import type { Bounds, Placement } from "../api/index.ts";
 import type { Neighbour } from "./affinity.ts";
 import { amountsOf } from "./amounts.ts";
 import { type AssessInput, assess } from "./assess.ts";
 import type { Candidate } from "./candidate.ts";
-import { type Policy, policyOf, type Statement, selectorOf, statementsFor } from "./policy.ts";
+import type { Allowance, Instance } from "./located.ts";
+import { type Policy, policyOf, type Statement, statementsFor } from "./policy.ts";
 import { reservationOf, workloadOf } from "./workload.ts";
 
 const resource = "deployments.apps";
@@ -78,8 +79,7 @@ describe("who may be where", () => {
     const choice = {
       placement: "p",
       location: "eu",
-      instances: selectorOf({ matchLabels: { region: "eu" } }),
-      bounds: undefined,
+      includes: ({ labels }: Instance) => labels?.["region"] === "eu",
     };
     const chosen = policy({ choice, weights: { east: 5 } });
     const found = prospects({ policy: chosen });
@@ -95,8 +95,7 @@ describe("who may be where", () => {
     const choice = {
       placement: "p",
       location: undefined,
-      instances: selectorOf({}),
-      bounds: undefined,
+      includes: () => true,
     };
     for (const { refused, expelled } of prospects({ policy: policy({ choice }) }).values())
       assert.deepEqual([refused, expelled], [["Placement p has no Location"], []]);
@@ -180,23 +179,31 @@ describe("room", () => {
   });
 
   it("is bounded for a workspace by its Location, in all clusters together", () => {
-    const choice = {
-      placement: "p",
+    const allowance = (bounds: Bounds, includes = (_: Instance) => true) => ({
       location: "l",
-      instances: selectorOf({}),
-      bounds: { pods: 7 },
-    };
-    const { total } = assess({
-      workload: web(),
-      candidates: [east, west],
-      present: () => ({ replicas: 0, available: 0 }),
-      policy: policy({ choice }),
-      usage: used({ pods: "4" }),
+      bounds,
+      includes,
     });
-    assert.deepEqual(total, {
+    const found = (...allowances: Allowance[]) =>
+      assess({
+        workload: web(),
+        candidates: [east, west],
+        present: () => ({ replicas: 0, available: 0 }),
+        allowances,
+        usage: used({ pods: "4" }),
+      });
+    const none = { replicas: 0, available: 0 };
+    const [all, some] = found(
+      allowance({ pods: 7 }),
+      allowance({ pods: 3 }, ({ name }) => name === "east"),
+    ).quotas;
+    assert.deepEqual(all?.boundWith(none), {
       replicas: 3,
       because: "Location l: 4 of 7 pods is reserved by others",
     });
+    assert.equal(all?.boundWith({ replicas: 5, available: 4 })?.replicas, 4);
+    assert.deepEqual([...(some?.clusters ?? [])], ["east"]);
+    assert.equal(some?.boundWith(none)?.replicas, 0);
   });
 });
 

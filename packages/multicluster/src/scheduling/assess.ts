@@ -6,16 +6,19 @@
  */
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import type { Taint, Toleration } from "../api/index.ts";
-import { affinityTo, type Neighbour } from "./affinity.ts";
+import { type Affinity, affinityTo, type Neighbour } from "./affinity.ts";
 import type { Candidate } from "./candidate.ts";
+import type { Allowance } from "./located.ts";
 import { builtIn, type Policy } from "./policy.ts";
-import { type Demand, noUsage, roomIn, totalRoomOf, type Usage } from "./room.ts";
+import { allowedRoom, type Demand, noUsage, roomIn, type Usage } from "./room.ts";
 import type { Workload } from "./workload.ts";
 
 export interface AssessInput {
   readonly workload: Workload;
   readonly candidates: readonly Candidate[];
   readonly policy?: Policy | undefined;
+  /** What the workspace may use of clusters at most, whatever chose them. */
+  readonly allowances?: readonly Allowance[] | undefined;
   /** What the object itself says. */
   readonly wish?: Wish | undefined;
   /** What each cluster has of it. */
@@ -41,8 +44,8 @@ export interface Assessment {
   /** What was followed. */
   readonly policy: Policy;
   readonly prospects: ReadonlyMap<string, Prospect>;
-  /** How many there may be in all clusters together; undefined: as many as are asked for. */
-  readonly total: Bound | undefined;
+  /** What bounds some clusters together. */
+  readonly quotas: readonly Quota[];
   /** Of each domain that is spread over, from the widest: how uneven it may be. */
   readonly maxSkews: readonly number[];
 }
@@ -69,6 +72,13 @@ export interface Score {
   readonly factor: number;
 }
 
+/** What the workspace may use of some clusters together. */
+export interface Quota {
+  readonly clusters: ReadonlySet<string>;
+  /** How many there may be of the workload, with what it has there; undefined: any number. */
+  boundWith(present: Presence): Bound | undefined;
+}
+
 export interface Bound {
   readonly replicas: number;
   readonly because: string;
@@ -92,7 +102,6 @@ function joined(one: readonly string[], other: readonly string[]): readonly stri
 
 export function assess(input: AssessInput): Assessment {
   const { workload, candidates, policy = builtIn, wish, usage = noUsage } = input;
-  const selected = candidates.filter((one) => isSelected(one, policy, wish));
   const affinity = affinityTo(policy, input.neighbours ?? [], candidates);
   const spread = policy.spread ?? [];
   const opinions = candidates.map((one) => {
@@ -121,19 +130,50 @@ export function assess(input: AssessInput): Assessment {
           : spread.map(({ topologyKey }) => candidate.labels[topologyKey] ?? ""),
     });
   }
+  if (affinity.hasConflicts)
+    for (const candidate of candidates) putApart(candidate, affinity, prospects, input);
   return {
     policy,
     prospects,
-    total: totalRoomOf(policy.choice, workload.requests, presencesOf(selected, input), usage),
+    quotas: quotasOf(input),
     maxSkews: (policy.spread ?? []).map(({ maxSkew = 1 }) => maxSkew),
   };
 }
 
-function presencesOf(
-  candidates: readonly Candidate[],
-  { present }: AssessInput,
-): ReadonlyMap<string, Presence> {
-  return new Map(candidates.map(({ name }) => [name, present(name)]));
+/** What must not be beside another workload leaves it, where there is somewhere else for all of it. */
+function putApart(
+  candidate: Candidate,
+  affinity: Affinity,
+  prospects: Map<string, Prospect>,
+  { present, candidates }: AssessInput,
+): void {
+  const { name } = candidate;
+  const here = present(name).replicas;
+  const prospect = prospects.get(name);
+  const conflicts = here === 0 ? none : affinity.conflicts(candidate);
+  if (conflicts.length === 0 || prospect === undefined) return;
+  const spare = candidates.reduce((sum, { name: other }) => {
+    const { expelled, refused, room } = prospects.get(other) ?? prospect;
+    if (expelled.length + refused.length > 0) return sum;
+    return sum + (room === undefined ? here : Math.max(0, room.replicas - present(other).replicas));
+  }, 0);
+  if (spare < here) return;
+  prospects.set(name, { ...prospect, expelled: [...prospect.expelled, ...conflicts] });
+}
+
+const noQuotas: readonly Quota[] = [];
+
+function quotasOf(input: AssessInput): readonly Quota[] {
+  const { allowances = [], workload, candidates, usage = noUsage } = input;
+  if (allowances.length === 0) return noQuotas;
+  return allowances.map((allowance) => {
+    const names = candidates.filter(allowance.includes).map(({ name }) => name);
+    return {
+      clusters: new Set(names),
+      boundWith: (present) =>
+        allowedRoom(allowance, { requests: workload.requests, present }, usage.byWorkspace(names)),
+    };
+  });
 }
 
 /** The weights of the object take the place of those of the policy, all of them. */
@@ -143,8 +183,8 @@ function weightOf(name: string, policy: Policy, wish: Wish | undefined): number 
 }
 
 function isSelected(candidate: Candidate, policy: Policy, wish: Wish | undefined): boolean {
-  const selector = wish?.selector ?? policy.choice?.instances;
-  return selector?.matches(candidate.labels) ?? true;
+  if (wish?.selector !== undefined) return wish.selector.matches(candidate.labels);
+  return policy.choice?.includes(candidate) ?? true;
 }
 
 function expulsions(

@@ -10,11 +10,20 @@ export {
   type Presence,
   type Prospect,
   prospectWeightMax,
+  type Quota,
   type Score,
   type Wish,
 } from "./assess.ts";
 export { type Candidate, candidateOf } from "./candidate.ts";
 export { Ledger, type LedgerOptions, type SeenPart, type WholeName } from "./ledger.ts";
+export {
+  type Allowance,
+  allowancesOf,
+  type Includes,
+  type Instance,
+  instancesIn,
+  type LocatedLocation,
+} from "./located.ts";
 export {
   type LocationSaying,
   type NamespaceSaying,
@@ -41,7 +50,6 @@ export {
   type PolicySubject,
   policyOf,
   type Statement,
-  selectorOf,
   statementsFor,
   type Treatment,
 } from "./policy.ts";
@@ -57,6 +65,7 @@ export {
   type Subject,
   seenPart,
 } from "./scheduler.ts";
+export { selectorOf } from "./selectors.ts";
 export {
   requestsOf,
   reservationOf,

@@ -91,11 +91,16 @@ export class Ledger {
   hold(name: WholeName, held: ReadonlyMap<string, Amounts>, labels: StringMap = {}): void {
     const whole = this.#whole(name);
     if (whole.cells.size === 0) whole.labels = labels;
-    const targets = new Set([...whole.cells.keys(), ...held.keys()]);
-    for (const target of targets) {
+    const before = [...whole.cells.keys()];
+    let isMoved = false;
+    for (const target of new Set([...before, ...held.keys()])) {
+      if (!whole.cells.has(target)) isMoved = true;
       this.#cell(whole, target).held = held.get(target);
       this.#count(whole, target);
     }
+    if (whole.cells.size === 0) this.#forget(whole);
+    if (isMoved || before.some((target) => !whole.cells.has(target)))
+      this.#options.onMoved?.(whole);
   }
 
   /** How much of a resource all but one workload have of the cluster that it calls so. */
@@ -121,12 +126,15 @@ export class Ledger {
   }
 
   /** The other workloads of the namespace, of all kinds. */
-  neighbours(name: WholeName): readonly Neighbour[] {
+  neighbours(name: WholeName): readonly (Neighbour & Pick<WholeName, "resource">)[] {
     const own = idOf(name);
     const wholes = this.#byNamespace.get(`${name.cluster}|${name.namespace}`) ?? [];
     return [...wholes]
       .filter((one) => idOf(one) !== own)
-      .map(({ name, labels, cells }) => ({ name, labels, clusters: [...cells.keys()] }));
+      .map(({ name, resource, labels, cells }) => {
+        const clusters = [...cells.keys()];
+        return { name, resource, labels, clusters };
+      });
   }
 
   #whole({ cluster, namespace, resource, name }: WholeName): Whole {

@@ -13,8 +13,9 @@ import {
   type SyncTarget,
   targetConditions,
 } from "../api/index.ts";
+import { instancesIn, type LocatedLocation } from "./located.ts";
 import type { NamespaceFacts } from "./policies.ts";
-import { choosesLocation, isAboutNamespace, selectorOf, selectsLocation } from "./policy.ts";
+import { choosesLocation, isAboutNamespace, selectsLocation } from "./policy.ts";
 
 export interface WorkspaceState {
   /** The logical cluster. */
@@ -96,15 +97,15 @@ function nextEviction({ targets, nowMs }: WorkspaceState): number | undefined {
 }
 
 export function instancesOf(
-  { spec }: Location,
+  located: LocatedLocation,
   targets: readonly SyncTarget[],
 ): readonly SyncTarget[] {
-  const selector = selectorOf(spec.instanceSelector ?? {});
-  return targets.filter(({ metadata }) => selector.matches(metadata.labels));
+  const includes = instancesIn(located);
+  return targets.filter(({ metadata }) => includes(metadata));
 }
 
 function locationSaying(location: Location, { targets }: WorkspaceState): LocationSaying {
-  const instances = instancesOf(location, targets);
+  const instances = instancesOf({ location }, targets);
   const labels = Object.entries(location.metadata.labels ?? {})
     .map(([key, value]) => `${key}=${value}`)
     .sort()
@@ -183,18 +184,25 @@ function choose(placement: Placement, state: WorkspaceState): Choice {
   const valid = there.locations.filter((location) => selectsLocation(placement, location));
   const known = status?.selectedLocation?.locationName;
   const kept = valid.find(({ metadata }) => metadata.name === known);
-  const location = kept ?? [...valid].sort(byAvailability(state))[0];
+  const location = kept ?? [...valid].sort(byAvailability(there.path, state))[0];
   if (location !== undefined)
     return { location, path: there.path, words: `Location ${location.metadata.name} is selected` };
   const message = "No valid location is found";
   return { words: "", problem: { reason: "LocationNoMatch", message } };
 }
 
-function byAvailability({ targets }: WorkspaceState): (one: Location, other: Location) => number {
+function byAvailability(
+  path: string,
+  state: WorkspaceState,
+): (one: Location, other: Location) => number {
   const available = (location: Location) =>
-    instancesOf(location, targets).filter(isAvailable).length;
+    instancesOf(locatedAt(path, location, state), state.targets).filter(isAvailable).length;
   return (one, other) =>
     available(other) - available(one) || (one.metadata.name < other.metadata.name ? -1 : 1);
+}
+
+function locatedAt(path: string, location: Location, { cluster }: WorkspaceState): LocatedLocation {
+  return path === cluster ? { location } : { location, home: path };
 }
 
 function scheduling(type: string, choice: Choice, state: WorkspaceState): ConditionInput {
@@ -207,7 +215,8 @@ function scheduling(type: string, choice: Choice, state: WorkspaceState): Condit
   if (choice.problem !== undefined)
     return failed("ScheduleLocationNotFound", "No selected location is found");
   const { location } = choice;
-  const instances = location === undefined ? state.targets : instancesOf(location, state.targets);
+  const located = location && locatedAt(choice.path ?? state.cluster, location, state);
+  const instances = located === undefined ? state.targets : instancesOf(located, state.targets);
   if (instances.length === 0)
     return failed("NoValidTarget", "No SyncTarget in the selected Location");
   const open = instances.filter((target) => isAvailable(target) && !isEvicting(target, state));

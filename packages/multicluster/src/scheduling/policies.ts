@@ -19,6 +19,7 @@ import {
   placementAnnotation,
   placements,
 } from "../api/index.ts";
+import { type Allowance, allowancesOf, type LocatedLocation } from "./located.ts";
 import {
   builtIn,
   type Level,
@@ -125,12 +126,18 @@ export interface PolicyFacts {
   placementsIn(cluster: ClusterName): readonly Placement[];
   placement(cluster: ClusterName, name: string): Placement | undefined;
   locationsIn(cluster: ClusterName): readonly Location[];
+  /** Workspaces whose clusters this one uses, by their names and paths; none if left out. */
+  homesOf?(cluster: ClusterName): ReadonlyMap<string, ClusterName>;
   /** Undefined for a namespace that is not known. */
   namespaceLabels(cluster: ClusterName, namespace: string): StringMap | undefined;
 }
 
-export function watchedFacts(stores: PolicyStores): PolicyFacts {
+export function watchedFacts(
+  stores: PolicyStores,
+  users?: Required<Pick<PolicyFacts, "homesOf">>,
+): PolicyFacts {
   return {
+    homesOf: (cluster) => users?.homesOf(cluster) ?? noHomes,
     placementsIn: (cluster) => allIn(stores.placements, cluster),
     placement: (cluster, name) => stores.placements.get({ cluster, namespace: "", name }),
     locationsIn: (cluster) => allIn(stores.locations, cluster),
@@ -138,6 +145,8 @@ export function watchedFacts(stores: PolicyStores): PolicyFacts {
       stores.namespaces.get({ cluster, namespace: "", name })?.labels ?? ordinaryLabels(name),
   };
 }
+
+const noHomes: ReadonlyMap<string, ClusterName> = new Map();
 
 export interface PolicyKey {
   readonly cluster: ClusterName;
@@ -170,17 +179,65 @@ export class Policies {
     return this.#facts.placement(rootCluster, globalPlacement.name);
   }
 
-  /** The Placement of all has no status for each workspace: whatever it selects there is meant. */
-  #locationsOf(cluster: ClusterName, placement: Placement, level: Level): readonly Location[] {
-    if (level === "global")
-      return this.#facts
-        .locationsIn(cluster)
-        .filter((location) => selectsLocation(placement, location));
+  /** What the workspace may use of clusters at most, whatever chooses them. */
+  allowancesFor(cluster: ClusterName): readonly Allowance[] {
+    return allowancesOf(this.#seenFrom(cluster));
+  }
+
+  /** Locations of the workspace itself, and of those whose clusters it uses. */
+  #seenFrom(cluster: ClusterName): readonly LocatedLocation[] {
+    const found = this.#facts
+      .locationsIn(cluster)
+      .map((location): LocatedLocation => ({ location }));
+    for (const home of new Set(this.#homesOf(cluster).values())) found.push(...this.#at(home));
+    return found;
+  }
+
+  #at(home: ClusterName): readonly LocatedLocation[] {
+    return this.#facts.locationsIn(home).map((location) => ({ location, home }));
+  }
+
+  #homesOf(cluster: ClusterName): ReadonlyMap<string, ClusterName> {
+    return this.#facts.homesOf?.(cluster) ?? noHomes;
+  }
+
+  #locationsOf(
+    cluster: ClusterName,
+    placement: Placement,
+    level: Level,
+  ): readonly LocatedLocation[] | undefined {
+    if (level === "global") return this.#selectedByAll(cluster, placement);
     const { selectedLocation } = placement.status ?? {};
     if (selectedLocation === undefined) return [];
     const { path, locationName } = selectedLocation;
     const home = parseClusterName(path);
-    const all = home === undefined ? [] : this.#facts.locationsIn(home);
-    return all.filter(({ metadata }) => metadata.name === locationName);
+    if (home === undefined) return [];
+    const located = (location: Location): LocatedLocation =>
+      home === cluster ? { location } : { location, home };
+    return this.#facts
+      .locationsIn(home)
+      .filter(({ metadata }) => metadata.name === locationName)
+      .map(located);
+  }
+
+  /**
+   * The Placement of all has no status for each workspace: whatever it selects there is meant. Where it names a workspace, it says nothing to those who do
+   * not use its clusters: they could not follow it.
+   */
+  #selectedByAll(
+    cluster: ClusterName,
+    placement: Placement,
+  ): readonly LocatedLocation[] | undefined {
+    const { locationWorkspace = "" } = placement.spec;
+    const home = this.#homesOf(cluster).get(locationWorkspace);
+    const isNamed = locationWorkspace !== "" && locationWorkspace !== cluster;
+    if (isNamed && home === undefined) return undefined;
+    const all =
+      home !== undefined
+        ? this.#at(home)
+        : this.#seenFrom(cluster).filter(
+            (one) => locationWorkspace === "" || one.home === undefined,
+          );
+    return all.filter(({ location }) => selectsLocation(placement, location));
   }
 }

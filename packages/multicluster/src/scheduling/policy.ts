@@ -5,13 +5,11 @@
  *
  * Of several at one level, one with a workloadSelector comes first, then the older one.
  */
-import {
-  type LabelSelector,
-  type LabelSelectorObject,
-  selectorFromLabelSelectorObject,
-} from "@kcp-ts/machinery/selectors";
+import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
 import type { StringMap } from "@kcp-ts/sdk";
-import type { Bounds, Location, Placement, PlacementSpec } from "../api/index.ts";
+import type { Location, Placement, PlacementSpec } from "../api/index.ts";
+import { type Includes, instancesIn, type LocatedLocation } from "./located.ts";
+import { selectorOf } from "./selectors.ts";
 
 /** What Placements say about anything but where. */
 export type Treatment = Pick<
@@ -38,10 +36,8 @@ export interface LocationChoice {
   readonly placement: string;
   /** Undefined while it has none. */
   readonly location: string | undefined;
-  /** Which clusters are in it, by their labels. */
-  readonly instances: Pick<LabelSelector, "matches">;
-  /** What one workspace may use of all of them together. */
-  readonly bounds: Bounds | undefined;
+  /** Which clusters are in it. */
+  readonly includes: Includes;
 }
 
 export type Level = "namespace" | "workspace" | "global";
@@ -49,8 +45,8 @@ export type Level = "namespace" | "workspace" | "global";
 export interface Statement {
   readonly level: Level;
   readonly placement: Placement;
-  /** Those that it has: one, or for the Placement of all, whatever of the workspace it selects. */
-  readonly locations: readonly Location[];
+  /** Those that it has: one, or for the Placement of all, whatever of the workspace it selects. Undefined: it does not say where. */
+  readonly locations: readonly LocatedLocation[] | undefined;
 }
 
 export const builtIn: Policy = { sources: [] };
@@ -65,7 +61,7 @@ export function statementsFor(
   subject: PolicySubject,
   own: readonly Placement[],
   global: Placement | undefined,
-  locationsOf: (placement: Placement, level: Level) => readonly Location[],
+  locationsOf: (placement: Placement, level: Level) => readonly LocatedLocation[] | undefined,
 ): readonly Statement[] {
   const found: Statement[] = [];
   const add = (placement: Placement, level: Level) =>
@@ -111,17 +107,17 @@ const levelWords: Readonly<Record<Level, string>> = {
 };
 
 function choiceOf(statements: readonly Statement[]): LocationChoice | undefined {
-  const statement = statements.find(({ placement }) => choosesLocation(placement));
-  if (statement === undefined) return undefined;
-  const { placement, locations } = statement;
-  const selectors = locations.map(({ spec }) => selectorOf(spec.instanceSelector ?? everything));
-  const names = locations.map(({ metadata }) => metadata.name).sort();
-  return {
-    placement: placement.metadata.name,
-    location: names.length === 0 ? undefined : names.join(", "),
-    instances: { matches: (labels) => selectors.some((one) => one.matches(labels)) },
-    bounds: locations.length === 1 ? locations[0]?.spec.bounds : undefined,
-  };
+  for (const { placement, locations } of statements) {
+    if (locations === undefined || !choosesLocation(placement)) continue;
+    const included = locations.map(instancesIn);
+    const names = new Set(locations.map(({ location }) => location.metadata.name));
+    return {
+      placement: placement.metadata.name,
+      location: names.size === 0 ? undefined : [...names].sort().join(", "),
+      includes: (instance) => included.some((includes) => includes(instance)),
+    };
+  }
+  return undefined;
 }
 
 const everything: LabelSelectorObject = {};
@@ -178,16 +174,4 @@ function compare(one: string, other: string): number {
 
 function isEmpty({ matchLabels, matchExpressions }: LabelSelectorObject): boolean {
   return Object.keys(matchLabels ?? {}).length + (matchExpressions ?? []).length === 0;
-}
-
-const selectors = new WeakMap<LabelSelectorObject, LabelSelector>();
-
-/** Those of stored objects can be read: their schema sees to it. */
-export function selectorOf(object: LabelSelectorObject): LabelSelector {
-  let selector = selectors.get(object);
-  if (selector === undefined) {
-    selector = selectorFromLabelSelectorObject(object);
-    selectors.set(object, selector);
-  }
-  return selector;
 }

@@ -8,7 +8,7 @@ import { type Bounds, podsResource, workloadsResource } from "../api/index.ts";
 import { type Amounts, amountsOf, formatAmount } from "./amounts.ts";
 import type { Bound, Presence } from "./assess.ts";
 import type { Candidate } from "./candidate.ts";
-import type { LocationChoice } from "./policy.ts";
+import type { Allowance } from "./located.ts";
 
 /** What others take: all but the workload itself. */
 export interface Usage {
@@ -34,23 +34,16 @@ export function roomIn(candidate: Candidate, demand: Demand, usage: Usage): Boun
   return atLeastPresent(roomFor(limits, usage.inCluster(candidate), demand), demand.present);
 }
 
-/** What one workspace may use of a Location bounds all of its clusters together. */
-export function totalRoomOf(
-  choice: LocationChoice | undefined,
-  requests: Amounts,
-  presences: ReadonlyMap<string, Presence>,
-  usage: Usage,
+/** What one workspace may use of some clusters bounds all of them together. */
+export function allowedRoom(
+  { location, bounds }: Pick<Allowance, "location" | "bounds">,
+  demand: Demand,
+  usedByOthers: Amounts,
 ): Bound | undefined {
-  if (choice?.bounds === undefined) return undefined;
-  const limits = limitsFrom(choice.bounds);
-  const sum = (field: keyof Presence) =>
-    [...presences.values()].reduce((total, one) => total + one[field], 0);
-  const present = { replicas: sum("replicas"), available: sum("available") };
-  const used = usage.byWorkspace([...presences.keys()]);
-  const room = roomFor(limits, (resource) => used.get(resource) ?? 0, { requests, present });
-  const bound = atLeastPresent(room, present);
+  const room = roomFor(limitsFrom(bounds), (name) => usedByOthers.get(name) ?? 0, demand);
+  const bound = atLeastPresent(room, demand.present);
   if (bound === undefined) return undefined;
-  return { replicas: bound.replicas, because: `Location ${choice.location}: ${bound.because}` };
+  return { replicas: bound.replicas, because: `Location ${location}: ${bound.because}` };
 }
 
 type Limits = (resource: string) => number | undefined;

@@ -22,6 +22,7 @@ import {
 import type { Neighbour } from "./affinity.ts";
 import type { Amounts } from "./amounts.ts";
 import { Ledger, type LedgerOptions, type SeenPart, type WholeName } from "./ledger.ts";
+import type { Allowance } from "./located.ts";
 import {
   type Namespace,
   type NamespaceFacts,
@@ -39,6 +40,15 @@ import type { Usage } from "./room.ts";
 export interface SchedulerOptions extends Pick<LedgerOptions, "placeOf"> {
   /** Whole objects of all logical clusters; run by the caller. */
   readonly clusters: Clusters;
+  /** Who uses whose clusters; everybody their own if left out. */
+  readonly users?: Users | undefined;
+}
+
+export interface Users {
+  /** Workspaces whose clusters this one uses, by names and paths. */
+  homesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName>;
+  /** Workspaces that use the clusters of this one. */
+  tenantsOf(home: ClusterName): readonly ClusterName[];
 }
 
 /** Whose decisions may be others now. */
@@ -56,6 +66,7 @@ export interface Subject extends Omit<WholeName, "cluster"> {
 
 export interface SchedulingFacts {
   readonly policy: Policy;
+  readonly allowances: readonly Allowance[];
   readonly usage: Usage;
   readonly neighbours: readonly Neighbour[];
 }
@@ -66,8 +77,30 @@ export function factsFrom(policies: Policies, ledger: Ledger, subject: Subject):
     inCluster: ({ name, home }) => ledger.usedByOthers(subject, name, home),
     byWorkspace: (targets) => ledger.usedInWorkspace(subject, targets),
   };
-  const isSocial = (policy.affinity ?? []).length + (policy.antiAffinity ?? []).length > 0;
-  return { policy, usage, neighbours: isSocial ? ledger.neighbours(subject) : [] };
+  const allowances = policies.allowancesFor(subject.cluster);
+  const neighbours = isSocial(policy) ? neighboursOf(policies, ledger, subject, policy) : [];
+  return { policy, allowances, usage, neighbours };
+}
+
+/** Who looks nobody in the face goes first: others leave for it, and it for nobody. Then it is the name, which all know alike. */
+function neighboursOf(
+  policies: Policies,
+  ledger: Ledger,
+  { cluster, namespace, ...self }: Subject,
+  policy: Policy,
+): readonly Neighbour[] {
+  const rank = (one: Pick<Subject, "name" | "resource">, { antiAffinity = [] }: Policy) =>
+    `${antiAffinity.some(({ required }) => required === true)} ${one.name} ${one.resource}`;
+  const own = rank(self, policy);
+  return ledger.neighbours({ cluster, namespace, ...self }).map((one) => {
+    const itsPolicy = policies.policyFor({ cluster, namespace, labels: one.labels });
+    return { ...one, goesFirst: rank(one, itsPolicy) < own };
+  });
+}
+
+/** Whether it looks where others are. */
+function isSocial({ affinity = [], antiAffinity = [] }: Partial<Policy> = {}): boolean {
+  return affinity.length + antiAffinity.length > 0;
 }
 
 /** What a part says for the ledger; undefined for what is none. */
@@ -89,12 +122,14 @@ export class Scheduler {
   readonly policies: Policies;
   readonly ledger: Ledger;
   readonly #clusters: Clusters;
+  readonly #users: Users | undefined;
   readonly #listeners = new Set<(news: News) => void>();
   readonly #reservedListeners = new Set<(place: string) => void>();
 
-  constructor({ clusters, ...options }: SchedulerOptions) {
+  constructor({ clusters, users, ...options }: SchedulerOptions) {
     this.#clusters = clusters;
-    this.policies = new Policies(watchedFacts(policyStores(clusters)));
+    this.#users = users;
+    this.policies = new Policies(watchedFacts(policyStores(clusters), users));
     this.ledger = new Ledger({
       ...options,
       onFreed: () => this.#tell({ kind: "room" }),
@@ -156,7 +191,7 @@ export class Scheduler {
   /** Whether any policy there looks where others are. */
   #isSocial(cluster: ClusterName): boolean {
     const all = [...this.policies.placementsOf(cluster), this.policies.globalPlacement()];
-    return all.some((one) => (one?.spec.affinity ?? one?.spec.antiAffinity ?? []).length > 0);
+    return all.some((one) => isSocial(one?.spec));
   }
 
   #tell(news: News): void {
@@ -168,21 +203,24 @@ export class Scheduler {
       const isGlobal = key.cluster === globalPlacement.cluster && key.name === globalPlacement.name;
       this.#tell({ kind: "policy", cluster: isGlobal ? "all" : key.cluster });
     };
-    const all = {
-      added: (_: unknown, { key }: { readonly key: ObjectKey }) => tell(key),
-      deleted: (_: unknown, { key }: { readonly key: ObjectKey }) => tell(key),
-    };
     this.#clusters.source<Placement>(placements, { indexers: ofCluster }).addHandler({
-      ...all,
+      added: (_, { key }) => tell(key),
+      deleted: (_, { key }) => tell(key),
       updated: (_, { key }) => tell(key),
     });
+    // Who uses its clusters is bound by what it says, and may be placed by it.
+    const toUsers = ({ cluster: home }: ObjectKey) => {
+      for (const cluster of [home, ...(this.#users?.tenantsOf(home) ?? [])])
+        this.#tell({ kind: "policy", cluster });
+    };
     this.#clusters.source(locations, { indexers: ofCluster }).addHandler({
-      ...all,
+      added: (_, { key }) => toUsers(key),
+      deleted: (_, { key }) => toUsers(key),
       updated: (location, { key, previous }) => {
         const isSame =
           location.metadata.generation === previous.metadata.generation &&
           JSON.stringify(location.metadata.labels) === JSON.stringify(previous.metadata.labels);
-        if (!isSame) tell(key);
+        if (!isSame) toUsers(key);
       },
     });
     const labelled = (_: unknown, { key: { cluster, name } }: { readonly key: ObjectKey }) => {

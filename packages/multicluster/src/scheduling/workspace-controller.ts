@@ -46,6 +46,7 @@ import {
   policyStores,
   watchedNamespaces,
 } from "./policies.ts";
+import type { Users } from "./scheduler.ts";
 
 export interface WorkspaceControllerOptions {
   readonly clusters: Clusters;
@@ -55,12 +56,7 @@ export interface WorkspaceControllerOptions {
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }
 
-export interface ClusterUsers extends Clusters {
-  /** Workspaces whose clusters this one uses, by names and paths. */
-  homesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName>;
-  /** Workspaces that use the clusters of this one. */
-  tenantsOf(home: ClusterName): readonly ClusterName[];
-}
+export interface ClusterUsers extends Clusters, Users {}
 
 export class WorkspaceController {
   readonly controller: Controller;

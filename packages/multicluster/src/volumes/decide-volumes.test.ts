@@ -165,6 +165,23 @@ describe("what becomes of claims", () => {
     assert.equal(parts.get(there)?.isFenced, false);
   });
 
+  it("a move to a cluster that has left is refused before anything stops, also of what is copied", () => {
+    const sight = (name: string) => (name === "b" ? ("gone" as const) : ("seen" as const));
+    const stopped = part("a", { isOpened: true, isStopped: true });
+    for (const one of [claim(), claim({ copier: { by: "hook", name: "copy" } })]) {
+      const { claims, parts, tie } = decideVolumes({
+        claims: [one],
+        parts: [stopped, asking],
+        sight,
+      });
+      const found = claims.get("data") ?? assert.fail();
+      const { state, reason } = found.places.get("b") ?? assert.fail();
+      assert.deepEqual([state, reason, tie], ["refused", "NotRegistered", "a"]);
+      assert.deepEqual([found.home, found.request], ["a", undefined]);
+      assert.equal(parts.get(stopped)?.isFenced, false);
+    }
+  });
+
   it("all claims of a workload move, or none", () => {
     const other = claim({ name: "logs", mayDetach: false });
     const { claims, parts } = decideVolumes({

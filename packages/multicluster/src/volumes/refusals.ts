@@ -18,6 +18,10 @@ export function refusalOf(
     const message = `${name} had its data in ${home}, which is not registered any more; register it again, or delete the claim`;
     return { reason: "DataGone", message };
   }
+  if (sight(to) === "gone") {
+    const message = `${name} stays in ${home}: ${to} is not registered any more`;
+    return { reason: "NotRegistered", message };
+  }
   if (claim.copier === undefined && !claim.isShared && !claim.mayDetach) {
     const message = `${name} can be in one cluster at a time and is in ${home}: to stop its workloads there before they start in ${to}, annotate it with workloads.kcp.io/volume-move=detach (or =snapshot, for a copy), or name a hook that copies it`;
     return { reason: "AccessMode", message };

@@ -19,7 +19,10 @@ export interface AdmissionRequest {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
+  /** Of the object: a subresource may have one of its own, such as Scale or PodExecOptions. */
   readonly kind: string;
+  /** The kind with its own group and version, which need not be those of the resource: Evictions of Pods are in `policy`. */
+  readonly gvk: GroupVersionKind;
   readonly subresource: string;
   readonly namespace: string;
   /** Empty when the name is yet to be generated. */
@@ -27,7 +30,7 @@ export interface AdmissionRequest {
   readonly user: UserInfo;
   readonly isDryRun: boolean;
   readonly signal: AbortSignal;
-  /** CreateOptions, UpdateOptions or DeleteOptions, as sent. */
+  /** CreateOptions, UpdateOptions or DeleteOptions, as sent. Connecting has none: what it is asked with is the object. */
   readonly options: JsonObject;
   /** How objects of the kind are read and merged. */
   readonly form: ObjectForm;
@@ -37,6 +40,12 @@ export interface AdmissionRequest {
   warn(text: string): void;
   /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. `Request`: only where request bodies are shown. */
   annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
+}
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
 }
 
 export interface ObjectForm {
@@ -60,7 +69,7 @@ export interface AdmissionPlugin {
   /** Runs before the object is prepared. */
   admit?(request: AdmissionRequest): MaybePromise<void>;
   /**
-   * May change the object in place, on creates and updates: before defaults and validation, so what it sets is held to the same rules as what
+   * May change the object in place, on creates, updates and connects: before defaults and validation, so what it sets is held to the same rules as what
    * clients send. Called again when another write came first.
    */
   mutate?(

@@ -6,7 +6,15 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { parseAuditPolicy } from "../audit/index.ts";
-import { register, registration, rulesFor, TestServer, WebhookServer } from "../testing/index.ts";
+import {
+  register,
+  registration,
+  rulesFor,
+  slowly,
+  TestServer,
+  type TestServerOptions,
+  WebhookServer,
+} from "../testing/index.ts";
 
 interface Event {
   readonly stage: string;
@@ -29,7 +37,7 @@ beforeEach(() => {
 });
 afterEach(() => server.close());
 
-async function start(level = "Metadata"): Promise<void> {
+async function start(level = "Metadata", options: TestServerOptions = {}): Promise<void> {
   const policy = parseAuditPolicy({
     apiVersion: "audit.k8s.io/v1",
     kind: "Policy",
@@ -40,7 +48,7 @@ async function start(level = "Metadata"): Promise<void> {
     write: (event: JsonObject) => void events.push(event as unknown as Event),
     close: async () => undefined,
   };
-  server = await TestServer.start({ audit: { policy, backends: () => [backend] } });
+  server = await TestServer.start({ audit: { policy, backends: () => [backend] }, ...options });
 }
 
 const configMaps = "/clusters/a/api/v1/namespaces/default/configmaps";
@@ -154,6 +162,37 @@ describe("a policy's notes", () => {
     const where = { policy: "checks.example.com", binding: "everywhere", expressionIndex: 0 };
     return JSON.stringify([{ message: "not x", ...where, validationActions }]);
   };
+
+  it("wait for what the authorizer says", async () => {
+    await start("Metadata", { authorization: slowly });
+    const may = (verb: string) =>
+      `authorizer.group('').resource('secrets').check('${verb}').allowed() ? 'yes' : 'no'`;
+    const variables = [{ name: "may", expression: may("list") }];
+    const auditAnnotations = [
+      { key: "get", valueExpression: may("get") },
+      { key: "list", valueExpression: "variables.may" },
+      { key: "again", valueExpression: `variables.may + ${may("watch").replace(/^/, "(")})` },
+    ];
+    const matchConstraints = { resourceRules: rulesFor("configmaps") };
+    await server.must("POST", policies, {
+      body: {
+        metadata: { name: "checks.example.com" },
+        spec: { matchConstraints, variables, auditAnnotations },
+      },
+    });
+    await server.must("POST", bindings, {
+      body: {
+        metadata: { name: "everywhere" },
+        spec: { policyName: "checks.example.com", validationActions: ["Audit"] },
+      },
+    });
+    await server.must("POST", configMaps, { body });
+    assert.deepEqual(notes(), {
+      "checks.example.com/get": "yes",
+      "checks.example.com/list": "yes",
+      "checks.example.com/again": "yesyes",
+    });
+  });
 
   it("are in the event, and so are violations whose action is Audit", async () => {
     await start();

@@ -120,12 +120,15 @@ function versioned(object: JsonObject, old: JsonObject | undefined): JsonObject 
 
 /** What the server knows of the object already, and sets again when it is stored. */
 function complete(request: AdmissionRequest, draft: MutableObject): void {
-  const { group, version, kind, namespace, cluster, subresource } = request;
-  const metadata = { ...(draft["metadata"] as JsonObject | undefined) };
-  if (draft["kind"] === undefined && subresource !== "scale") {
+  const { gvk, namespace, cluster, operation } = request;
+  const { group, version, kind } = gvk;
+  if (draft["kind"] === undefined) {
     draft["kind"] = kind;
     draft["apiVersion"] = group === "" ? version : `${group}/${version}`;
   }
+  // Options have no metadata.
+  if (operation === "CONNECT") return;
+  const metadata = { ...(draft["metadata"] as JsonObject | undefined) };
   if (namespace !== "") metadata["namespace"] = namespace;
   const annotations = metadata["annotations"] as JsonObject | undefined;
   draft["metadata"] = {

@@ -3,6 +3,7 @@ export {
   type AdmissionPlugin,
   type AdmissionRequest,
   denied,
+  type GroupVersionKind,
   type MutableObject,
   type ObjectForm,
   type Operation,

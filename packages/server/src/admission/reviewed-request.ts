@@ -111,10 +111,10 @@ export class ReviewedRequest {
     const sub = subresource === "" ? {} : { subResource: subresource };
     const requestSub = subresource === "" ? {} : { requestSubResource: subresource };
     return {
-      kind: gvk(kind),
+      kind: kind === asked ? { ...request.gvk } : gvk(kind),
       resource: gvr(kind),
       ...sub,
-      requestKind: gvk(asked),
+      requestKind: { ...request.gvk },
       requestResource: gvr(asked),
       ...requestSub,
       ...nameOf(request, this.#object),
@@ -122,7 +122,7 @@ export class ReviewedRequest {
       operation: request.operation,
       userInfo: userInfo(request),
       dryRun: request.isDryRun,
-      options: request.options,
+      options: request.operation === "CONNECT" ? null : request.options,
     };
   }
 }

@@ -179,8 +179,8 @@ describe("an API that is shared", () => {
       { spec: { names: { shortNames: ["cb"] } } },
       { user: "masters" },
     );
-    assert.equal(answer.status, 422);
-    assert.match(answer.text, /is immutable/);
+    assert.equal(answer.status, 403);
+    assert.match(answer.text, /is forbidden: \[spec: Invalid value: .*: is immutable\]/);
     const misnamed = { ...cowboySchema("today"), metadata: { name: "cowboys.wildwest.dev" } };
     const refused = await test.request(
       "POST",

@@ -4,6 +4,7 @@ import type { AdmissionPlugin } from "../admission/index.ts";
 import { type Conversion, customResourceDefinitions } from "../custom-resources/index.ts";
 import {
   type Catalog,
+  type CollectionSource,
   collectionKeyOf,
   type ResourceDefinition,
   secrets,
@@ -34,7 +35,7 @@ import { readSlice, type SliceRecord, SlicesOfExports } from "./slices-of-export
 
 export interface ApiSharingOptions extends SharingSources {
   /** Built-in kinds and custom resources. */
-  readonly inner: Catalog;
+  readonly inner: Catalog & CollectionSource;
   readonly conversion: Conversion;
 }
 

@@ -65,13 +65,18 @@ function compile({ matchLabels, matchExpressions }: ClaimSelector): LabelSelecto
   }
 }
 
+export interface AcceptedClaim {
+  readonly claim: Claim;
+  readonly verbs: readonly string[];
+}
+
 /** The claim of an export that a binding agreed to, with what both of them allow. */
-export function acceptedClaim(
+function acceptedClaim(
   exported: ExportRecord,
   binding: BindingRecord,
   group: string,
   resource: string,
-): { readonly claim: Claim; readonly verbs: readonly string[] } | undefined {
+): AcceptedClaim | undefined {
   if (binding.isDeleted) return undefined;
   for (const asked of exported.claims) {
     if (!isClaimOn(asked, group, resource)) continue;
@@ -88,16 +93,39 @@ export function acceptedClaim(
   return undefined;
 }
 
-export function bindingTo(
+/** Nothing stops a workspace from having several. */
+export function* bindingsTo(
   bindings: BindingIndex,
   cluster: ClusterName,
   exported: { readonly cluster: ClusterName; readonly name: string },
-): BindingRecord | undefined {
+): Iterable<BindingRecord> {
   for (const binding of bindings.in(cluster)?.records.values() ?? []) {
     if (binding.exportName === exported.name && binding.exportCluster === exported.cluster)
-      return binding;
+      yield binding;
   }
-  return undefined;
+}
+
+/**
+ * What a workspace agreed to of a resource. Of several bindings that agree one decides, with its selector and its verbs, so that they do not add up to
+ * what none of them says: one that is bound before one that is not, the older before the younger.
+ */
+export function acceptedIn(
+  bindings: BindingIndex,
+  cluster: ClusterName,
+  exported: ExportRecord,
+  { group, resource }: { readonly group: string; readonly resource: string },
+): AcceptedClaim | undefined {
+  let decides: { readonly binding: BindingRecord; readonly claim: AcceptedClaim } | undefined;
+  for (const binding of bindingsTo(bindings, cluster, exported)) {
+    if (decides !== undefined && !goesBefore(binding, decides.binding)) continue;
+    const claim = acceptedClaim(exported, binding, group, resource);
+    if (claim !== undefined) decides = { binding, claim };
+  }
+  return decides?.claim;
+}
+
+function goesBefore(a: BindingRecord, b: BindingRecord): boolean {
+  return a.isBound === b.isBound ? a.createdAt < b.createdAt : a.isBound;
 }
 
 export interface ClaimedObject {

@@ -7,13 +7,14 @@ import {
   member,
   tenancyAnnotation,
 } from "../tenancy/index.ts";
+import { isSameResource } from "./judge-claims.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 import { apiBindings, apiExports } from "./kinds/definitions.ts";
 import { base62Hash, exportHash } from "./kinds/hashes.ts";
 import { bindingFinalizer, exportLabel } from "./marks.ts";
 import { keyOf, type SharingParts } from "./parts.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
-import { claimJson, isSameResource, resolveExportPath, settleBinding } from "./settle-binding.ts";
+import { claimJson, resolveExportPath, settleBinding } from "./settle-binding.ts";
 
 /** What upstream serves by bindings to these and we serve everywhere. */
 const builtInExports: ReadonlySet<string> = new Set([

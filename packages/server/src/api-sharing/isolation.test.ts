@@ -70,6 +70,38 @@ describe("shared APIs of cluster b", () => {
     await test.close();
   });
 
+  it("are not learnt of by a WorkspaceType, nor bound to by one that names them before they are there", async () => {
+    const test = await started();
+    const types = "/clusters/a/apis/tenancy.kcp.io/v1alpha1/workspacetypes";
+    const make = (name: string, defaultAPIBindings: object[]) =>
+      test.request("POST", types, {
+        user: "a",
+        body: { metadata: { name }, spec: { defaultAPIBindings } },
+      });
+    const refusal = async (path: string, name: string) => {
+      const { status, object } = await make("foreign", [{ path, export: name }]);
+      assert.equal(status, 403, `${path}:${name}`);
+      return object.message?.replace(`${path}:${name}`, "<export>");
+    };
+    const words =
+      'workspacetypes.tenancy.kcp.io "foreign" is forbidden: unable to create or update WorkspaceType: no permission to bind to export <export>';
+    assert.equal(await refusal("b", "cowboys"), words);
+    assert.equal(await refusal("b", "nowhere"), words);
+    assert.equal(await refusal("root:nowhere", "cowboys"), words);
+    assert.equal(await refusal("not a path", "cowboys"), words);
+
+    // One's own may be named before it is there, and what is there already is not asked about again.
+    assert.equal((await make("own", [{ export: "later" }])).status, 201);
+    const own = `${types}/own`;
+    const added = {
+      spec: { defaultAPIBindings: [{ export: "later" }, { path: "b", export: "x" }] },
+    };
+    assert.equal((await test.patch(own, "merge", added, { user: "a" })).status, 403);
+    const labels = { metadata: { labels: { touched: "yes" } } };
+    assert.equal((await test.patch(own, "merge", labels, { user: "a" })).status, 200);
+    await test.close();
+  });
+
   it("have objects that only b and whoever may see to the export can read", async () => {
     const test = await started();
     const seenBy = async (user: TestUser, path: string) => {

@@ -21,7 +21,9 @@ export function claimsAdmission(parts: SharingParts): AdmissionPlugin {
   return {
     name: "apis.kcp.io/PermissionClaims",
     mutate(request, draft) {
-      const { cluster, group, resource } = request;
+      const { cluster, group, resource, subresource } = request;
+      // What else is posted to a subresource is another kind, and not stored.
+      if (subresource !== "" && subresource !== "status") return undefined;
       const bindings = parts.bindings.in(cluster);
       const metadata = draft["metadata"] as JsonObject | undefined;
       const labels = metadata?.["labels"] as JsonObject | undefined;

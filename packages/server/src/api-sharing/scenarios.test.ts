@@ -47,6 +47,18 @@ describe("conditions of permission claims", () => {
     await answer([accepted("configmaps", ["get"])], "False PermissionClaimsMismatch");
     await answer([accepted("secrets", ["get"])], "False InvalidPermissionClaims");
     await answer([accepted("configmaps", ["get", "list"])], "True");
+    await answer([accepted("configmaps", ["*"])], "True");
+    const exported = `${apis("a")}/apiexports/cowboys`;
+    const defaultSelector = { matchLabels: { team: "west" } };
+    const proposed = [{ ...claim("configmaps", ["get", "list"]), defaultSelector }];
+    await test.patch(exported, "merge", { spec: { permissionClaims: proposed } }, masters);
+    await answer([accepted("configmaps", ["list"])], "False PermissionClaimsMismatch");
+    const both = (await binding(test, "b"))["status"] as { conditions: AnyObject[] };
+    const words =
+      "1 permission claim(s) have mismatched verbs or selectors (showing first 1): configmaps. (verbs: accepted [list], exported [get list]; selector differs from defaultSelector)";
+    assert.ok(JSON.stringify(both.conditions).includes(words), JSON.stringify(both.conditions));
+    const agreed = { ...accepted("configmaps", ["list", "get"]), selector: defaultSelector };
+    await answer([agreed], "True");
     const { appliedPermissionClaims = [] } = (await binding(test, "b"))["status"] as {
       appliedPermissionClaims?: object[];
     };

@@ -17,6 +17,7 @@ import {
   member,
   setCondition,
 } from "../tenancy/index.ts";
+import { judgeClaims } from "./judge-claims.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 import { apiExports } from "./kinds/definitions.ts";
 import { namingConflicts } from "./naming-conflicts.ts";
@@ -258,58 +259,6 @@ function withSummary(status: JsonObject, nowMs: number): JsonObject {
     ...(isReady || message === undefined ? {} : { message }),
   } as Condition;
   return { ...status, conditions: setCondition(conditionsOf(status), ready, nowMs) };
-}
-
-interface Judged {
-  readonly valid: Condition;
-  readonly applied: readonly Claim[];
-}
-
-/** Accepted is what the export asks for and the binding agrees to. */
-export function judgeClaims(asked: readonly Claim[], answered: readonly Claim[]): Judged {
-  const unexpected: string[] = [];
-  const differing: string[] = [];
-  const applied: Claim[] = [];
-  for (const claim of answered) {
-    if (claim.state !== "Accepted") continue;
-    const wanted = asked.find((one) => isSameResource(one, claim));
-    if (wanted === undefined) {
-      unexpected.push(claimName(claim));
-      continue;
-    }
-    applied.push(claim);
-    const isSame =
-      wanted.verbs.length === claim.verbs.length &&
-      wanted.verbs.every((verb) => claim.verbs.includes(verb));
-    if (!isSame) differing.push(claimName(claim));
-  }
-  const type = "PermissionClaimsValid";
-  if (unexpected.length > 0) {
-    const message = `unexpected or invalid accepted permission claims: ${unexpected.join(", ")}`;
-    const severity = "Error";
-    return {
-      applied,
-      valid: { type, status: "False", severity, reason: "InvalidPermissionClaims", message },
-    };
-  }
-  if (differing.length > 0) {
-    const message = `accepted verbs differ from those of the APIExport: ${differing.join(", ")}`;
-    const severity = "Warning";
-    return {
-      applied,
-      valid: { type, status: "False", severity, reason: "PermissionClaimsMismatch", message },
-    };
-  }
-  return { applied, valid: { type, status: "True" } };
-}
-
-export function isSameResource(a: Claim, b: Claim): boolean {
-  return a.resource === b.resource && a.group === b.group && a.identityHash === b.identityHash;
-}
-
-function claimName({ resource, group, identityHash }: Claim): string {
-  const name = group === "" ? resource : `${resource}.${group}`;
-  return identityHash === "" ? name : `${name}:${identityHash}`;
 }
 
 export function claimJson(claim: Claim, selectorName: "selector" | "defaultSelector"): JsonObject {

@@ -1,12 +1,17 @@
 /** Exports, bindings and slices on their way in: who may bind, what the system keeps on them, and the status that a new binding begins with. */
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { wellKnownGroup } from "../request/user.ts";
+import { isMaster } from "../request/user.ts";
 import { member, workspaceTypes } from "../tenancy/index.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
-import { apiBindings, apiExportEndpointSlices, apiExports } from "./kinds/definitions.ts";
+import {
+  apiBindings,
+  apiExportEndpointSlices,
+  apiExports,
+  apiResourceSchemas,
+} from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
 import { apisGroup } from "./kinds/schemas.ts";
 import { oldBindingForm } from "./kinds/versions.ts";
@@ -19,6 +24,7 @@ export function sharingAdmission(parts: SharingParts): readonly AdmissionPlugin[
   return [
     bindingAdmission(parts),
     exportAdmission(parts),
+    schemaAdmission,
     sliceAdmission(parts),
     typeAdmission(parts),
     claimsAdmission(parts),
@@ -104,7 +110,7 @@ async function mustBind(
   kind: string,
 ): Promise<void> {
   const { user, cluster } = request;
-  if (user.groups.includes(wellKnownGroup.masters)) return;
+  if (isMaster(user)) return;
   const outer = member(member(object, "spec"), first);
   const { path, name } = second === undefined ? outer : member(outer, second);
   const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
@@ -164,7 +170,21 @@ function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
   };
 }
 
-/** Whoever has workspaces bound to an export by default must be allowed to bind to it; one that is not there yet may be named. */
+/** Bindings go by what a schema said when they were bound. */
+const schemaAdmission: AdmissionPlugin = {
+  name: "apis.kcp.io/APIResourceSchema",
+  validate(request, object, old) {
+    if (!isAbout(request, apiResourceSchemas) || old === undefined) return undefined;
+    if (request.operation === "DELETE" || jsonEqual(object["spec"] ?? {}, old["spec"] ?? {}))
+      return undefined;
+    throw refused(request, `[spec: Invalid value: ${quote(request.name)}: is immutable]`);
+  },
+};
+
+/**
+ * Whoever has workspaces bound to an export by default must be allowed to bind to it. One that is not there yet may be named by who would be
+ * allowed to: the export itself is not looked at, so that nobody learns by the answer, or by waiting, what there is.
+ */
 function typeAdmission(parts: SharingParts): AdmissionPlugin {
   return {
     name: "apis.kcp.io/DefaultAPIBindings",
@@ -184,15 +204,14 @@ async function mayBindAll(
   request: AdmissionRequest,
   added: readonly JsonObject[],
 ): Promise<void> {
-  const { user, cluster } = request;
-  if (user.groups.includes(wellKnownGroup.masters)) return;
   for (const one of added) {
     const [path, name] = [textOf(one["path"]), textOf(one["export"])];
-    const exportCluster = await resolveExportPath(parts, cluster, path);
-    if (exportCluster === undefined) continue;
-    if (parts.exports.get(keyOf(apiExports, exportCluster, name)) === undefined) continue;
-    if (await parts.mayBind(user, exportCluster, name)) continue;
-    const message = `unable to create or update WorkspaceType: no permission to bind to export ${path || cluster}:${name}`;
+    const exportCluster = await resolveExportPath(parts, request.cluster, path);
+    const isAllowed =
+      exportCluster !== undefined && (await parts.mayBind(request.user, exportCluster, name));
+    if (isAllowed) continue;
+    const reference = path === "" ? name : `${path}:${name}`;
+    const message = `unable to create or update WorkspaceType: no permission to bind to export ${reference}`;
     throw refused(request, message);
   }
 }

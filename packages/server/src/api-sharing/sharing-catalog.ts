@@ -10,7 +10,12 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Conversion, SharedDefinition, SharedVersion } from "../custom-resources/index.ts";
-import type { Catalog, ResourceDefinition } from "../registry/index.ts";
+import type {
+  Catalog,
+  CollectionKey,
+  CollectionSource,
+  ResourceDefinition,
+} from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import type { Revision } from "../storage/index.ts";
@@ -24,11 +29,11 @@ export const revisionNever = Number.MAX_SAFE_INTEGER as Revision;
 
 export interface SharingCatalogOptions extends SharingParts {
   /** Built-in kinds and custom resources. */
-  readonly inner: Catalog;
+  readonly inner: Catalog & CollectionSource;
   readonly conversion: Conversion;
 }
 
-export class SharingCatalog implements Catalog {
+export class SharingCatalog implements Catalog, CollectionSource {
   readonly #options: SharingCatalogOptions;
   readonly #definitions = new WeakMap<ServedResource, Map<string, BoundDefinition>>();
   readonly #lists = new Interned<readonly ResourceDefinition[]>();
@@ -68,6 +73,20 @@ export class SharingCatalog implements Catalog {
     return found.then(
       (definition) => definition ?? this.#bound(cluster, group, version, resource, undefined),
     );
+  }
+
+  collectionOf(
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    resource: string,
+  ): CollectionKey | undefined {
+    const { inner, bindings } = this.#options;
+    const colon = resource.indexOf(":");
+    const plain = colon < 0 ? resource : resource.slice(0, colon);
+    const served = bindings.in(cluster)?.find(group, plain);
+    if (served === undefined) return inner.collectionOf(cluster, group, version, resource);
+    return { group, resource: plain, identity: served.bound.identityHash };
   }
 
   async all(cluster: ClusterScope): Promise<readonly ResourceDefinition[]> {

@@ -269,9 +269,10 @@ describe("the virtual workspace of a terminator", () => {
       await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body });
     }
     const type = { name: "slower", path: "root" };
+    const annotations = { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' };
     const made = await test.must("POST", `${tenancy}/workspaces`, {
       ...masters,
-      body: { metadata: { name: "team" }, spec: { type } },
+      body: { metadata: { name: "team", annotations }, spec: { type } },
     });
     const { cluster } = made["spec"] as { cluster: string };
     const logicalClusters = "/apis/core.kcp.io/v1alpha1/logicalclusters";

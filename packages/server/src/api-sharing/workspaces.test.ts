@@ -11,6 +11,7 @@ import {
   cowboySchema,
   offer,
   settle,
+  until,
 } from "./test-support/cowboys.ts";
 
 const workspaces = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces";
@@ -25,7 +26,9 @@ async function started(): Promise<TestServer> {
 }
 
 async function madeWorkspace(test: TestServer, type: string, name = "team"): Promise<string> {
-  const body = { metadata: { name }, spec: { type: { name: type, path: "root" } } };
+  // Whoever is in system:masters makes it for somebody else: as them nobody acts.
+  const annotations = { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' };
+  const body = { metadata: { name, annotations }, spec: { type: { name: type, path: "root" } } };
   const made = await test.must("POST", workspaces, { ...masters, body });
   return (made["spec"] as { cluster: string }).cluster;
 }
@@ -62,6 +65,56 @@ describe("workspaces whose type has default bindings", () => {
       masters,
     );
     assert.deepEqual(left.items, []);
+    await test.close();
+  });
+});
+
+describe("a workspace that is deleted", () => {
+  it("keeps its bindings until the rest has gone, so that providers can let go of what they hold", async () => {
+    const test = await started();
+    const claim = { group: "", resource: "configmaps", verbs: ["*"] };
+    const held = { group: "", resource: "namespaces", verbs: ["*"] };
+    await offer(test, "provider", { permissionClaims: [claim, held] });
+    const cluster = await madeWorkspace(test, "universal");
+    const accepted = [claim, held].map((one) => ({
+      ...one,
+      selector: { matchAll: true },
+      state: "Accepted",
+    }));
+    await bind(test, cluster, "provider", "cowboys", accepted);
+    await settle(test);
+    const finalizers = ["wildwest.dev/hold"];
+    const configMaps = "/api/v1/namespaces/default/configmaps";
+    await test.must("POST", `/clusters/${cluster}${inDefault}`, {
+      ...masters,
+      body: { ...cowboy("x"), metadata: { name: "x", finalizers } },
+    });
+    await test.must("POST", `/clusters/${cluster}${configMaps}`, {
+      ...masters,
+      body: { metadata: { name: "held", finalizers } },
+    });
+    await test.must("POST", `/clusters/${cluster}/api/v1/namespaces`, {
+      ...masters,
+      body: { metadata: { name: "held", finalizers } },
+    });
+    await test.must("DELETE", `${workspaces}/team`, masters);
+
+    const view = `/services/apiexport/provider/cowboys/clusters/${cluster}`;
+    const isMarked = async (path: string) => {
+      const { metadata } = await test.must("GET", `${view}${path}`, { user: "admin" });
+      return metadata["deletionTimestamp"] !== undefined;
+    };
+    for (const path of [`${configMaps}/held`, "/api/v1/namespaces/held", `${inDefault}/x`]) {
+      await until(test, `${path} is to go`, () => isMarked(path));
+      const released = { metadata: { finalizers: null } };
+      const { status, text } = await test.patch(`${view}${path}`, "merge", released, {
+        user: "admin",
+      });
+      assert.equal(status, 200, text);
+    }
+    await until(test, "the workspace is gone", async () => {
+      return (await test.get(`${workspaces}/team`, masters)).status === 404;
+    });
     await test.close();
   });
 });

@@ -28,6 +28,7 @@ export class AuditRecord {
   isPanic = false;
   requestBody: Uint8Array | undefined;
   responseBody: Uint8Array | undefined;
+  #object: ObjectNames = {};
   readonly #exchange: AuditedExchange;
   readonly #notes = new AuditNotes();
 
@@ -48,6 +49,17 @@ export class AuditRecord {
   annotateFor(key: string, value: string, level: "Metadata" | "Request"): void {
     if (level === "Request" && !this.#showsRequestBody) return;
     this.#notes.addForeign(key, value);
+  }
+
+  /** What the object says of itself: first as it was sent, then, if one was created, as it was stored. The path's word stands before it. */
+  noteObject({ namespace, name, uid, resourceVersion }: JsonObject): void {
+    const before = this.#object;
+    this.#object = {
+      namespace: textOf(namespace) ?? before.namespace,
+      name: textOf(name) ?? before.name,
+      uid: textOf(uid) ?? before.uid,
+      resourceVersion: textOf(resourceVersion) ?? before.resourceVersion,
+    };
   }
 
   /** What is secret is shown at level RequestResponse only, where everything is. */
@@ -79,7 +91,7 @@ export class AuditRecord {
       sourceIPs: [request.remoteAddress],
       ...(userAgent === undefined ? {} : { userAgent }),
     };
-    const objectRef = objectRefOf(scope);
+    const objectRef = objectRefOf(scope, this.#object);
     if (objectRef !== undefined) event["objectRef"] = objectRef;
     if (response !== undefined) event["responseStatus"] = this.#statusOf(response);
     if (hasBodies && level === "Request" && this.#isSecret)
@@ -129,10 +141,13 @@ export class AuditRecord {
   }
 }
 
-/** No query gives access here, but some clients send their tokens in one all the same. */
+/** No query and no user before a host gives access here, but some clients send their secrets there all the same. */
 function withoutCredentials(target: string): string {
-  return target.includes("?") ? target.replace(credentialParameter, "$1REDACTED") : target;
+  const plain = target.includes("@") ? target.replace(credentialsOfHost, "$1REDACTED@") : target;
+  return plain.includes("?") ? plain.replace(credentialParameter, "$1REDACTED") : plain;
 }
+
+const credentialsOfHost = /^((?:[a-z][a-z0-9+.-]*:)?\/\/)[^/?#]*@/i;
 
 const credentialParameter =
   /([?&](?:access_token|id_token|refresh_token|token|password|client_secret|api_key)=)[^&#]*/gi;
@@ -149,15 +164,36 @@ function userOf({ username, uid, groups, extra }: UserInfo): JsonObject {
   };
 }
 
-function objectRefOf(scope: RequestScope | undefined): JsonObject | undefined {
+interface ObjectNames {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
+/** No valid name is longer; what is must not fill the log. */
+const nameLengthMax = 512;
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" && value.length <= nameLengthMax
+    ? value
+    : undefined;
+}
+
+function objectRefOf(scope: RequestScope | undefined, object: ObjectNames): JsonObject | undefined {
   if (scope?.kind !== "resource") return undefined;
-  const { resource, namespace, name, group, version, subresource } = scope;
+  const { resource, group, version, subresource } = scope;
+  const namespace = scope.namespace === "" ? object.namespace : scope.namespace;
+  const name = scope.name === "" ? object.name : scope.name;
+  const { uid, resourceVersion } = object;
   return {
     resource,
-    ...(namespace === "" ? {} : { namespace }),
-    ...(name === "" ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(uid === undefined ? {} : { uid }),
     ...(group === "" ? {} : { apiGroup: group }),
     apiVersion: version,
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(subresource === "" ? {} : { subresource }),
   };
 }

@@ -1,9 +1,10 @@
 /** Audit through a server: which events a request leaves behind, and what they say. */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { ListeningServer, TestServer } from "../testing/index.ts";
 import { parseAuditPolicy } from "./policy.ts";
+import { refusalsPerSecond } from "./refusals.ts";
 
 const path = "/clusters/a/api/v1/namespaces/default/configmaps";
 const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" }, data: { k: "v" } };
@@ -68,7 +69,13 @@ describe("audit", () => {
       verb: "create",
       sourceIPs: ["127.0.0.1"],
       userAgent: "kubectl/v1.36",
-      objectRef: { resource: "configmaps", namespace: "default", apiVersion: "v1" },
+      objectRef: {
+        resource: "configmaps",
+        namespace: "default",
+        name: "x",
+        uid: answer.object.metadata.uid,
+        apiVersion: "v1",
+      },
       responseStatus: { metadata: {}, code: 201 },
     });
     assert.deepEqual(annotations, {
@@ -77,6 +84,37 @@ describe("audit", () => {
       "authorization.k8s.io/decision": "allow",
       "authorization.k8s.io/reason": "owner",
     });
+  });
+
+  it("names the object that a request is about, whether the path does or the object", async () => {
+    const { server, events } = await started([{ level: "Metadata" }]);
+    const refOf = (event: Event | undefined) => event?.["objectRef"];
+    const configMap = { resource: "configmaps", namespace: "default", apiVersion: "v1" };
+    const generated = await server.must("POST", path, {
+      body: { metadata: { generateName: "x-", uid: "made-up" } },
+      user: "a",
+    });
+    const { name, uid, resourceVersion } = generated.metadata;
+    assert.match(name ?? "", /^x-.{5}$/);
+    assert.deepEqual(refOf(events.at(-1)), { ...configMap, name, uid });
+    // The request is told before it is read.
+    assert.deepEqual(refOf(events.at(-2)), configMap);
+    const metadata = { name: name as string, uid, resourceVersion };
+    await server.must("PUT", `${path}/${name}`, { body: { metadata, data: {} }, user: "a" });
+    assert.deepEqual(refOf(events.at(-1)), { ...configMap, name, uid, resourceVersion });
+    await server.must("POST", "/clusters/a/api/v1/namespaces", {
+      body: { metadata: { name: "shop" } },
+      user: "a",
+    });
+    const { uid: ofShop, ...shop } = refOf(events.at(-1)) as { uid: string };
+    assert.deepEqual(shop, { resource: "namespaces", name: "shop", apiVersion: "v1" });
+    assert.match(ofShop, /^[0-9a-f-]{36}$/);
+    const long = { metadata: { name: "x".repeat(1_000_000) } };
+    await server.request("POST", path, { body: long, user: "a" });
+    assert.deepEqual(refOf(events.at(-1)), configMap);
+    // What was not made has no uid.
+    await server.request("POST", path, { body: { metadata: { name } }, user: "a" });
+    assert.deepEqual(refOf(events.at(-1)), { ...configMap, name });
   });
 
   it("writes bodies down only from the level on that asks for them", async () => {
@@ -161,6 +199,74 @@ describe("audit", () => {
     assert.ok(!JSON.stringify(events).includes("t0p"));
   });
 
+  it("tells of what was refused before anybody asked who it is from", async () => {
+    const { server, events } = await started([{ level: "RequestResponse" }]);
+    for (const [method, target, code] of [
+      ["GET", "/clusters/%2e%2e/api/v1/namespaces/default/secrets?token=t0p", 400],
+      ["POST", "/clusters/a/api/v1/namespaces//configmaps", 404],
+      ["GET", "/clusters/a/healthz/%2e%2e/api", 400],
+    ] as const) {
+      const { status } = await server.request(method, target, { user: "a" });
+      assert.equal(status, code);
+      const [event, ...more] = events.splice(0) as [Event];
+      assert.deepEqual(more, []);
+      const { stage, level, verb, responseStatus } = event as unknown as {
+        responseStatus: { code: number };
+      } & Event;
+      assert.deepEqual(
+        [stage, level, verb, responseStatus.code],
+        ["ResponseStarted", "Metadata", method.toLowerCase(), code],
+      );
+      assert.equal(event["objectRef"], undefined);
+      assert.equal((event["user"] as { username: string }).username, "system:anonymous");
+      assert.equal(event["requestURI"], target.replace("t0p", "REDACTED"));
+      assert.match(String(event["requestReceivedTimestamp"]), /^2026-/);
+    }
+    await server.get("https://u:t0p@host/api", { user: "a" });
+    assert.equal(events.splice(0)[0]?.["requestURI"], "https://REDACTED@host/api");
+    await server.get(`${path}?timeout=soon`, { user: "a" });
+    const [deadline] = events.splice(0) as [Event];
+    assert.deepEqual(deadline["objectRef"], {
+      resource: "configmaps",
+      namespace: "default",
+      apiVersion: "v1",
+    });
+    await server.get(path, { user: "anonymous", headers: { authorization: "Bearer t0p" } });
+    assert.match(String(events[0]?.["requestReceivedTimestamp"]), /^2026-/);
+  });
+
+  it("tells of so many of these in a second, and how many it left out", async () => {
+    const { server, events } = await started([
+      { level: "None", nonResourceURLs: ["/clusters/*"] },
+      { level: "Metadata" },
+    ]);
+    const bad = () => server.get("/clusters/%2e%2e/api", { user: "a" });
+    for (let i = 0; i < refusalsPerSecond + 20; i++) await bad();
+    assert.equal(events.length, refusalsPerSecond);
+    // Others are told of as ever.
+    await server.get(path, { user: "a" });
+    assert.equal(events.splice(0).length, refusalsPerSecond + 2);
+    const { text } = await server.get("/metrics");
+    assert.match(text, /apiserver_audit_error_total\{plugin="refusals"\} 20\n/);
+    events.splice(0);
+    server.clock.advance(1000);
+    await bad();
+    await bad();
+    assert.deepEqual(
+      events.map(({ annotations }) => annotations?.["audit.kcp.io/requests-left-out"]),
+      ["20", undefined],
+    );
+  });
+
+  it("tells nothing of them when the policy says None", async () => {
+    const { server, events } = await started([
+      { level: "None", users: ["system:anonymous"] },
+      { level: "Metadata" },
+    ]);
+    await server.get("/clusters/%2e%2e/api", { user: "a" });
+    assert.deepEqual(events, []);
+  });
+
   it("calls an answer that nobody meant Panic", async () => {
     const { events, audit } = recorded([{ level: "Metadata" }]);
     const admit = () => {
@@ -185,6 +291,19 @@ describe("audit", () => {
     assert.deepEqual(objectOf(events.at(-1)), { metadata: { name: "yam" }, data: { k: "v" } });
     await server.patch(`${path}/yam`, "merge", { data: { k: "w" } }, { user: "a" });
     assert.deepEqual(objectOf(events.at(-1)), { data: { k: "w" } });
+  });
+
+  it("leaves out a body that is nested too deeply to be written down, and keeps numbers as they came", async () => {
+    const { server, events } = await started([{ level: "Request" }]);
+    const headers = { "content-type": "application/json" };
+    const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+    const refused = await server.request("POST", path, { body: deep, headers, user: "a" });
+    assert.equal(refused.status, 400);
+    const event = events.at(-1) as Event;
+    assert.deepEqual([event.stage, event["requestObject"]], ["ResponseComplete", undefined]);
+    const long = '{"metadata":{"name":"x","generation":9007199254740993}}';
+    await server.must("POST", path, { body: long, headers, user: "a" });
+    assert.equal(stringifyJson(events.at(-1)?.["requestObject"] as JsonObject), long);
   });
 
   it("writes down long lists at the end of the stream, and leaves out what is too long", async () => {

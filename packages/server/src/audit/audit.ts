@@ -6,6 +6,7 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ApiResponse } from "../request/api-request.ts";
+import { type PathScope, unresolvedCluster } from "../request/request-scope.ts";
 import { anonymousUser } from "../request/user.ts";
 import {
   type AuditedExchange,
@@ -14,6 +15,7 @@ import {
   type Decode,
 } from "./audit-record.ts";
 import { type AuditPolicy, type AuditRule, type AuditStage, ruleFor } from "./policy.ts";
+import { Refusals } from "./refusals.ts";
 
 export interface AuditBackend {
   readonly name: string;
@@ -28,10 +30,13 @@ export interface AuditOptions {
   readonly backends: readonly AuditBackend[];
   readonly clock: Clock;
   readonly onEvent?: (level: string) => void;
+  /** Told of each refused request that is not written down because there are too many. */
+  readonly onLeftOut?: () => void;
 }
 
 export class Audit {
   readonly #options: AuditOptions;
+  readonly #refusals = new Refusals();
 
   constructor(options: AuditOptions) {
     this.#options = options;
@@ -74,6 +79,22 @@ export class Audit {
     this.#write(new AuditRecord(exchange, level), "ResponseStarted", response, noBody);
   }
 
+  /** As above, and what could not be read may be about nothing: it is matched as a path that no rule names. */
+  refused(exchange: AuditedExchange, response: ApiResponse): void {
+    const { policy, clock, onLeftOut } = this.#options;
+    const verb = exchange.request.method.toLowerCase();
+    const rule = ruleFor(policy, anonymousUser, exchange.scope ?? { ...unread, verb });
+    if (rule === undefined) return;
+    const leftOut = this.#refusals.next(clock.monotonic());
+    if (leftOut === undefined) {
+      onLeftOut?.();
+      return;
+    }
+    const record = new AuditRecord(exchange, { ...rule, level: "Metadata" });
+    if (leftOut > 0) record.annotate("audit.kcp.io/requests-left-out", String(leftOut));
+    this.#write(record, "ResponseStarted", response, noBody);
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#options.backends.map((backend) => backend.close()));
   }
@@ -91,6 +112,14 @@ export class Audit {
     for (const backend of backends) backend.write(event);
   }
 }
+
+const unread: PathScope = {
+  kind: "path",
+  cluster: unresolvedCluster,
+  path: "",
+  query: new URLSearchParams(),
+  verb: "",
+};
 
 const noBody: Decode = () => undefined;
 

@@ -12,6 +12,12 @@ const directory = mkdtempSync(join(tmpdir(), "kcp-audit-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
 
 const event = (id: number): JsonObject => ({ kind: "Event", auditID: `id-${id}` });
+const large = (id: number): JsonObject => ({ ...event(id), text: "v".repeat(1_000) });
+
+/** Nested deeper than JSON.stringify can follow. */
+let endless: JsonObject = {};
+for (let i = 0; i < 100_000; i++) endless = { endless };
+
 const idsIn = (text: string) => [...text.matchAll(/id-(\d+)/g)].map(([, id]) => Number(id));
 
 function logIn(name: string, options: Partial<LogBackendOptions> = {}) {
@@ -36,6 +42,15 @@ describe("the audit log", () => {
     const lines = readFileSync(path, "utf8").trimEnd().split("\n");
     assert.deepEqual(idsIn(lines.join("")), [...Array(100).keys()]);
     assert.deepEqual(JSON.parse(lines[3] as string), event(3));
+  });
+
+  it("has more than is written in one piece, in order, too", async () => {
+    const { backend, path, dropped } = logIn("pieces");
+    const text = "v".repeat(600_000);
+    for (let i = 0; i < 20; i++) backend.write({ ...event(i), text });
+    await backend.close();
+    assert.deepEqual(idsIn(readFileSync(path, "utf8")), [...Array(20).keys()]);
+    assert.deepEqual(dropped, []);
   });
 
   it("is put aside when it is full, and old ones go by number and by age", async () => {
@@ -86,22 +101,24 @@ function webhook(answers: (attempt: number) => boolean, limits = {}) {
   const clock = new FakeClock();
   const sent: string[] = [];
   const attempts: string[] = [];
+  const errors: unknown[] = [];
   let dropped = 0;
   const backend = new WebhookBackend({
     clock,
     random: new SeededRandom(1),
     limits,
     send: async (body) => {
-      attempts.push(body);
+      const text = Buffer.from(body).toString("utf8");
+      attempts.push(text);
       if (!answers(attempts.length)) throw new Error("away");
-      sent.push(body);
+      sent.push(text);
     },
     onDropped: (count) => {
       dropped += count;
     },
-    onError: () => undefined,
+    onError: (error) => errors.push(error),
   });
-  return { backend, clock, sent, attempts, dropped: () => dropped };
+  return { backend, clock, sent, attempts, errors, dropped: () => dropped };
 }
 
 async function settle(): Promise<void> {
@@ -166,5 +183,66 @@ describe("the audit webhook", () => {
     backend.write(event(0));
     await backend.close();
     assert.deepEqual(sent.flatMap(idsIn), [0]);
+  });
+
+  it("holds so many bytes and no more, and drops and counts what is beyond", async () => {
+    const eventBytes = JSON.stringify(large(0)).length;
+    const limits = { bufferBytesMax: 3 * eventBytes, batchBytesMax: 2 * eventBytes + 100 };
+    const { backend, clock, sent, dropped } = webhook(() => true, limits);
+    // Characters are not bytes.
+    backend.write({ kind: "Event", auditID: "id-0", text: "é".repeat(2 * eventBytes) });
+    assert.equal(dropped(), 1);
+    for (let i = 1; i <= 4; i++) backend.write(large(i));
+    assert.equal(dropped(), 2);
+    await settle();
+    clock.advance(webhookLimits.batchWaitMaxMs);
+    await settle();
+    // Two fit into a batch, and what was sent makes room again.
+    assert.deepEqual(sent.map(idsIn), [[1, 2], [3]]);
+    for (const body of sent) assert.ok(body.length <= limits.batchBytesMax);
+    backend.write(large(5));
+    await backend.close();
+    assert.deepEqual(sent.map(idsIn), [[1, 2], [3], [5]]);
+    assert.equal(dropped(), 2);
+  });
+
+  it("sends an event that is larger than a batch by itself", async () => {
+    const { backend, sent } = webhook(() => true, { batchBytesMax: 500 });
+    for (const each of [event(0), large(1), event(2)]) backend.write(each);
+    await backend.close();
+    assert.deepEqual(sent.map(idsIn), [[0], [1], [2]]);
+  });
+
+  it("stays on its feet while it is away and large events come, and counts every one of them", async () => {
+    const { backend, attempts, dropped } = webhook(() => false);
+    const big = "v".repeat(1_000_000);
+    const objects = (i: number) => ({ requestObject: `${big}${i}`, responseObject: `${i}${big}` });
+    // As one text they would be longer than a text can be.
+    for (let i = 0; i < 700; i++) backend.write({ ...event(i), ...objects(i) });
+    await settle();
+    const held = 700 - dropped();
+    assert.ok(held > 0 && held * 2_000_000 <= webhookLimits.bufferBytesMax, `${held} are held`);
+    await backend.close();
+    assert.equal(dropped(), 700);
+    for (const body of attempts) assert.ok(body.length < 2 * webhookLimits.batchBytesMax);
+  });
+
+  it("is not asked for batch after batch while the server stops and it is away", async () => {
+    const { backend, attempts, dropped } = webhook(() => false, { batchEventsMax: 1 });
+    for (let i = 0; i < 10; i++) backend.write(event(i));
+    await backend.close();
+    assert.ok(attempts.length <= 2, `${attempts.length} attempts`);
+    assert.equal(dropped(), 10);
+  });
+
+  it("is told of an event that cannot be written as JSON, which is counted", async () => {
+    const { backend, sent, dropped, errors } = webhook(() => true);
+    backend.write(endless);
+    backend.write(event(1));
+    await backend.close();
+    assert.deepEqual([sent.flatMap(idsIn), dropped(), errors.length], [[1], 1, 1]);
+    const log = logIn("unwritable");
+    log.backend.write(endless);
+    assert.deepEqual([log.dropped, log.errors.length], [[1], 1]);
   });
 });

@@ -6,10 +6,11 @@
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { AuditBackend } from "./audit.ts";
+import { encodeEvent, type LossObserver } from "./encode-event.ts";
 
-export interface LogBackendOptions {
+export interface LogBackendOptions extends LossObserver {
   readonly path: string;
   readonly clock: Clock;
   /** A file beyond this is put aside; 0 never does. */
@@ -19,11 +20,10 @@ export interface LogBackendOptions {
   /** Those older than this are removed; 0 keeps all. */
   readonly ageMaxDays: number;
   readonly bufferBytesMax?: number;
-  readonly onDropped: (events: number) => void;
-  readonly onError: (error: unknown) => void;
 }
 
 export const logBufferBytesMax = 16 << 20;
+const pieceLength = 1 << 20;
 const dayMs = 24 * 3_600_000;
 
 export class LogBackend implements AuditBackend {
@@ -39,7 +39,9 @@ export class LogBackend implements AuditBackend {
   }
 
   write(event: JsonObject): void {
-    const line = `${stringifyJson(event)}\n`;
+    const encoded = encodeEvent(event, this.#options);
+    if (encoded === undefined) return;
+    const line = `${encoded}\n`;
     if (this.#bytes + line.length > (this.#options.bufferBytesMax ?? logBufferBytesMax)) {
       this.#options.onDropped(1);
       return;
@@ -57,8 +59,7 @@ export class LogBackend implements AuditBackend {
     // What comes in the same turn goes with it.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#lines.length > 0) {
-      const lines = this.#lines;
-      this.#lines = [];
+      const lines = this.#piece();
       try {
         await this.#append(Buffer.from(lines.join("")));
       } catch (error) {
@@ -68,6 +69,14 @@ export class LogBackend implements AuditBackend {
       this.#bytes -= lines.reduce((sum, line) => sum + line.length, 0);
     }
     this.#writing = undefined;
+  }
+
+  /** The oldest lines, as many as are joined and encoded without holding up others. */
+  #piece(): string[] {
+    let count = 0;
+    for (let length = 0; count < this.#lines.length && length < pieceLength; count++)
+      length += (this.#lines[count] as string).length;
+    return this.#lines.splice(0, count);
   }
 
   async #append(bytes: Buffer): Promise<void> {

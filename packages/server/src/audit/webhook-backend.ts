@@ -1,25 +1,29 @@
 /**
  * Events sent to a webhook in batches. A webhook that is away is asked again, later and later; meanwhile events wait in a bounded buffer, and
  * those that do not fit are dropped and counted.
+ *
+ * An event is encoded when it comes: what waits is known by its bytes, and a batch is put together without holding up others.
  */
 import { type Clock, type Random, sleep, type Timer } from "@kcp-ts/machinery/base";
-import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { AuditBackend } from "./audit.ts";
+import { encodeEvent, type LossObserver } from "./encode-event.ts";
+import { EventBuffer, eventList } from "./event-buffer.ts";
 
-export interface WebhookBackendOptions {
-  /** Posts an EventList; throws when it was not taken. */
-  readonly send: (body: string) => Promise<void>;
+export interface WebhookBackendOptions extends LossObserver {
+  /** Posts an EventList, as JSON; throws when it was not taken. */
+  readonly send: (body: Uint8Array) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits?: Partial<WebhookLimits>;
-  readonly onDropped: (events: number) => void;
-  readonly onError: (error: unknown) => void;
 }
 
-/** As in Kubernetes. */
+/** As in Kubernetes, which does not count bytes. */
 export const webhookLimits = {
   bufferEventsMax: 10_000,
+  bufferBytesMax: 64 << 20,
   batchEventsMax: 400,
+  batchBytesMax: 2 << 20,
   batchWaitMaxMs: 30_000,
   backoffInitialMs: 10_000,
   backoffFactor: 1.5,
@@ -33,27 +37,29 @@ export class WebhookBackend implements AuditBackend {
   readonly #options: WebhookBackendOptions;
   readonly #limits: WebhookLimits;
   readonly #stop = new AbortController();
-  #buffer: JsonObject[] = [];
+  readonly #buffer: EventBuffer;
   #timer: Timer | undefined;
   #sending: Promise<void> | undefined;
 
   constructor(options: WebhookBackendOptions) {
     this.#options = options;
     this.#limits = { ...webhookLimits, ...options.limits };
+    this.#buffer = new EventBuffer(this.#limits);
   }
 
   write(event: JsonObject): void {
-    const { bufferEventsMax, batchEventsMax, batchWaitMaxMs } = this.#limits;
-    if (this.#buffer.length >= bufferEventsMax) {
+    const encoded = encodeEvent(event, this.#options);
+    if (encoded === undefined) return;
+    if (!this.#buffer.add(encoded)) {
       this.#options.onDropped(1);
       return;
     }
-    this.#buffer.push(event);
-    if (this.#buffer.length >= batchEventsMax) this.#flush();
-    else this.#timer ??= this.#options.clock.schedule(batchWaitMaxMs, () => this.#flush());
+    const { clock } = this.#options;
+    if (this.#buffer.isBatchFull) this.#flush();
+    else this.#timer ??= clock.schedule(this.#limits.batchWaitMaxMs, () => this.#flush());
   }
 
-  /** What is buffered is tried once more, without waiting between attempts. */
+  /** What is buffered is tried once more, without waiting between attempts, until a batch is refused. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#sending;
@@ -69,25 +75,25 @@ export class WebhookBackend implements AuditBackend {
     });
   }
 
+  /** Never throws: nobody waits for it but the end of the server. */
   async #sendAll(): Promise<void> {
     while (this.#buffer.length > 0) {
-      // It stays in the buffer while it is tried, so that the bound holds for it, too.
-      const batch = this.#buffer.slice(0, this.#limits.batchEventsMax);
+      const batch = this.#buffer.batch();
       const isSent = await this.#send(batch);
-      this.#buffer.splice(0, batch.length);
-      if (!isSent) this.#options.onDropped(batch.length);
+      // When the server stops, a webhook that is away is not asked for each batch in turn.
+      const count = isSent || !this.#stop.signal.aborted ? batch.length : this.#buffer.length;
+      this.#buffer.remove(count);
+      if (!isSent) this.#options.onDropped(count);
     }
   }
 
-  async #send(items: readonly JsonObject[]): Promise<boolean> {
+  async #send(batch: readonly Buffer[]): Promise<boolean> {
     const { send, clock, random, onError } = this.#options;
     const { attemptsMax, backoffInitialMs, backoffFactor } = this.#limits;
     const { signal } = this.#stop;
-    const list = { kind: "EventList", apiVersion: "audit.k8s.io/v1", metadata: {}, items };
-    const body = stringifyJson(list as unknown as JsonObject);
     for (let attempt = 0; ; attempt++) {
       try {
-        await send(body);
+        await send(eventList(batch));
         return true;
       } catch (error) {
         onError(error);

@@ -9,25 +9,24 @@ import { withAuthenticatedGroup } from "./authenticated-group.ts";
 import type { Authenticator, Credentials, MaybePromise, TokenIdentity } from "./authenticator.ts";
 import { AuthenticationError } from "./errors.ts";
 import { firstOf } from "./first-of.ts";
+import type { AnonymousConfiguration } from "./oidc/authentication-configuration.ts";
 
 export interface RequestAuthenticatorOptions {
   /** Asked in this order. */
   readonly authenticators: readonly Authenticator[];
-  readonly anonymous: boolean;
-  /** The only ones open to strangers, when anonymous requests are allowed at all; everywhere if left out. */
-  readonly anonymousPaths?: readonly string[] | undefined;
+  /** Whether strangers are let in, and where; a function is asked for each of them. */
+  readonly anonymous: boolean | (() => AnonymousConfiguration);
 }
 
 export class RequestAuthenticator {
   readonly #authenticators: readonly Authenticator[];
-  readonly #anonymous: boolean;
-  readonly #anonymousPaths: ReadonlySet<string> | undefined;
+  readonly #strangers: () => AnonymousConfiguration;
 
   constructor(options: RequestAuthenticatorOptions) {
     this.#authenticators = options.authenticators;
-    this.#anonymous = options.anonymous;
-    const { anonymousPaths } = options;
-    this.#anonymousPaths = anonymousPaths === undefined ? undefined : new Set(anonymousPaths);
+    const { anonymous } = options;
+    const fixed = { enabled: anonymous === true, paths: undefined };
+    this.#strangers = typeof anonymous === "function" ? anonymous : () => fixed;
   }
 
   /** Throws `AuthenticationError` when the request must be answered with 401. */
@@ -49,7 +48,8 @@ export class RequestAuthenticator {
 
   #complete(user: UserInfo | undefined, { path = "" }: Credentials): UserInfo {
     if (user !== undefined) return withAuthenticatedGroup(user);
-    if (this.#anonymous && this.#anonymousPaths?.has(path) !== false) return anonymousUser;
+    const { enabled, paths } = this.#strangers();
+    if (enabled && paths?.includes(path) !== false) return anonymousUser;
     throw new AuthenticationError("absent", "no credentials, and anonymous requests are off");
   }
 }

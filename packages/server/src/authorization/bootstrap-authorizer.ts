@@ -1,13 +1,13 @@
 /**
- * What needs no role: members of `system:masters` may do everything, everywhere, and everybody may ask whether the process is well and
- * which version it has. The rest is for RBAC, or for whoever stands behind this one.
+ * What needs no role: members of `system:masters` may do everything, everywhere, unless they are held to some logical clusters, and everybody
+ * may ask whether the process is well and which version it has. The rest is for RBAC, or for whoever stands behind this one.
  */
-import { type Attributes, wellKnownGroup } from "../request/index.ts";
+import { type Attributes, isMaster, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
 export const bootstrapAuthorizer: Authorizer = {
   authorize({ user, isResourceRequest, verb, path }: Attributes): Decision {
-    if (user.groups.includes(wellKnownGroup.masters)) return master;
+    if (isMaster(user)) return master;
     return !isResourceRequest && verb === "get" && publicPath.test(path) ? open : refused;
   },
 };

@@ -8,7 +8,7 @@
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Attributes, type UserInfo, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
-import { effectiveUsers } from "./rbac/effective-users.ts";
+import { effectiveUsers, isThemselvesIn } from "./rbac/effective-users.ts";
 
 export interface LogicalClusterSource {
   /** Without a promise when it is at hand; undefined when there is none. */
@@ -31,7 +31,7 @@ export function workspaceContent(inner: Authorizer, clusters: LogicalClusterSour
     authorize(attributes) {
       const { cluster, user } = attributes;
       // Not a tenant's, or somebody to whom all are open, new names included.
-      if (cluster === "*" || cluster.startsWith("system:") || isPrivileged(user))
+      if (cluster === "*" || cluster.startsWith("system:") || isPrivileged(user, cluster))
         return inner.authorize(attributes);
       if (!attributes.isResourceRequest && isProcessPath(attributes.path))
         return inner.authorize(attributes);
@@ -89,8 +89,10 @@ function accessOf({ user, cluster }: Attributes): Attributes {
   };
 }
 
-function isPrivileged({ groups }: UserInfo): boolean {
-  return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
+function isPrivileged(user: UserInfo, cluster: ClusterName): boolean {
+  const { masters, kcpAdmin } = wellKnownGroup;
+  const hasPower = user.groups.includes(masters) || user.groups.includes(kcpAdmin);
+  return hasPower && isThemselvesIn(user, cluster);
 }
 
 /** Health and version are the process's. */

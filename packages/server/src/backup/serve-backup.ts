@@ -6,7 +6,7 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
-import { type UserInfo, wellKnownGroup } from "../request/index.ts";
+import { isMaster, type UserInfo, wellKnownGroup } from "../request/index.ts";
 import type { OpenSnapshot, SnapshotSource } from "../storage/index.ts";
 import { encodeBackup } from "./encode-backup.ts";
 
@@ -24,7 +24,7 @@ export async function serveBackup(
   user: UserInfo,
   { snapshots, clock }: BackupRooms,
 ): Promise<ApiResponse> {
-  if (!user.groups.includes(wellKnownGroup.masters)) {
+  if (!isMaster(user)) {
     throw statusError.forbiddenPath(
       `User ${quote(user.username)} cannot get path "${backupPath}": only members of ${wellKnownGroup.masters} can`,
     );

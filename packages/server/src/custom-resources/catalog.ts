@@ -6,7 +6,13 @@
  */
 import { createHash } from "node:crypto";
 import { Interned } from "@kcp-ts/machinery/base";
-import type { Catalog, ResourceDefinition } from "../registry/index.ts";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type {
+  Catalog,
+  CollectionKey,
+  CollectionSource,
+  ResourceDefinition,
+} from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
@@ -16,14 +22,14 @@ import type { ClusterDefinitions, DefinitionIndex } from "./definition-index.ts"
 import type { SharedVersion } from "./shared-version.ts";
 
 export interface CustomResourceCatalogOptions {
-  readonly builtIns: Catalog;
+  readonly builtIns: Catalog & CollectionSource;
   readonly index: DefinitionIndex;
   readonly watchCache: WatchCache;
 }
 
 const neverAborted = new AbortController().signal;
 
-export class CustomResourceCatalog implements Catalog {
+export class CustomResourceCatalog implements Catalog, CollectionSource {
   readonly #options: CustomResourceCatalogOptions;
   readonly #lists = new Interned<readonly ResourceDefinition[]>();
   readonly #listed = new WeakMap<readonly ResourceDefinition[], readonly ResourceDefinition[]>();
@@ -47,6 +53,19 @@ export class CustomResourceCatalog implements Catalog {
     const found = find(index.peek(cluster));
     if (found === undefined) return this.#upToDate(cluster).then(find).then(warmed);
     return warmed(found);
+  }
+
+  collectionOf(
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    resource: string,
+  ): CollectionKey | undefined {
+    const { builtIns, index } = this.#options;
+    const builtIn = builtIns.collectionOf(cluster, group, version, resource);
+    if (builtIn !== undefined) return builtIn;
+    const record = index.look(cluster)?.find(group, resource);
+    return record && { group, resource, identity: record.uid };
   }
 
   all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]> {

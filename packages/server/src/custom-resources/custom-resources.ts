@@ -5,6 +5,7 @@ import type { CrdNames } from "@kcp-ts/machinery/schema";
 import {
   BuiltInCatalog,
   type Catalog,
+  type CollectionSource,
   type Registry,
   type ResourceDefinition,
 } from "../registry/index.ts";
@@ -38,7 +39,7 @@ export interface DefinedNames {
 }
 
 export class CustomResources {
-  readonly catalog: Catalog;
+  readonly catalog: Catalog & CollectionSource;
   /** How objects get from one version to another, for whoever else serves definitions. */
   readonly conversion: Conversion;
   readonly #index: DefinitionIndex;

@@ -117,6 +117,11 @@ export class DefinitionIndex implements HubListener {
     return found;
   }
 
+  /** The same; asking is no use of it. */
+  look(cluster: ClusterName): ClusterDefinitions | undefined {
+    return this.#clusters.get(cluster);
+  }
+
   load(cluster: ClusterName): Promise<ClusterDefinitions> {
     const found = this.peek(cluster);
     if (found !== undefined) return Promise.resolve(found);

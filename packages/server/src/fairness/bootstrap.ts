@@ -1,9 +1,9 @@
 /**
  * The levels and schemas that are there when nobody configured any: those of Kubernetes, as data.
  *
- * They are shared by all logical clusters and stored in none. An object of the same name in the logical cluster `root` takes the place of
- * the one here. Left out of Kubernetes' list is what goes by service accounts of kube-system: here every tenant has a kube-system of
- * its own, and would raise its own priority with it.
+ * They are shared by all logical clusters and stored in one, `root` (`upkeep.ts`); what is stored there takes the place of the one here.
+ * Left out of Kubernetes' list is what goes by service accounts of kube-system: here every tenant has a kube-system of its own, and would
+ * raise its own priority with it.
  */
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@kcp-ts/machinery/json";

@@ -395,18 +395,21 @@ function flowOf({ scope, user }: Visitor, { config }: FlowSchema): string {
 /** The bootstrap objects, each replaced by the operator's of that name. */
 function merged(bootstrap: readonly JsonObject[], own: readonly JsonObject[]): JsonObject[] {
   const byName = new Map(bootstrap.map((object) => [nameOf(object), object]));
-  for (const object of own) if (!isFixed(object)) byName.set(nameOf(object), object);
+  for (const object of own)
+    byName.set(nameOf(object), asAllowed(byName.get(nameOf(object)), object));
   // The catch-all stays last, where those come who match nothing.
   const catchAll = byName.get("catch-all") as JsonObject;
   byName.delete("catch-all");
   return [...byName.values(), catchAll];
 }
 
-/** The catch-all and exempt stay as they are, as in Kubernetes, but for the seats of the exempt level. */
-function isFixed(object: JsonObject): boolean {
+/** The catch-all and exempt stay as they are, as in Kubernetes, but for the seats of the exempt level; answers name the stored ones. */
+function asAllowed(bootstrap: JsonObject | undefined, object: JsonObject): JsonObject {
   const name = nameOf(object);
-  if (name === "catch-all") return true;
-  return name === "exempt" && !readLevel(object).isExempt;
+  const isFixed = name === "catch-all" || (name === "exempt" && !readLevel(object).isExempt);
+  return isFixed && bootstrap !== undefined
+    ? { ...bootstrap, metadata: object["metadata"] as JsonObject }
+    : object;
 }
 
 function nameOf(object: JsonObject): string {

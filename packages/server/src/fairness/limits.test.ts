@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
-import { ListeningServer, TestServer, type TestServerOptions } from "../testing/index.ts";
+import { MemoryStorage } from "../storage/memory/index.ts";
+import { install, ListeningServer, TestServer, type TestServerOptions } from "../testing/index.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { tooBusy } from "./too-busy.ts";
 
@@ -27,8 +28,6 @@ describe("watches", () => {
       server.watch(`${pathOf(cluster)}?watch=true&resourceVersion=1`, { user: "admin" });
     await server.must("POST", pathOf("a"), { body: named("x") });
     const open = [await watch("a"), await watch("a")] as const;
-    // A watch counts when it is read.
-    await Promise.all(open.map((each) => each.next()));
     const refused = await server.get(`${pathOf("a")}?watch=true&resourceVersion=1`);
     assert.equal(refused.status, 429);
     assert.equal(refused.headers["retry-after"], "1");
@@ -43,12 +42,76 @@ describe("watches", () => {
     const server = await started({ tenantLimits: { watchesPerUserMax: 1 } });
     await server.must("POST", pathOf("a"), { body: named("x") });
     const first = await server.watch(`${pathOf("a")}?watch=true&resourceVersion=1`);
-    await first.next();
     const again = `${pathOf("a")}?watch=true&resourceVersion=1`;
     assert.equal((await server.get(again)).status, 429);
     await (await server.watch(again, { user: "a" })).leave();
     await (await server.watch(`${pathOf("b")}?watch=true&resourceVersion=1`)).leave();
     await first.leave();
+  });
+});
+
+describe("watches of the server's own loops", () => {
+  it("are not counted among those of a cluster, nor of all of them", async () => {
+    const server = await started({
+      tenantLimits: { watchesPerClusterMax: 1, watchesPerUserMax: 1 },
+    });
+    const first = await server.watch(`${pathOf("a")}?watch=true`, { user: "a" });
+    for (const path of [pathOf("a"), "/clusters/*/api/v1/configmaps"])
+      for (let i = 0; i < 3; i++) await server.watch(`${path}?watch=true`, { user: "masters" });
+    await first.leave();
+    await (await server.watch(`${pathOf("a")}?watch=true`, { user: "a" })).leave();
+  });
+});
+
+describe("watches that are asked for at once", () => {
+  const target = `${pathOf("a")}?watch=true`;
+
+  it("are as many as the limit says, and not one more", async () => {
+    const server = await started({ tenantLimits: { watchesPerClusterMax: 5 } });
+    const asked = Array.from({ length: 60 }, () => server.watch(target));
+    const open = (await Promise.allSettled(asked)).filter(({ status }) => status === "fulfilled");
+    assert.equal(open.length, 5);
+  });
+
+  it("are as many over the wire, and make room when their clients leave", async () => {
+    const listening = await ListeningServer.start({ tenantLimits: { watchesPerClusterMax: 5 } });
+    servers.push(listening);
+    const statuses = async (session: ReturnType<ListeningServer["session"]>) => {
+      const asked = Array.from({ length: 90 }, () => opened(session, target));
+      return (await Promise.all(asked)).filter((status) => status === 200).length;
+    };
+    for (let i = 0; i < 3; i++) {
+      const session = listening.session();
+      assert.equal(await statuses(session), 5);
+      session.destroy();
+      await eventually(async () => {
+        const metrics = (await listening.http2("/metrics")).body.toString("utf8");
+        return metrics.includes("apiserver_longrunning_requests 0\n");
+      });
+    }
+  });
+
+  it("keep no place when they are refused, have no body, or are never read", async () => {
+    const listening = await ListeningServer.start({ tenantLimits: { watchesPerClusterMax: 1 } });
+    servers.push(listening);
+    for (let i = 0; i < 3; i++) {
+      assert.equal(
+        (await listening.http2(`${target}&labelSelector=%21%21`, { user: "a" })).status,
+        400,
+      );
+      assert.equal((await listening.http2(target, { user: "b" })).status, 403);
+      const watchPath = pathOf("a").replace("/api/v1/", "/api/v1/watch/");
+      assert.equal((await listening.http2(watchPath, { method: "HEAD", user: "a" })).status, 200);
+    }
+    for (let i = 0; i < 3; i++) {
+      const session = listening.session();
+      await once(session, "connect");
+      // Gone before it is answered, or right after.
+      session.request({ ":path": target, authorization: "Bearer token-of-a" }).close();
+      session.destroy();
+    }
+    const session = listening.session();
+    await eventually(async () => (await opened(session, target)) === 200);
   });
 });
 
@@ -63,26 +126,206 @@ describe("objects", () => {
     assert.equal(refused.status, 403);
     assert.equal(
       refused.object.message,
-      'logical cluster "a" has reached its total object count limit (3/3 objects); delete objects to free up capacity',
+      'configmaps "three" is forbidden: logical cluster "a" has reached its total object count limit (3/3 objects); delete objects to free up capacity',
     );
     await server.must("POST", pathOf("b"), { body: named("three") });
     for (let i = 0; i < 5; i++) await server.must("POST", pathOf("root"), { body: named(`r${i}`) });
     // Updates, events and dry runs are no new objects.
     await server.must("PUT", `${pathOf("a")}/one`, { body: { ...named("one"), data: { k: "v" } } });
     await server.must("DELETE", `${pathOf("a")}/one`);
-    server.clock.advance(60_000);
     await server.must("POST", pathOf("a"), { body: named("three") });
+    server.clock.advance(60_000);
+    assert.equal((await server.request("POST", pathOf("a"), { body: named("4") })).status, 403);
   });
 
-  it("are refused beyond a cluster's bytes", async () => {
-    const server = await started({ tenantLimits: { bytesPerClusterMax: 10_000 } });
-    const body = { ...named("big"), data: { k: "v".repeat(10_000) } };
-    await server.must("POST", pathOf("a"), { body });
-    server.clock.advance(60_000);
-    const refused = await server.request("POST", pathOf("a"), { body: named("more") });
+  it("find their place again when one is gone, and not before", async () => {
+    const server = await started({ tenantLimits: { objectsPerClusterMax: 2 } });
+    const metadata = { name: "held", finalizers: ["example.com/held"] };
+    await server.must("POST", pathOf("a"), { body: { metadata } });
+    const create = () => server.request("POST", pathOf("a"), { body: named("next") });
+    // Asking for its end is not its end, however often.
+    for (let i = 0; i < 3; i++) await server.must("DELETE", `${pathOf("a")}/held`);
+    assert.equal((await create()).status, 403);
+    await server.patch(`${pathOf("a")}/held`, "merge", { metadata: { finalizers: null } });
+    assert.equal((await create()).status, 201);
+    assert.equal((await create()).status, 403);
+  });
+
+  it("that are not stored after all take no place", async () => {
+    const server = await started({ tenantLimits: { objectsPerClusterMax: 3 } });
+    await server.must("POST", pathOf("a"), { body: named("one") });
+    for (let i = 0; i < 3; i++)
+      assert.equal((await server.request("POST", pathOf("a"), { body: named("one") })).status, 409);
+    await server.must("POST", pathOf("a"), { body: named("two") });
+  });
+
+  it("of a kind that is only called like the events are counted", async () => {
+    const server = await started({ tenantLimits: { objectsPerClusterMax: 3 } });
+    const group = "example.com";
+    const names = { plural: "events", singular: "event", kind: "Event", listKind: "EventList" };
+    const schema = { openAPIV3Schema: { type: "object" } };
+    const versions = [{ name: "v1", served: true, storage: true, schema }];
+    const spec = { group, scope: "Cluster", names, versions };
+    await install(server, { ...named("events.example.com"), spec });
+    const kind = { apiVersion: "example.com/v1", kind: "Event" };
+    const statuses: number[] = [];
+    for (const name of ["one", "two", "three"]) {
+      const body = { ...kind, ...named(name) };
+      const { status } = await server.request("POST", "/clusters/a/apis/example.com/v1/events", {
+        body,
+      });
+      statuses.push(status);
+    }
+    assert.deepEqual(statuses, [201, 201, 403]);
+  });
+});
+
+describe("objects of a cluster that says how many it has room for", () => {
+  const cluster = "/clusters/a/apis/core.kcp.io/v1alpha1/logicalclusters/cluster";
+
+  async function limited(server: TestServer, objects: string): Promise<void> {
+    const metadata = { annotations: { "core.kcp.io/max-total-objects": objects } };
+    const options = { user: "masters" } as const;
+    const { status } = await server.patch(cluster, "merge", { metadata }, options);
+    assert.equal(status, 200);
+  }
+
+  async function withCluster(options: TestServerOptions): Promise<TestServer> {
+    const server = await started(options);
+    const all = cluster.slice(0, cluster.lastIndexOf("/"));
+    await server.must("POST", all, { body: named("cluster"), user: "masters" });
+    return server;
+  }
+
+  it("are refused beyond it, whatever the server's limit is, or if it has none", async () => {
+    for (const tenantLimits of [{}, { objectsPerClusterMax: 100 }]) {
+      const server = await withCluster({ tenantLimits });
+      await limited(server, "2");
+      await server.must("POST", pathOf("a"), { body: named("one") });
+      const refused = await server.request("POST", pathOf("a"), { body: named("two") });
+      assert.equal(refused.status, 403);
+      assert.match(refused.object.message ?? "", /total object count limit \(2\/2 objects\)/);
+      await server.must("POST", pathOf("b"), { body: named("two") });
+      await limited(server, "0");
+      await server.must("POST", pathOf("a"), { body: named("two") });
+    }
+  });
+
+  it("are held to the server's limit when what it says is no number, and to none before it is ready", async () => {
+    const server = await withCluster({ tenantLimits: { objectsPerClusterMax: 2 } });
+    await limited(server, "many");
+    await server.must("POST", pathOf("a"), { body: named("one") });
+    const two = () => server.request("POST", pathOf("a"), { body: named("two") });
+    assert.equal((await two()).status, 403);
+    const status = { phase: "Initializing", initializers: ["x:y"] };
+    await server.patch(`${cluster}/status`, "merge", { status }, { user: "masters" });
+    assert.equal((await two()).status, 201);
+  });
+
+  it("are held to what is said of root, which the server's limit is not for", async () => {
+    const server = await started({ tenantLimits: { objectsPerClusterMax: 1 } });
+    const metadata = { annotations: { "core.kcp.io/max-total-objects": "1" } };
+    const root = cluster.replace("/a/", "/root/");
+    await server.must("POST", pathOf("root"), { body: named("one") });
+    await server.must("POST", root.slice(0, root.lastIndexOf("/")), {
+      body: { metadata: { name: "cluster", ...metadata } },
+      user: "masters",
+    });
+    const refused = await server.request("POST", pathOf("root"), { body: named("two") });
     assert.equal(refused.status, 403);
-    assert.match(refused.object.message ?? "", /^logical cluster "a" has reached its total size/);
-    await server.must("POST", pathOf("b"), { body });
+  });
+
+  it("are not for those in it to say", async () => {
+    const server = await withCluster({});
+    const metadata = { annotations: { "core.kcp.io/max-total-objects": "0" } };
+    const refused = await server.patch(cluster, "merge", { metadata }, { user: "a" });
+    assert.equal(refused.status, 403);
+  });
+});
+
+describe("bytes", () => {
+  const body = (name: string, bytes: number) => ({
+    ...named(name),
+    data: { k: "v".repeat(bytes) },
+  });
+  const create = (server: TestServer, cluster: string, name: string, bytes: number) =>
+    server.request("POST", pathOf(cluster), { body: body(name, bytes) });
+
+  it("of new objects are refused beyond a cluster's limit, also before it is counted again", async () => {
+    const server = await started({ tenantLimits: { bytesPerClusterMax: 10_000 } });
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) statuses.push((await create(server, "a", `x${i}`, 3_000)).status);
+    // The namespace default is there as well.
+    assert.deepEqual(statuses, [201, 201, 403, 403, 403]);
+    const refused = await create(server, "a", "more", 9_000);
+    assert.match(
+      refused.object.message ?? "",
+      /^configmaps "more" is forbidden: logical cluster "a" has reached its total size limit \(\d+\/10000 bytes, 9\d{3} more asked for\); delete objects to free up capacity$/,
+    );
+    await server.must("POST", pathOf("b"), { body: body("x", 3_000) });
+    await server.must("DELETE", `${pathOf("a")}/x0`);
+    assert.equal((await create(server, "a", "next", 3_000)).status, 201);
+    server.clock.advance(60_000);
+    assert.equal((await create(server, "a", "last", 3_000)).status, 403);
+  });
+
+  it("that many creates at once ask for are given to as many as there is room for", async () => {
+    const server = await started({ tenantLimits: { bytesPerClusterMax: 10_000 } });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => create(server, "a", `x${i}`, 2_000)),
+    );
+    const created = answers.filter(({ status }) => status === 201).length;
+    assert.ok(created >= 3 && created * 2_000 < 10_000, `${created} were created`);
+  });
+
+  it("that an object grows by are refused, however it is written; what becomes smaller is not", async () => {
+    const server = await started({ tenantLimits: { bytesPerClusterMax: 10_000 } });
+    const target = `${pathOf("a")}/x`;
+    await create(server, "a", "x", 1);
+    const data = { k: "v".repeat(10_000) };
+    const apply = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      ...named("x"),
+      data: { more: "v".repeat(10_000) },
+    };
+    const grow = [
+      () => server.request("PUT", target, { body: { ...named("x"), data } }),
+      () => server.patch(target, "merge", { data }),
+      () => server.patch(target, "strategic", { data }),
+      () => server.patch(target, "json", [{ op: "add", path: "/data/l", value: data.k }]),
+      () => server.patch(`${target}?fieldManager=m`, "apply", apply),
+    ];
+    for (const write of grow) assert.equal((await write()).status, 403);
+    // Little by little is no other way.
+    let grown = 0;
+    for (let i = 1; i < 20; i++) {
+      const more = { data: { k: "v".repeat(1_000 * i) } };
+      if ((await server.patch(target, "merge", more)).status === 200) grown = i;
+    }
+    assert.ok(grown >= 5 && grown < 10, `grown by ${grown} kB`);
+    for (let i = grown - 1; i >= 0; i--) {
+      const less = { data: { k: "v".repeat(1_000 * i) } };
+      assert.equal((await server.patch(target, "merge", less)).status, 200);
+    }
+    assert.equal((await create(server, "a", "y", 5_000)).status, 201);
+  });
+
+  it("may become fewer in a cluster that holds more than it may, and the server's own may go on", async () => {
+    const storage = new MemoryStorage();
+    const before = await started({ storage });
+    await create(before, "a", "x", 20_000);
+    const server = await started({ storage, tenantLimits: { bytesPerClusterMax: 10_000 } });
+    const target = `${pathOf("a")}/x`;
+    const put = (bytes: number, user: "admin" | "masters" = "admin") =>
+      server.request("PUT", target, { body: body("x", bytes), user });
+    assert.equal((await put(20_001)).status, 403);
+    assert.equal((await put(19_000)).status, 200);
+    assert.equal((await put(19_500)).status, 403);
+    assert.equal((await put(19_500, "masters")).status, 200);
+    assert.equal((await create(server, "a", "y", 1)).status, 403);
+    await server.must("DELETE", target);
+    assert.equal((await create(server, "a", "y", 1)).status, 201);
   });
 });
 
@@ -155,6 +398,22 @@ describe("a request through a real listener", () => {
     assert.match(metrics, /current_inqueue_requests\{[^}]*flow_schema="global-default"\} 0\n/);
   });
 });
+
+/** What a client's leaving leads to comes when the server hears of it: each look takes a round over the wire. */
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) if (await isSo()) return;
+  assert.fail("it never came to pass");
+}
+
+/** The status of a watch, which stays open if it is one. */
+function opened(session: ReturnType<ListeningServer["session"]>, path: string): Promise<number> {
+  return new Promise((resolve) => {
+    const stream = session.request({ ":path": path, authorization: "Bearer token-of-a" });
+    stream.on("response", (headers) => resolve(Number(headers[":status"])));
+    stream.on("error", () => resolve(0));
+    stream.resume();
+  });
+}
 
 function statusOf(
   session: ReturnType<ListeningServer["session"]>,

@@ -1,9 +1,8 @@
 /**
- * How much one logical cluster may store. The store is asked when a cluster is written to and the last answer is old; in between, creates
- * are added up, as in kcp. What is deleted is noticed with the next answer. A cluster that nobody writes to is not known here.
+ * How much one logical cluster may store. The store is asked when a cluster is written to and the last answer is old; in between, what is
+ * written and removed is added up, as in kcp. A cluster that nobody writes to is not known here.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { StatusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
 
 export interface ObjectLimits {
@@ -13,6 +12,7 @@ export interface ObjectLimits {
   readonly objectCountIntervalMs: number;
 }
 
+/** What is stored, or what a write adds to it. */
 export interface Usage {
   readonly objects: number;
   readonly bytes: number;
@@ -23,6 +23,10 @@ export interface ObjectLimiterOptions {
   readonly clock: Clock;
   /** What a cluster stores now. `withBytes` reads everything; without it only keys are counted. */
   readonly usageOf: (cluster: string, withBytes: boolean) => Promise<Usage>;
+  /** Objects that a cluster itself is said to have room for; undefined when nothing is said of it, 0 or less when there is no limit. */
+  readonly ownLimitOf: (cluster: string) => MaybePromise<number | undefined>;
+  /** A cluster that is not ready yet is not kept from getting so. */
+  readonly isBootstrapping: (cluster: string) => MaybePromise<boolean>;
 }
 
 interface Count {
@@ -34,6 +38,15 @@ interface Count {
 /** Clusters that are known at a time; beyond it old answers are forgotten first. */
 export const countedClustersMax = 10_000;
 
+/** What fits wherever there is any room at all. */
+const leastObject: Usage = { objects: 1, bytes: 1 };
+
+interface Asked {
+  readonly cluster: string;
+  readonly added: Usage;
+  readonly isCharged: boolean;
+}
+
 export class ObjectLimiter {
   readonly #options: ObjectLimiterOptions;
   readonly #counts = new Map<string, Count>();
@@ -43,14 +56,22 @@ export class ObjectLimiter {
     this.#options = options;
   }
 
-  /** Throws a 403 when the cluster has reached its limit; otherwise one object more is taken as created. */
-  admit(cluster: string): MaybePromise<void> {
-    if (isExempt(cluster)) return undefined;
-    const { clock, limits } = this.#options;
+  /** Why no object more fits into the cluster: asked before anything is done for a new one. */
+  refusal(cluster: string): MaybePromise<string | undefined> {
+    return this.#ask({ cluster, added: leastObject, isCharged: false });
+  }
+
+  /** Charges what a write adds, or says why it does not fit. */
+  take(cluster: string, added: Usage): MaybePromise<string | undefined> {
+    return this.#ask({ cluster, added, isCharged: true });
+  }
+
+  /** Charges what nobody is asked about: what goes, and what is written by those who are not refused. */
+  note(cluster: string, { objects, bytes }: Usage): void {
     const count = this.#counts.get(cluster);
-    if (count === undefined || clock.monotonic() - count.countedAt >= limits.objectCountIntervalMs)
-      return this.#recount(cluster).then((fresh) => this.#check(cluster, fresh));
-    return this.#check(cluster, count);
+    if (count === undefined) return;
+    count.objects += objects;
+    count.bytes += bytes;
   }
 
   forget(cluster: string): void {
@@ -61,17 +82,46 @@ export class ObjectLimiter {
     return this.#counts.size;
   }
 
-  #check(cluster: string, count: Count): void {
-    const { objectsPerClusterMax: objectsMax, bytesPerClusterMax: bytesMax } = this.#options.limits;
-    if (objectsMax > 0 && count.objects >= objectsMax)
-      throw refused(
-        `logical cluster "${cluster}" has reached its total object count limit (${count.objects}/${objectsMax} objects); delete objects to free up capacity`,
+  #ask(asked: Asked): MaybePromise<string | undefined> {
+    const own = this.#options.ownLimitOf(asked.cluster);
+    return own instanceof Promise
+      ? own.then((objects) => this.#answer(asked, objects))
+      : this.#answer(asked, own);
+  }
+
+  #answer(asked: Asked, ownLimit: number | undefined): MaybePromise<string | undefined> {
+    const { clock, limits } = this.#options;
+    const { cluster, added } = asked;
+    const isExempt = isOperators(cluster);
+    const objectsMax = ownLimit ?? (isExempt ? 0 : limits.objectsPerClusterMax);
+    const max = { objects: objectsMax, bytes: isExempt ? 0 : limits.bytesPerClusterMax };
+    // Nobody counts for a write that adds nothing to what is limited.
+    if (!(max.objects > 0 && added.objects > 0) && !(max.bytes > 0 && added.bytes > 0))
+      return undefined;
+    const count = this.#counts.get(cluster);
+    return count === undefined ||
+      clock.monotonic() - count.countedAt >= limits.objectCountIntervalMs
+      ? this.#recount(cluster).then((fresh) => this.#judge(asked, fresh, max))
+      : this.#judge(asked, count, max);
+  }
+
+  #judge(asked: Asked, count: Count, max: Usage): MaybePromise<string | undefined> {
+    const { cluster, added, isCharged } = asked;
+    if (max.bytes > 0 && added.bytes > 0 && count.bytes + added.bytes > max.bytes)
+      return `logical cluster "${cluster}" has reached its total size limit (${count.bytes}/${max.bytes} bytes, ${added.bytes} more asked for); delete objects to free up capacity`;
+    if (max.objects > 0 && added.objects > 0 && count.objects >= max.objects)
+      return this.#unlessBootstrapping(
+        asked,
+        `logical cluster "${cluster}" has reached its total object count limit (${count.objects}/${max.objects} objects); delete objects to free up capacity`,
       );
-    if (bytesMax > 0 && count.bytes >= bytesMax)
-      throw refused(
-        `logical cluster "${cluster}" has reached its total size limit (${count.bytes}/${bytesMax} bytes); delete objects to free up capacity`,
-      );
-    count.objects++;
+    if (isCharged) this.note(cluster, added);
+    return undefined;
+  }
+
+  async #unlessBootstrapping(asked: Asked, refusal: string): Promise<string | undefined> {
+    if (!(await this.#options.isBootstrapping(asked.cluster))) return refusal;
+    if (asked.isCharged) this.note(asked.cluster, asked.added);
+    return undefined;
   }
 
   /** Those who ask while it is being counted wait for the same answer. */
@@ -97,11 +147,7 @@ export class ObjectLimiter {
   }
 }
 
-/** The operator's own are never full. */
-function isExempt(cluster: string): boolean {
+/** The operator's own are limited only where it says so of one. */
+function isOperators(cluster: string): boolean {
   return cluster === "root" || cluster.startsWith("system:");
-}
-
-function refused(message: string): StatusError {
-  return new StatusError({ code: 403, reason: "Forbidden", message });
 }

@@ -1,8 +1,8 @@
 /**
  * How many watches one logical cluster, and one user, may have open. Those that have none open are not known here.
  *
- * A watch counts from its first chunk to its end; those that begin in the same moment may pass the limit together, by as many as can be
- * at work at once.
+ * A watch has its place from the moment it is asked for, so that those that come together cannot pass the limit together, and gives it back
+ * when it is refused, over, or its client gone.
  */
 import { type ApiResponse, isNoted } from "../request/api-request.ts";
 import { tooBusy } from "./too-busy.ts";
@@ -11,6 +11,11 @@ export interface WatchLimits {
   /** 0 is no limit, here and below. */
   readonly watchesPerClusterMax: number;
   readonly watchesPerUserMax: number;
+}
+
+export interface WatchPlace {
+  /** Gives it back; once or more often. */
+  leave(): void;
 }
 
 export class WatchCounter {
@@ -23,22 +28,20 @@ export class WatchCounter {
   }
 
   /** Throws a 429 when there is no room for one more. */
-  check(cluster: string, username: string): void {
+  take(cluster: string, username: string): WatchPlace {
     const { watchesPerClusterMax: cMax, watchesPerUserMax: uMax } = this.#limits;
-    if (cMax > 0 && (this.#ofClusters.get(cluster) ?? 0) >= cMax) throw tooBusy;
-    if (uMax > 0 && (this.#ofUsers.get(keyOf(cluster, username)) ?? 0) >= uMax) throw tooBusy;
-  }
-
-  /** The same answer, whose stream is counted while it is open. */
-  counted(response: ApiResponse, cluster: string, username: string): ApiResponse {
-    const events = response.body as AsyncIterable<Uint8Array>;
     const user = keyOf(cluster, username);
-    if (!isNoted(events)) return { ...response, body: this.#count(events, cluster, user) };
-    events.note({
-      onBegin: () => this.#add(cluster, user, 1),
-      onEnd: () => this.#add(cluster, user, -1),
-    });
-    return response;
+    if (cMax > 0 && (this.#ofClusters.get(cluster) ?? 0) >= cMax) throw tooBusy;
+    if (uMax > 0 && (this.#ofUsers.get(user) ?? 0) >= uMax) throw tooBusy;
+    this.#add(cluster, user, 1);
+    let isLeft = false;
+    return {
+      leave: () => {
+        if (isLeft) return;
+        isLeft = true;
+        this.#add(cluster, user, -1);
+      },
+    };
   }
 
   /** Clusters and users with open watches. */
@@ -46,22 +49,38 @@ export class WatchCounter {
     return this.#ofClusters.size + this.#ofUsers.size;
   }
 
-  async *#count(
-    events: AsyncIterable<Uint8Array>,
-    cluster: string,
-    user: string,
-  ): AsyncGenerator<Uint8Array> {
-    this.#add(cluster, user, 1);
-    try {
-      yield* events;
-    } finally {
-      this.#add(cluster, user, -1);
-    }
-  }
-
   #add(cluster: string, user: string, by: 1 | -1): void {
     add(this.#ofClusters, cluster, by);
     add(this.#ofUsers, user, by);
+  }
+}
+
+/** The same answer, whose stream keeps the place while it is open. Until somebody reads it, the place is the client's to give up by leaving. */
+export function keepingPlace(
+  response: ApiResponse,
+  place: WatchPlace,
+  signal: AbortSignal,
+): ApiResponse {
+  const leave = () => place.leave();
+  const onBegin = () => signal.removeEventListener("abort", leave);
+  const events = response.body as AsyncIterable<Uint8Array>;
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+  if (!isNoted(events)) return { ...response, body: noted(events, onBegin, leave) };
+  events.note({ onBegin, onEnd: leave });
+  return response;
+}
+
+async function* noted(
+  events: AsyncIterable<Uint8Array>,
+  onBegin: () => void,
+  onEnd: () => void,
+): AsyncGenerator<Uint8Array> {
+  onBegin();
+  try {
+    yield* events;
+  } finally {
+    onEnd();
   }
 }
 

@@ -4,6 +4,7 @@
  * The microseconds are round figures of this server on an ordinary machine. They need not be right, only in proportion: they decide how much
  * begins in a turn and how a cluster's share is counted.
  */
+import { isTrue } from "../request/query.ts";
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
 
 export interface Estimate {
@@ -30,19 +31,29 @@ const objectMicros = 1;
 const bodyByteMicros = 1 / 50;
 
 const read: Estimate = { seats: 1, micros: readMicros };
+const watch: Estimate = { seats: 1, micros: watchMicros, isOpening: true };
 const path: Estimate = { seats: 1, micros: pathMicros };
 
 export function estimateRead(scope: RequestScope, countOf: ObjectCounter): Estimate {
   if (scope.kind === "path") return path;
   if (scope.verb === "list") return estimateList(scope, countOf, listMicros);
-  // The initial events are a list.
   if (scope.verb === "watch")
-    return { ...estimateList(scope, countOf, watchMicros), isOpening: true };
+    return hasInitialEvents(scope)
+      ? { ...estimateList(scope, countOf, watchMicros), isOpening: true }
+      : watch;
   return read;
 }
 
 export function estimateWrite(bodyBytes: number): Estimate {
   return { seats: 1, micros: writeMicros + bodyBytes * bodyByteMicros };
+}
+
+/** They are a list. A watch that goes on from a version has none, unless it asks for them. */
+function hasInitialEvents({ query }: ResourceScope): boolean {
+  const asked = query.get("sendInitialEvents");
+  if (asked !== null) return isTrue(asked);
+  const version = query.get("resourceVersion") ?? "";
+  return version === "" || version === "0";
 }
 
 function estimateList(scope: ResourceScope, countOf: ObjectCounter, base: number): Estimate {

@@ -4,18 +4,18 @@ import { cloneInPieces, cloneJson, isJsonObject, type JsonObject } from "@kcp-ts
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
-import type { AdmissionRequest, MutableObject, ObjectForm, Operation } from "../admission/index.ts";
+import type {
+  AdmissionRequest,
+  GroupVersionKind,
+  MutableObject,
+  ObjectForm,
+  Operation,
+} from "../admission/index.ts";
 import type { Build, Draft, ResourceDefinition, Validator } from "../registry/index.ts";
 import { inPieces } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { decodeDraft, hasManyValues } from "./decode-object.ts";
-
-interface Kind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
 
 interface Address {
   readonly namespace: string;
@@ -27,7 +27,7 @@ interface Particulars {
   /** Where the object is, when the path does not say. */
   readonly address?: Address;
   /** Set when the subresource is a kind of its own. */
-  readonly view?: Kind & { readonly form: ObjectForm };
+  readonly view?: GroupVersionKind & { readonly form: ObjectForm };
   /** DeleteOptions, which come in the body. */
   readonly options?: JsonObject;
 }
@@ -70,6 +70,11 @@ class HandledAdmission implements AdmissionRequest {
     this.name = address.name;
     this.user = handled.user;
     this.isDryRun = isDryRun;
+  }
+
+  get gvk(): GroupVersionKind {
+    const { group, version, kind } = this.#particulars.view ?? this.#handled.definition;
+    return { group, version, kind };
   }
 
   get signal(): AbortSignal {

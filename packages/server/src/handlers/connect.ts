@@ -1,17 +1,19 @@
 /** Subresources that answer by themselves: the request has passed every gate and the object is there; the rest is their own affair. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { cloneJson, type JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import { decodeBody } from "../content/index.ts";
 import {
-  apiVersionOf,
+  type Draft,
   type SubresourceCall,
   type SubresourceKind,
   type SubresourceStrategy,
   translating,
 } from "../registry/index.ts";
-import { type ApiResponse, header } from "../request/api-request.ts";
+import type { ApiResponse } from "../request/api-request.ts";
+import type { Entry } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { admitSubresource, readKind } from "./admit-subresource.ts";
+import { queryFrom } from "./connect-options.ts";
 import {
   bodyBytesMax,
   type HandlerRequest,
@@ -20,15 +22,44 @@ import {
   uncancelled,
 } from "./context.ts";
 import { parseMutationOptions } from "./options.ts";
-import { decodeView } from "./subresource-view.ts";
 
 export async function handleConnect(
   handled: HandlerRequest,
   rooms: HandlerRooms,
   subresource: SubresourceStrategy,
 ): Promise<ApiResponse> {
-  const { definition, scope, user } = handled;
-  const { namespace, name, verb, query } = scope;
+  const { scope, user } = handled;
+  const { verb } = scope;
+  const { admitted } = subresource;
+  oneCluster(scope);
+  // As upstream, before anybody looks whether the object is there.
+  const asked = admitted && (await admitSubresource(handled, rooms, admitted));
+  const isConnect = admitted?.operation === "CONNECT" && asked !== undefined;
+  const entry = await find(handled, rooms);
+  const call: SubresourceCall = {
+    verb,
+    scope,
+    headers: handled.request.headers,
+    query: isConnect ? queryFrom(admitted.kind, asked) : scope.query,
+    user,
+    get signal() {
+      return handled.signal;
+    },
+    get object() {
+      return decodeObject(entry);
+    },
+    bytes: () => handled.request.readBody(bodyBytesMax),
+    body: async (kind: SubresourceKind) =>
+      asked !== undefined && admitted?.kind === kind ? asked : readKind(handled, kind),
+    update: (build) => update(handled, rooms, subresource, build),
+    admitChange: (wanted) => admitChange(handled, rooms, decodeObject(entry), wanted),
+  };
+  return (subresource.connect as (call: SubresourceCall) => Promise<ApiResponse>)(call);
+}
+
+async function find(handled: HandlerRequest, rooms: HandlerRooms): Promise<Entry> {
+  const { definition, scope } = handled;
+  const { namespace, name } = scope;
   const address = { cluster: oneCluster(scope), namespace, name };
   const key = rooms.registry.key(definition, address);
   const entry =
@@ -38,49 +69,49 @@ export async function handleConnect(
     ));
   if (entry === undefined || definition.isVisible?.(entry) === false)
     throw statusError.notFound(definition, name);
-  const call: SubresourceCall = {
-    verb,
-    scope,
-    headers: handled.request.headers,
-    query,
-    user,
-    get signal() {
-      return handled.signal;
-    },
-    get object() {
-      return decodeObject(entry);
-    },
-    bytes: () => handled.request.readBody(bodyBytesMax),
-    body: (kind) => readKind(handled, kind),
-    update: async (build) => {
-      const options = parseMutationOptions(query, "UpdateOptions");
-      const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
-      const written = await rooms.registry.update(
-        definition,
-        address,
-        async (present) => build(present as JsonObject),
-        {
-          isDryRun: options.isDryRun,
-          validate: validatorFor(rooms, admitted),
-          signal: uncancelled,
-          isDerived: true,
-          // As upstream, nobody comes to own what such an endpoint does.
-          subresource,
-        },
-      );
-      return decodeObject(written.entry);
-    },
-  };
-  return (subresource.connect as (call: SubresourceCall) => Promise<ApiResponse>)(call);
+  return entry;
 }
 
-async function readKind(
-  { request }: HandlerRequest,
-  expected: SubresourceKind,
+async function update(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  subresource: SubresourceStrategy,
+  build: Parameters<SubresourceCall["update"]>[0],
 ): Promise<JsonObject> {
-  const bytes = await request.readBody(bodyBytesMax);
-  const { kind, shape } = expected;
-  const contentType = header(request.headers, "content-type");
-  const body = decodeBody(bytes, contentType, { kind, apiVersion: apiVersionOf(expected), shape });
-  return decodeView(expected, body.value);
+  const { definition, scope } = handled;
+  const { namespace, name, query } = scope;
+  const { isDryRun } = parseMutationOptions(query, "UpdateOptions");
+  const written = await rooms.registry.update(
+    definition,
+    { cluster: oneCluster(scope), namespace, name },
+    async (present) => build(present as JsonObject),
+    {
+      isDryRun,
+      // Where admission has judged the request, what comes of it is not asked about again.
+      validate:
+        subresource.admitted === undefined
+          ? validatorFor(rooms, admissionRequest(handled, "UPDATE", isDryRun))
+          : () => undefined,
+      signal: uncancelled,
+      isDerived: true,
+      // As upstream, nobody comes to own what such an endpoint does.
+      subresource,
+    },
+  );
+  return decodeObject(written.entry);
+}
+
+async function admitChange(
+  handled: HandlerRequest,
+  { admission }: HandlerRooms,
+  old: JsonObject,
+  wanted: JsonObject,
+): Promise<JsonObject> {
+  const { isDryRun } = parseMutationOptions(handled.scope.query, "UpdateOptions");
+  const request = admissionRequest(handled, "UPDATE", isDryRun);
+  const draft = cloneJson<Draft>(wanted);
+  await admission.admit(request);
+  await admission.mutate(request, draft, old);
+  await admission.validate(request, draft, old);
+  return draft;
 }

@@ -1,6 +1,7 @@
 /** What every handler gets: the server's rooms, and the one request it is about. */
 import { setMaxListeners } from "node:events";
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Admission, AdmissionRequest } from "../admission/index.ts";
@@ -43,6 +44,8 @@ export interface HandlerRequest {
   readonly signal: AbortSignal;
   /** Leaves a note for the audit of the request. */
   annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
+  /** Tells the audit of the request which object it is about, as far as the path does not say. */
+  noteObject(metadata: JsonObject): void;
 }
 
 /** The bytes that a request body may have, as in Kubernetes. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Written } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
@@ -30,13 +31,18 @@ export async function handleCreate(
   const mutation = rooms.admission.mutate(admitted, draft, undefined);
   if (mutation !== undefined) await mutation;
   const target = { cluster, namespace: scope.namespace, name: "" };
+  const validate = validatorFor(rooms, admitted);
+  let stored: JsonObject = {};
   let written: Written;
   try {
     written = await rooms.registry.create(definition, target, draft, {
       isDryRun: options.isDryRun,
       isLarge,
       user: handled.user,
-      validate: validatorFor(rooms, admitted),
+      validate: (object, old) => {
+        stored = object["metadata"] as JsonObject;
+        return validate(object, old);
+      },
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),
       asSent: admitted,
@@ -45,6 +51,7 @@ export async function handleCreate(
     await rooms.admission.abandon(admitted);
     throw error;
   }
+  handled.noteObject(stored);
   const seen = settled(written, handled, rooms);
   const answered = seen instanceof Promise ? await seen : seen;
   return renderWritten(201, answered, form, handled, rooms);

@@ -54,6 +54,7 @@ export async function readObject(
     const decoded = decode(bytes, contentType, expected);
     body = decoded instanceof Promise ? await decoded : decoded;
   }
+  if (isJsonObject(body.value["metadata"])) handled.noteObject(body.value["metadata"]);
   checkKind(definition, body.value);
   if (bytes.length < largeBodyBytes)
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };

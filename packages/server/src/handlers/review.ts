@@ -19,6 +19,8 @@ export interface ReviewRequest {
   /** Who asks. */
   readonly user: UserInfo;
   readonly object: JsonObject;
+  /** Aborts when the client goes away, or the request has taken too long. */
+  readonly signal: AbortSignal;
 }
 
 /** Answers with the members that the review gets: its status. */
@@ -31,7 +33,7 @@ export async function handleReview(
   handled: HandlerRequest,
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
-  const { request, scope, definition, user } = handled;
+  const { request, scope, definition, user, signal } = handled;
   const cluster = oneCluster(scope);
   const { namespace } = scope;
   const reviewer = rooms.reviewers.get(`${definition.group}/${definition.resource}`);
@@ -51,7 +53,7 @@ export async function handleReview(
   if (errors.length > 0) throw statusError.invalid({ group, kind: "" }, "", errors);
   await admit(handled, rooms, draft, options.isDryRun);
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = draft;
-  const answer = await reviewer({ cluster, namespace, user, object: draft });
+  const answer = await reviewer({ cluster, namespace, user, object: draft, signal });
   const reviewed: JsonObject = {
     kind: definition.kind,
     apiVersion: apiVersionOf(definition),

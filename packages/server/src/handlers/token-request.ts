@@ -1,13 +1,19 @@
 /** POST …/serviceaccounts/<name>/token: a token for a service account. Nothing is stored. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
-import { decodeBody, negotiate } from "../content/index.ts";
-import { apiVersionOf, type SubresourceKind, secrets, timestamp } from "../registry/index.ts";
+import { negotiate } from "../content/index.ts";
+import {
+  apiVersionOf,
+  type Draft,
+  type SubresourceKind,
+  secrets,
+  timestamp,
+} from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
-import { bodyBytesMax, type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { kindForm, mutateDraft, readKind } from "./admit-subresource.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { otherNamespace } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
@@ -24,60 +30,51 @@ export async function handleTokenRequest(
   handled: HandlerRequest,
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
-  const { scope, request } = handled;
+  const { scope } = handled;
   const cluster = oneCluster(scope);
   const { namespace, name } = scope;
   const { tokens } = rooms;
   if (tokens === undefined) throw statusError.pathNotFound();
-  const form = negotiate(header(request.headers, "accept"), {});
+  const form = negotiate(header(handled.request.headers, "accept"), {});
   const options = parseMutationOptions(scope.query, "CreateOptions");
-  const asked = await readRequest(handled);
+  const action = handled.definition.subresources.get(scope.subresource)?.action as SubresourceKind;
+  const asked = await readRequest(handled, action);
   checkAddress(asked, namespace, name);
   const account = await find(handled, rooms, handled.definition, name);
+  const view = kindForm(action);
+  const request = admissionRequest(handled, "CREATE", options.isDryRun, { view });
+  await mutateDraft(rooms, request, asked);
   const uid = uidOf(account);
   checkUid(asked, name, uid);
   const spec = wishOf(asked, tokens.audiences);
-  const admission = rooms.admission.admit(admissionRequest(handled, "CREATE", options.isDryRun));
-  if (admission !== undefined) await admission;
-  const secret = await boundSecret(handled, rooms, spec["boundObjectRef"]);
   const nowMs = rooms.clock.now();
+  const metadata = { name, namespace, uid, creationTimestamp: timestamp(nowMs) };
+  const { kind, apiVersion } = asked;
+  const wanted: JsonObject = { kind, apiVersion, metadata, spec } as JsonObject;
+  const validation = rooms.admission.validate(request, wanted, undefined);
+  if (validation !== undefined) await validation;
+  const secret = await boundSecret(handled, rooms, spec["boundObjectRef"]);
   const issued = tokens.issue({
     account: { cluster, namespace, name, uid },
     secret,
     audiences: spec["audiences"] as string[],
     expirationSeconds: spec["expirationSeconds"] as number,
   });
-  const metadata = { name, namespace, uid, creationTimestamp: timestamp(nowMs) };
-  const answer: JsonObject = {
-    kind: "TokenRequest",
-    apiVersion: "authentication.k8s.io/v1",
-    metadata,
-    spec,
-    status: { token: issued.token, expirationTimestamp: timestamp(issued.expiresAt) },
-  };
-  return renderValue(201, answer, form);
+  const status = { token: issued.token, expirationTimestamp: timestamp(issued.expiresAt) };
+  return renderValue(201, { ...wanted, status }, form);
 }
 
-async function readRequest(handled: HandlerRequest): Promise<JsonObject> {
-  const { request, definition, scope } = handled;
-  const action = definition.subresources.get(scope.subresource)?.action as SubresourceKind;
-  const { kind, shape, version } = action;
-  const apiVersion = apiVersionOf(action);
-  const bytes = await request.readBody(bodyBytesMax);
-  const contentType = header(request.headers, "content-type");
-  const { value } = decodeBody(bytes, contentType, { kind, apiVersion, shape });
-  if ((value["kind"] ?? kind) !== kind || (value["apiVersion"] ?? apiVersion) !== apiVersion) {
-    const found = `${String(value["apiVersion"])}, Kind=${String(value["kind"])}`;
-    throw statusError.badRequest(`wrong object passed to ${kind}: ${found}`);
-  }
-  try {
-    return decodeShape(shape, value).value;
-  } catch (error) {
-    if (!(error instanceof ShapeError)) throw error;
-    throw statusError.badRequest(
-      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`,
-    );
-  }
+/** With the defaults that admission sees: audiences are not among them, since nobody has chosen any. */
+async function readRequest(handled: HandlerRequest, action: SubresourceKind): Promise<Draft> {
+  const { status: _, ...asked } = await readKind(handled, action);
+  const spec = isJsonObject(asked["spec"]) ? asked["spec"] : {};
+  const { expirationSeconds = expirationSecondsDefault } = spec;
+  return {
+    ...asked,
+    kind: action.kind,
+    apiVersion: apiVersionOf(action),
+    spec: { ...spec, expirationSeconds },
+  };
 }
 
 function checkAddress(asked: JsonObject, namespace: string, name: string): void {

@@ -214,8 +214,14 @@ describe("metrics", () => {
 
   it("are the process's, not a tenant's", async () => {
     assert.equal((await server.get("/metrics", { user: "nobody" })).status, 403);
-    const inCluster = await server.get("/clusters/a/metrics", { user: "a" });
-    assert.equal(inCluster.status, 501);
-    assert.equal(inCluster.text, "shard-level endpoint not available at workspace scope");
+    for (const [cluster, user] of [
+      ["a", "a"],
+      ["root", "masters"],
+    ] as const) {
+      const inCluster = await server.get(`/clusters/${cluster}/metrics`, { user });
+      assert.equal(inCluster.status, 501);
+      assert.equal(inCluster.text, "shard-level endpoint not available at workspace scope");
+    }
+    assert.equal((await server.get("/metrics", { user: "masters" })).status, 200);
   });
 });

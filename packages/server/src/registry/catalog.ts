@@ -1,10 +1,10 @@
 /**
  * Which resources a logical cluster serves. Built-ins are the same everywhere and cost nothing per cluster.
  */
-import { rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
-import type { ResourceDefinition } from "./definition.ts";
+import { type CollectionKey, collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 
 export interface Catalog {
   /** The resource under this name, or undefined when the cluster does not serve it. */
@@ -19,7 +19,17 @@ export interface Catalog {
   all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]>;
 }
 
-export class BuiltInCatalog implements Catalog {
+/** Where objects are stored, as far as that is in memory: who asks loads nothing, and need not be somebody who may. */
+export interface CollectionSource {
+  collectionOf(
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    resource: string,
+  ): CollectionKey | undefined;
+}
+
+export class BuiltInCatalog implements Catalog, CollectionSource {
   readonly #definitions: readonly ResourceDefinition[];
   readonly #inRoot: readonly ResourceDefinition[];
   readonly #byName: ReadonlyMap<string, ResourceDefinition>;
@@ -48,6 +58,16 @@ export class BuiltInCatalog implements Catalog {
     return this.#inRootByName.get(name);
   }
 
+  collectionOf(
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    resource: string,
+  ): CollectionKey | undefined {
+    const found = this.find(cluster, group, version, resource);
+    return found && collectionKeyOf(found);
+  }
+
   all(cluster: ClusterScope): readonly ResourceDefinition[] {
     return isRoot(cluster) ? this.#inRoot : this.#definitions;
   }
@@ -60,11 +80,11 @@ export interface BesideResource {
 }
 
 /** A catalog with what is served beside some of it. What a logical cluster defines itself under such a name comes first. */
-export class ExtendedCatalog implements Catalog {
-  readonly #inner: Catalog;
+export class ExtendedCatalog implements Catalog, CollectionSource {
+  readonly #inner: Catalog & CollectionSource;
   readonly #besides: ReadonlyMap<string, BesideResource>;
 
-  constructor(inner: Catalog, besides: readonly BesideResource[]) {
+  constructor(inner: Catalog & CollectionSource, besides: readonly BesideResource[]) {
     this.#inner = inner;
     this.#besides = new Map(besides.map((one) => [nameOf(one.definition), one]));
   }
@@ -81,6 +101,16 @@ export class ExtendedCatalog implements Catalog {
     return own instanceof Promise
       ? own.then((found) => found ?? this.#beside(cluster, known))
       : (own ?? this.#beside(cluster, known));
+  }
+
+  /** What is served beside others is computed. */
+  collectionOf(
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    resource: string,
+  ): CollectionKey | undefined {
+    return this.#inner.collectionOf(cluster, group, version, resource);
   }
 
   async all(cluster: ClusterScope): Promise<readonly ResourceDefinition[]> {

@@ -1,4 +1,11 @@
-export { type BesideResource, BuiltInCatalog, type Catalog, ExtendedCatalog } from "./catalog.ts";
+export type { Capacity, Growth, StoredPlace } from "./capacity.ts";
+export {
+  type BesideResource,
+  BuiltInCatalog,
+  type Catalog,
+  type CollectionSource,
+  ExtendedCatalog,
+} from "./catalog.ts";
 export type { ComputedObjects, ComputedQuestion } from "./computed.ts";
 export { type Conversion, convertedForm } from "./converted-form.ts";
 export {
@@ -31,6 +38,7 @@ export { namespaces } from "./resources/core/namespaces.ts";
 export { resourceQuotas } from "./resources/core/resourcequotas.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
+export { flowSchemas, priorityLevelConfigurations } from "./resources/flowcontrol/flowcontrol.ts";
 export { labelSelectorErrors } from "./resources/label-selector-errors.ts";
 export { nodeMetricsKind, podMetricsKind } from "./resources/metrics/metrics.ts";
 export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
@@ -57,6 +65,7 @@ export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple
 export { fromStorageError, isStoreUnavailable, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export {
+  type AdmittedKind,
   type Draft,
   type Strategy,
   type SubresourceCall,

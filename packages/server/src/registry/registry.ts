@@ -23,6 +23,7 @@ import {
 } from "../storage/index.ts";
 import { decodeObject, encodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import type { Capacity, Growth } from "./capacity.ts";
 import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import type { FieldOwner } from "./managed-fields.ts";
@@ -51,6 +52,8 @@ export interface RegistryOptions {
    * more; a promise is awaited and the question asked again.
    */
   readonly confirmCreate?: ConfirmCreate | undefined;
+  /** Asked for every write that is stored. Nothing is limited if left out. */
+  readonly capacity?: Capacity;
 }
 
 export type ConfirmCreate = (
@@ -210,7 +213,7 @@ export class Registry {
       if (rests) await otherWork();
       await options.validate(updated, old);
       if (rests) await otherWork();
-      const written = await this.#replace(definition, entry, updated, options);
+      const written = await this.#replace(definition, address, entry, updated, options);
       if (written !== undefined) return written;
       if (expected !== undefined) throw statusError.modified(definition, address.name);
     }
@@ -244,11 +247,11 @@ export class Registry {
         };
       }
       const value = step.kind === "mark" ? encodeObject(step.object) : "delete";
-      const revision = await this.#commit(
-        definition,
-        { key, value, expected: entry.modifiedAt },
-        options.signal,
-      );
+      const revision = await this.#commit(definition, address, {
+        write: { key, value, expected: entry.modifiedAt },
+        growth: growthOf(entry, value),
+        signal: options.signal,
+      });
       if (revision === undefined) continue;
       if (value === "delete") {
         return { entry: { ...entry, modifiedAt: revision }, isStored: true, outcome: "deleted" };
@@ -277,7 +280,7 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     object: JsonObject,
-    { isDryRun, signal, isLarge = false, comesWithNamespace = false }: WriteOptions,
+    { isDryRun, signal, user, isLarge = false, comesWithNamespace = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
     const form = storedForm(definition, object);
@@ -288,19 +291,25 @@ export class Registry {
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
       return { entry, isStored: false, outcome: "created" };
     }
-    const { confirmCreate } = this.#options;
-    if (confirmCreate !== undefined && !comesWithNamespace) {
-      for (let tries = 0; tries < confirmTriesMax; tries++) {
-        const pending = confirmCreate(definition, address);
-        if (pending === undefined) break;
-        await pending;
-      }
-    }
+    const { capacity } = this.#options;
+    const place = { definition, cluster: address.cluster, name: address.name };
+    const growth = { objects: 1, bytes: value.length };
+    const pending = capacity?.take(place, growth, user);
+    if (pending !== undefined) await pending;
     let revision: Revision;
     try {
+      const { confirmCreate } = this.#options;
+      if (confirmCreate !== undefined && !comesWithNamespace) {
+        for (let tries = 0; tries < confirmTriesMax; tries++) {
+          const unconfirmed = confirmCreate(definition, address);
+          if (unconfirmed === undefined) break;
+          await unconfirmed;
+        }
+      }
       const write: Write = { key, value, expected: "absent" };
       revision = await this.#options.storage.commit(write, { signal });
     } catch (error) {
+      capacity?.giveBack(place, growth);
       return overtaken(definition, error);
     }
     return {
@@ -312,9 +321,10 @@ export class Registry {
 
   async #replace(
     definition: ResourceDefinition,
+    address: ObjectAddress,
     entry: Entry,
     updated: JsonObject,
-    { isDryRun, signal }: WriteOptions,
+    { isDryRun, signal, user }: WriteOptions,
   ): Promise<Written | undefined> {
     const value = encodeObject(await storedForm(definition, updated));
     const isRemoved = isReadyToGo(definition, updated);
@@ -327,7 +337,8 @@ export class Registry {
       value: isRemoved ? ("delete" as const) : value,
       expected: entry.modifiedAt,
     };
-    const revision = await this.#commit(definition, write, signal);
+    const growth = growthOf(entry, write.value);
+    const revision = await this.#commit(definition, address, { write, growth, signal, user });
     if (revision === undefined) return undefined;
     return {
       entry: { ...after, modifiedAt: revision },
@@ -339,12 +350,17 @@ export class Registry {
   /** The new revision, or undefined when somebody else was faster. */
   async #commit(
     definition: ResourceDefinition,
-    write: Write,
-    signal: AbortSignal,
+    { cluster, name }: ObjectAddress,
+    { write, growth, signal, user }: Replacement,
   ): Promise<Revision | undefined> {
+    const { storage, capacity } = this.#options;
+    const place = { definition, cluster, name };
+    const pending = capacity?.take(place, growth, user);
+    if (pending !== undefined) await pending;
     try {
-      return await this.#options.storage.commit(write, { signal });
+      return await storage.commit(write, { signal });
     } catch (error) {
+      capacity?.giveBack(place, growth);
       return overtaken(definition, error);
     }
   }
@@ -371,6 +387,19 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+interface Replacement {
+  readonly write: Write;
+  readonly growth: Growth;
+  readonly signal: AbortSignal;
+  readonly user?: UserInfo | undefined;
+}
+
+function growthOf({ value: before }: Entry, value: Write["value"]): Growth {
+  return value === "delete"
+    ? { objects: -1, bytes: -before.length }
+    : { objects: 0, bytes: value.length - before.length };
 }
 
 /** Nothing, when a commit failed because somebody else was faster; throws what else was wrong. */

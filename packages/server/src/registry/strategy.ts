@@ -132,8 +132,17 @@ export interface SubresourceStrategy {
   readonly resetFields?: FieldSet;
   /** Set when the subresource is something to do rather than something to read: logs, evictions. Behind every gate, like all others. */
   readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
+  /** What admission is asked before `connect`; nothing where something is only shown, as logs are. */
+  readonly admitted?: AdmittedKind;
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): Verdict;
+}
+
+/** What admission is shown of a request to a subresource that answers by itself. */
+export interface AdmittedKind {
+  /** `CONNECT`, whatever the method: options that the query says. `CREATE`: an object that is posted. */
+  readonly operation: "CONNECT" | "CREATE";
+  readonly kind: SubresourceKind;
 }
 
 /** A request to a subresource that answers by itself. */
@@ -143,16 +152,19 @@ export interface SubresourceCall {
   readonly headers: HeaderRecord;
   /** As it is stored. */
   readonly object: JsonObject;
+  /** Where it makes options that admission was asked about, those and nothing else: what was judged is what is done. */
   readonly query: URLSearchParams;
   readonly user: UserInfo;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
   /** The body as it was sent, up to the size that objects may have. */
   bytes(): Promise<Uint8Array>;
-  /** The body as an object of that kind; a 400 when it is another. */
+  /** The body as an object of that kind, and as admission left it where it was asked about it; a 400 when it is another. */
   body(kind: SubresourceKind): Promise<JsonObject>;
   /** Changes the object under the rules of the subresource; `build` is called again when somebody else was faster. */
   update(build: (present: JsonObject) => Draft): Promise<JsonObject>;
+  /** Asks admission about a change of the object that is made elsewhere; what it lets the object become, or its refusal. */
+  admitChange(wanted: JsonObject): Promise<JsonObject>;
 }
 
 /** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */

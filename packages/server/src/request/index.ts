@@ -3,6 +3,8 @@ export {
   anonymousUser,
   clusterNameKey,
   credentialIdKey,
+  isMaster,
+  isPowerful,
   scopesKey,
   type UserInfo,
   warrantKey,

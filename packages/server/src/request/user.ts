@@ -40,3 +40,19 @@ export const warrantKey = "authorization.kcp.io/warrant";
 
 /** Where a user is who they say, as `cluster:<name>`; elsewhere they are nobody in particular. */
 export const scopesKey = "authentication.kcp.io/scopes";
+
+/** Whether somebody passes every check everywhere: who is held to some logical clusters does not, not even there. */
+export function isMaster({ groups, extra }: UserInfo): boolean {
+  return (
+    groups.includes(wellKnownGroup.masters) &&
+    (extra === undefined || !Object.hasOwn(extra, scopesKey))
+  );
+}
+
+/**
+ * Groups with power over all logical clusters: nobody gets them by way of another. Upstream lists some of kcp's own; here it is all of them, since
+ * some open what no role could.
+ */
+export function isPowerful(group: string): boolean {
+  return group === wellKnownGroup.masters || group.startsWith("system:kcp:");
+}

@@ -49,9 +49,9 @@ export function servePath(
   throw statusError.pathNotFound();
 }
 
-/** They are about the process and all its tenants: nothing for one tenant's scope. */
-function serveMetrics({ cluster }: PathScope, { metrics }: PathRooms): ApiResponse {
-  return cluster === rootCluster
+/** They are about the process and all its tenants: nothing for the scope of one of them, of root neither. */
+function serveMetrics(scope: PathScope, { metrics }: PathRooms): ApiResponse {
+  return scope.cluster === rootCluster && scope.isClusterUnnamed === true
     ? text(200, metrics.registry.render())
     : text(501, "shard-level endpoint not available at workspace scope");
 }

@@ -2,8 +2,9 @@
  * Takes everything out of a logical cluster that is on its way out.
  *
  * What nothing holds back is removed from the store at once, collection by collection; what has finalizers is marked and counted, and found
- * again on the next pass. Workspaces below go first, and nothing else before they have gone; then definitions and the rest, namespaces
- * when nothing is left in them, and roles last, so that those who have to finish something still may.
+ * again on the next pass. Workspaces below go first, and nothing else before they have gone; then definitions and the rest; then bindings, which
+ * take the objects of their APIs along; namespaces when nothing is left in them; and roles last, so that those who have to finish something still may.
+ * A provider may have to let go of a namespace, and can for as long as there is a binding: those that are held back are waited for before.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -43,6 +44,17 @@ export interface Leftovers {
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
+interface Counts extends Leftovers {
+  readonly resources: Map<string, number>;
+  readonly finalizers: Map<string, number>;
+}
+
+interface Step {
+  readonly definitions: readonly ResourceDefinition[];
+  /** Only what something holds back. */
+  readonly heldOnly?: boolean;
+}
+
 interface Found {
   readonly definition: ResourceDefinition;
   readonly entry: Entry;
@@ -58,13 +70,13 @@ export interface EmptyOptions {
 
 export class ClusterEmptier {
   readonly #options: EmptyOptions;
-  readonly #steps: readonly (readonly ResourceDefinition[])[];
+  readonly #steps: readonly Step[];
   readonly #used: UsedCollections;
 
   constructor(options: EmptyOptions) {
     this.#options = options;
     this.#steps = stepsOf(options.definitions);
-    this.#used = new UsedCollections(options.hub, this.#steps.flat());
+    this.#used = new UsedCollections(options.hub, [...definitionsIn(this.#steps)]);
   }
 
   /** Known to be empty: of such a cluster it is remembered what has been put into it since. */
@@ -99,17 +111,20 @@ export class ClusterEmptier {
     const finalizers = new Map<string, number>();
     const left = { resources, finalizers };
     if (await this.#emptyByName(cluster)) return left;
-    const [below = [], ...steps] = this.#steps;
-    for (const definition of below)
-      if (this.mayHave(cluster, collectionKeyOf(definition)))
-        await this.#emptyOf(definition, cluster, left);
-    if (resources.size > 0 || (await this.#emptyAtOnce(cluster, steps.flat()))) return left;
+    const [below, ...steps] = this.#steps as [Step, ...Step[]];
+    await this.#take(below, cluster, left);
+    if (resources.size > 0 || (await this.#emptyAtOnce(cluster, [...definitionsIn(steps)])))
+      return left;
     for (const step of steps) {
-      const used = step.filter((definition) => this.mayHave(cluster, collectionKeyOf(definition)));
-      await Promise.all(used.map((definition) => this.#emptyOf(definition, cluster, left)));
+      await this.#take(step, cluster, left);
       if (resources.size > 0) break;
     }
     return left;
+  }
+
+  async #take({ definitions, heldOnly }: Step, cluster: ClusterName, left: Counts): Promise<void> {
+    const used = definitions.filter((one) => this.mayHave(cluster, collectionKeyOf(one)));
+    await Promise.all(used.map((one) => this.#emptyOf(one, cluster, left, heldOnly === true)));
   }
 
   /** What is known by name is read by name, when the hub knows of all that the store has acknowledged. False when it is not so simple. */
@@ -181,7 +196,8 @@ export class ClusterEmptier {
   async #emptyOf(
     definition: ResourceDefinition,
     cluster: ClusterName,
-    left: { resources: Map<string, number>; finalizers: Map<string, number> },
+    left: Counts,
+    heldOnly: boolean,
   ): Promise<void> {
     const prefix = clusterPrefix({ ...collectionKeyOf(definition), cluster });
     for (let continueAfter: StorageKey | undefined; ; ) {
@@ -191,8 +207,11 @@ export class ClusterEmptier {
         continueAfter,
       });
       if (page.entries.length === 0) return;
+      const entries = heldOnly
+        ? page.entries.filter((entry) => !isFree(definition, entry))
+        : page.entries;
       const kept = await Promise.all(
-        page.entries.map((entry) => this.#remove(definition, entry, cluster)),
+        entries.map((entry) => this.#remove(definition, entry, cluster)),
       );
       for (const holders of kept) {
         if (holders === undefined) continue;
@@ -256,9 +275,15 @@ function unguarded(definition: ResourceDefinition): ResourceDefinition {
   return { ...definition, strategy: { ...strategy, deletionForbidden: () => undefined } };
 }
 
-function stepsOf(
-  definitions: readonly ResourceDefinition[],
-): readonly (readonly ResourceDefinition[])[] {
+/** Each once. */
+function definitionsIn(steps: readonly Step[]): ReadonlySet<ResourceDefinition> {
+  return new Set(steps.flatMap(({ definitions }) => definitions));
+}
+
+/** The room that knows more of them is built on this one. */
+const bindings = { group: "apis.kcp.io", resource: "apibindings" };
+
+function stepsOf(definitions: readonly ResourceDefinition[]): readonly Step[] {
   const byCollection = new Map<string, ResourceDefinition>();
   for (const definition of definitions) {
     // What is only asked is not stored.
@@ -277,12 +302,20 @@ function stepsOf(
       one !== namespaces &&
       !roles.includes(one) &&
       !isSame(one, logicalClusters) &&
-      !isSame(one, workspaces),
+      !isSame(one, workspaces) &&
+      !isSame(one, bindings),
   );
-  return [below, others, [namespaces], roles];
+  return [
+    { definitions: below },
+    { definitions: others },
+    { definitions: [namespaces], heldOnly: true },
+    { definitions: all.filter((one) => isSame(one, bindings)) },
+    { definitions: [namespaces] },
+    { definitions: roles },
+  ];
 }
 
-function isSame(a: ResourceDefinition, b: ResourceDefinition): boolean {
+function isSame(a: ResourceDefinition, b: Pick<ResourceDefinition, "group" | "resource">): boolean {
   return a.resource === b.resource && a.group === b.group;
 }
 

@@ -14,6 +14,7 @@ import { makeLogicalCluster } from "./new-logical-cluster.ts";
 import { logicalClusterKey, type Parts, uncancelled } from "./parts.ts";
 import { annotation, member } from "./records.ts";
 import { shardName } from "./shard.ts";
+import { resolveOrRefuse } from "./workspace-admission.ts";
 import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
 
 export const homeName = "~";
@@ -63,11 +64,13 @@ async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
       homeName,
       'workspace type "root:home" cannot be resolved',
     );
-  const type = await types.resolve(found);
+  const type = await resolveOrRefuse(types, found, homeName);
   const initializers = initializersOf(type);
   const { username } = user;
   await makeLogicalCluster(options, {
     cluster,
+    // Whoever comes first makes it, for the same user.
+    isFresh: true,
     annotations: {
       [annotation.path]: isUserWord(username) ? `user:${username}` : cluster,
       [annotation.type]: nameOf(type.type),

@@ -5,7 +5,7 @@
  * It can begin anywhere and may be killed anywhere: every step looks at what is stored, and a start looks at all of it once. Several servers
  * may do it at the same time, since every write is compared before it is swapped.
  */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Draft, ResourceDefinition } from "../registry/index.ts";
@@ -19,6 +19,7 @@ import {
 import { decodeObject } from "../stored-object/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { ClosingClusters } from "./closing-clusters.ts";
+import { isOwnedBy, ownerOf } from "./cluster-owner.ts";
 import { ClusterEmptier, type Leftovers } from "./empty-cluster.ts";
 import { JobQueue } from "./job-queue.ts";
 import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
@@ -29,7 +30,7 @@ import {
   workspaceFinalizer,
   workspaces,
 } from "./kinds/definitions.ts";
-import { deletionFinalizer, put, textsOf } from "./kinds/phases.ts";
+import { deletionFinalizer, phaseLabel, put, textsOf } from "./kinds/phases.ts";
 import { Mounts } from "./mounts.ts";
 import { OwnedClusters } from "./owned-clusters.ts";
 import {
@@ -39,9 +40,10 @@ import {
   systemWriteOptions,
   uncancelled,
 } from "./parts.ts";
-import { hasText, member, mentions } from "./records.ts";
+import { annotation, hasText, member, mentions } from "./records.ts";
 import { type Look, Survey } from "./survey.ts";
-import { forgetGroups, initialized } from "./workspace-admission.ts";
+import { initialized } from "./workspace-admission.ts";
+import { forgetGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 
 export interface LifecycleOptions {
@@ -58,6 +60,8 @@ type Job = StorageKey;
 export class Lifecycle {
   readonly closing: ClosingClusters;
   readonly inactive = new Set<ClusterName>();
+  /** Those that say how many objects they have room for. */
+  readonly limited = new Set<ClusterName>();
   /** Until then nothing is known of a logical cluster that has not changed: whoever must know reads it. */
   hasSeenAll = false;
   readonly #options: LifecycleOptions;
@@ -90,7 +94,7 @@ export class Lifecycle {
   /** Takes up what an earlier run, or another server, left unfinished. */
   start(): void {
     const owned = new OwnedClusters();
-    this.#survey.run([
+    void this.#survey.run([
       { definition: workspaces, look: (entry) => this.#lookAtWorkspace(entry, owned) },
       {
         definition: logicalClusters,
@@ -109,13 +113,13 @@ export class Lifecycle {
     await this.#jobs.stop();
   }
 
-  survey(looks: readonly Look[]): void {
-    this.#survey.run(looks);
+  survey(looks: readonly Look[]): Promise<void> {
+    return this.#survey.run(looks);
   }
 
   /** What waits for a shard is tried again. */
   retryUnscheduled(): void {
-    this.#survey.run([
+    void this.#survey.run([
       {
         definition: workspaces,
         look: (entry) => {
@@ -164,6 +168,7 @@ export class Lifecycle {
   onLogicalCluster({ key, current, previous }: HubEvent): void {
     const { cluster } = parseObjectKey(key);
     this.#noteActivity(cluster, current);
+    this.#noteLimit(cluster, current);
     if (current === undefined) {
       this.#endWatches(cluster);
       this.closing.leave(cluster);
@@ -186,6 +191,7 @@ export class Lifecycle {
   #lookAtLogicalCluster(entry: Entry, owned: OwnedClusters): void {
     const { cluster } = parseObjectKey(entry.key);
     this.#noteActivity(cluster, entry);
+    this.#noteLimit(cluster, entry);
     const isDeleted = mentions(entry, "deletionTimestamp");
     const owner = isDeleted ? undefined : ownerOf(decodeObject(entry));
     if (isDeleted || (owner !== undefined && !owned.has(cluster, owner.uid)))
@@ -200,6 +206,12 @@ export class Lifecycle {
       // What is closed to everybody is not to be followed by way of all clusters either: whoever does begins anew.
       this.#endWatches("*");
     } else if (this.inactive.size > 0) this.inactive.delete(cluster);
+  }
+
+  #noteLimit(cluster: ClusterName, entry: Entry | undefined): void {
+    if (entry !== undefined && mentions(entry, annotation.maxTotalObjects))
+      this.limited.add(cluster);
+    else this.limited.delete(cluster);
   }
 
   /** A turn later, so that watches still tell of the last changes. */
@@ -232,9 +244,11 @@ export class Lifecycle {
       }
       return undefined;
     }
-    const logical = this.closing.isGone(cluster)
+    const found = this.closing.isGone(cluster)
       ? undefined
       : await watchCache.get(logicalClusterKey(cluster), { kind: "latest" }, uncancelled);
+    // Another's is neither followed nor taken along.
+    const logical = found !== undefined && isOwnedBy(found, entry.key, object) ? found : undefined;
     if (!isDeleted) return this.#follow(entry, object, logical);
     const finalizers = textsOf(metadata["finalizers"]);
     // Others finish their work first, as long as the content is there.
@@ -275,11 +289,7 @@ export class Lifecycle {
       }
       next["conditions"] = conditions;
       draft["status"] = next;
-      const metadata: Draft = { ...member(draft, "metadata") };
-      metadata["labels"] = {
-        ...member(metadata, "labels"),
-        "tenancy.kcp.io/phase": next["phase"] as string,
-      };
+      const metadata = withPhase(member(draft, "metadata"), next["phase"] as string);
       if (next["phase"] === "Ready") forgetGroups(metadata);
       draft["metadata"] = metadata;
     });
@@ -293,8 +303,10 @@ export class Lifecycle {
     if (ageMs < disappearedAfterMs) return disappearedAfterMs - ageMs;
     await this.#update(workspaces, entry, (draft) => {
       const status = member(draft, "status");
-      const conditions = setCondition(conditionsOf(status), disappeared, clock.now());
+      const cluster = String(member(draft, "spec")["cluster"]);
+      const conditions = setCondition(conditionsOf(status), disappeared(cluster), clock.now());
       draft["status"] = { ...status, phase: "Unavailable", conditions };
+      draft["metadata"] = withPhase(member(draft, "metadata"), "Unavailable");
     });
     return undefined;
   }
@@ -406,13 +418,19 @@ export class Lifecycle {
 const suspicionMs = 60_000;
 const disappearedAfterMs = 60_000;
 
-const disappeared: Condition = {
-  type: "WorkspaceInitialized",
-  status: "False",
-  severity: "Error",
-  reason: "WorkspaceDisappeared",
-  message: "LogicalCluster disappeared",
-};
+function disappeared(cluster: string): Condition {
+  return {
+    type: "WorkspaceInitialized",
+    status: "False",
+    severity: "Error",
+    reason: "WorkspaceDisappeared",
+    message: `LogicalCluster ${cluster} not found`,
+  };
+}
+
+function withPhase(metadata: JsonObject, phase: string): Draft {
+  return { ...metadata, labels: { ...member(metadata, "labels"), [phaseLabel]: phase } };
+}
 
 function remaining({ resources, finalizers }: Leftovers): Condition {
   const parts = [`Some resources are remaining: ${listed(resources, "has", "resource instances")}`];
@@ -460,18 +478,6 @@ function contentOf(status: JsonObject): JsonObject | undefined {
 function isUnscheduled(object: JsonObject): boolean {
   const spec = member(object, "spec");
   return spec["cluster"] === undefined && spec["mount"] === undefined;
-}
-
-interface Owner {
-  readonly cluster: ClusterName;
-  readonly name: string;
-  readonly uid: string;
-}
-
-function ownerOf(object: JsonObject): Owner | undefined {
-  const { owner } = member(object, "spec");
-  if (!isJsonObject(owner) || owner["resource"] !== workspaces.resource) return undefined;
-  return owner as unknown as Owner;
 }
 
 async function ignoringMissing(write: Promise<unknown>): Promise<void> {

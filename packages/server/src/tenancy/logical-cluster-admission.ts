@@ -4,25 +4,29 @@
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission/index.ts";
-import { wellKnownGroup } from "../request/user.ts";
+import { isMaster, wellKnownGroup } from "../request/user.ts";
 import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
-import { isInactive, textsOf } from "./kinds/phases.ts";
+import { isInactive } from "./kinds/phases.ts";
+import { finalizerRefusal, settledRefusal, statusRefusal } from "./logical-cluster-rules.ts";
 import { member } from "./records.ts";
+import { forgetGroups } from "./workspace-owner.ts";
 
 const systemGroups = [
-  wellKnownGroup.masters,
   "system:kcp:logical-cluster-admin",
   "system:kcp:external-logical-cluster-admin",
   "system:kcp:tenancy:workspace-bootstrapper",
 ];
 
-const phases = ["", "Scheduling", "Initializing", "Ready"];
-
 export const logicalClusterAdmission: AdmissionPlugin = {
   name: "core.kcp.io/LogicalCluster",
   admit(request) {
     if (!isAbout(request) || isSystem(request)) return undefined;
-    if (request.operation === "CREATE") throw refused("LogicalClusters are created by the system");
+    if (request.operation === "CREATE") throw refused("LogicalCluster cannot be created");
+    return undefined;
+  },
+  mutate(request, draft, old) {
+    if (!isAbout(request) || isSystem(request) || old === undefined) return undefined;
+    if (request.subresource === "status") throwAny(statusRefusal(draft, old));
     return undefined;
   },
   validate(request, object, old) {
@@ -37,8 +41,11 @@ export const logicalClusterAdmission: AdmissionPlugin = {
     const oldStatus = member(old, "status");
     if (isInactive(metadata) && !isInactive(member(old, "metadata"))) {
       if (oldStatus["phase"] !== "Ready")
-        throw refused("the annotation core.kcp.io/inactive can only be set in phase Ready");
+        throw refused(
+          `LogicalCluster can only be marked inactive in phase "Ready", but is in phase "${String(oldStatus["phase"] ?? "")}"`,
+        );
     }
+    if (!isMaster(request.user)) throwAny(finalizerRefusal(metadata, member(old, "metadata")));
     if (isSystem(request)) return undefined;
     if (!request.user.groups.includes(wellKnownGroup.kcpAdmin)) checkAnnotations(object, old);
     if (status["URL"] !== oldStatus["URL"]) throw refused("status.URL is immutable");
@@ -46,12 +53,7 @@ export const logicalClusterAdmission: AdmissionPlugin = {
       const [now, before] = [member(object, "spec")[field], member(old, "spec")[field]];
       if (!jsonEqual(now ?? null, before ?? null)) throw refused(`spec.${field} is immutable`);
     }
-    const [now, before] = [textsOf(status["initializers"]), textsOf(oldStatus["initializers"])];
-    if (now.some((one) => !before.includes(one)))
-      throw refused("status.initializers may only lose items");
-    const [phase, oldPhase] = [String(status["phase"] ?? ""), String(oldStatus["phase"] ?? "")];
-    if (phases.includes(phase) && phases.indexOf(phase) < phases.indexOf(oldPhase))
-      throw refused(`cannot transition from "${oldPhase}" to "${phase}"`);
+    throwAny(settledRefusal(status, oldStatus));
     return undefined;
   },
 };
@@ -61,24 +63,30 @@ export const logicalClusterAdmission: AdmissionPlugin = {
  * administers its content.
  */
 function checkAnnotations(object: JsonObject, old: JsonObject): void {
-  const [now, before] = [object, old].map((each) =>
-    member(member(each, "metadata"), "annotations"),
-  );
-  for (const key of new Set([...Object.keys(now ?? {}), ...Object.keys(before ?? {})])) {
-    if (reservedAnnotation.test(key) && now?.[key] !== before?.[key])
-      throw refused(`annotation ${key} is immutable`);
+  const now = member(member(object, "metadata"), "annotations");
+  const before = member(member(old, "metadata"), "annotations");
+  // With the write that makes it ready, less is said of the owner.
+  const settled = { annotations: before };
+  forgetGroups(settled);
+  for (const key of new Set([...Object.keys(now), ...Object.keys(before)])) {
+    const isKept = now[key] === before[key] || now[key] === settled.annotations[key];
+    if (reservedAnnotation.test(key) && !isKept) throw refused(`annotation ${key} is immutable`);
   }
 }
 
 /** Of the domain kcp.io, but for the one that every object is given. */
 const reservedAnnotation = /^(?!kcp\.io\/cluster$)(?:[^/]+\.)?kcp\.io\//;
 
+function throwAny(refusal: string | undefined): void {
+  if (refusal !== undefined) throw refused(refusal);
+}
+
 function isAbout({ group, resource }: AdmissionRequest): boolean {
   return resource === logicalClusters.resource && group === logicalClusters.group;
 }
 
 function isSystem({ user }: AdmissionRequest): boolean {
-  return systemGroups.some((group) => user.groups.includes(group));
+  return isMaster(user) || systemGroups.some((group) => user.groups.includes(group));
 }
 
 function refused(message: string): StatusError {

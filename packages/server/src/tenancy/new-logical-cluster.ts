@@ -16,6 +16,8 @@ export const adminBindingName = "workspace-admin";
 
 export interface NewLogicalCluster {
   readonly cluster: ClusterName;
+  /** Nobody else can have it: false where somebody has chosen the name. */
+  readonly isFresh: boolean;
   readonly annotations: JsonObject;
   readonly url: string;
   /** The Workspace that it belongs to, if any. */
@@ -31,17 +33,20 @@ export interface NewLogicalCluster {
   readonly bindings: readonly DefaultBinding[];
 }
 
-/** An object of the same name that is already there is left alone: a hash is not met twice, and a home is made by whoever comes first. */
-export async function makeLogicalCluster(parts: Parts, wanted: NewLogicalCluster): Promise<void> {
+/**
+ * An object of the same name that is already there is left alone: a hash is not met twice, and a home is made by whoever comes first. Where the
+ * name was chosen, the logical cluster comes first, and nothing is put into one that is another's.
+ */
+export async function makeLogicalCluster(
+  parts: Parts,
+  wanted: NewLogicalCluster,
+): Promise<"made" | "taken"> {
   const { cluster, initializers } = wanted;
-  const making = [
-    createUnlessThere(
-      parts,
-      logicalClusters,
-      clusterScoped(cluster, logicalClusterName),
-      logicalClusterObject(wanted),
-    ),
-  ];
+  const object = logicalClusterObject(wanted);
+  const address = clusterScoped(cluster, logicalClusterName);
+  const logical = createUnlessThere(parts, logicalClusters, address, object);
+  if (!wanted.isFresh && !(await logical)) return "taken";
+  const making: Promise<unknown>[] = [logical];
   if (wanted.adminName !== undefined) making.push(bindAdmin(parts, cluster, wanted.adminName));
   if (initializers.includes(universalInitializer)) {
     for (const name of universalNamespaces) making.push(...newNamespace(parts, cluster, name));
@@ -51,10 +56,11 @@ export async function makeLogicalCluster(parts: Parts, wanted: NewLogicalCluster
       parts.bindDefaults(cluster, String(wanted.annotations[annotation.path]), wanted.bindings),
     );
   await Promise.all(making);
+  return "made";
 }
 
 /** What is in it is handed to the store before it is: whoever hears of the namespace finds it as it is to be. */
-function newNamespace(parts: Parts, cluster: ClusterName, name: string): Promise<void>[] {
+function newNamespace(parts: Parts, cluster: ClusterName, name: string): Promise<unknown>[] {
   const content = parts.namespaceContent(name).map((one) => {
     const definition = one.resource === "configmaps" ? configMaps : serviceAccounts;
     const address = { cluster, namespace: name, name: one.name };
@@ -96,7 +102,7 @@ function userOf({ username, uid, groups, extra }: UserInfo): JsonObject {
   };
 }
 
-export function bindAdmin(parts: Parts, cluster: ClusterName, username: string): Promise<void> {
+export function bindAdmin(parts: Parts, cluster: ClusterName, username: string): Promise<boolean> {
   return createUnlessThere(parts, clusterRoleBindings, clusterScoped(cluster, adminBindingName), {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
     subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: username }],

@@ -118,20 +118,22 @@ export async function ensureObject(
   if (found === undefined) await createUnlessThere(parts, definition, address, object);
 }
 
-/** One that is there already is as good; for objects that are the same whoever makes them. */
+/** One that is there already is as good; for objects that are the same whoever makes them. Whether there was none. */
 export async function createUnlessThere(
   { registry }: Pick<Parts, "registry">,
   definition: ResourceDefinition,
   address: ObjectAddress,
   object: JsonObject,
   options: WriteOptions = systemWriteOptions,
-): Promise<void> {
+): Promise<boolean> {
   try {
     const { name } = address;
     const metadata = { ...(object["metadata"] as JsonObject | undefined), name };
     const draft: Draft = { ...object, metadata };
     await registry.create(definition, { ...address, name: "" }, draft, options);
+    return true;
   } catch (error) {
     if ((error as { status?: { reason?: string } }).status?.reason !== "AlreadyExists") throw error;
+    return false;
   }
 }

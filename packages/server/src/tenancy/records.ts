@@ -12,6 +12,7 @@ export const annotation = {
   shard: "core.kcp.io/shard",
   shardHash: "internal.tenancy.kcp.io/shard",
   cluster: "internal.tenancy.kcp.io/cluster",
+  maxTotalObjects: "core.kcp.io/max-total-objects",
 } as const;
 
 /** An edge of the tree. */
@@ -32,6 +33,8 @@ export interface LogicalClusterRecord {
   readonly isDeleted: boolean;
   readonly initializers: readonly string[];
   readonly terminators: readonly string[];
+  /** Objects that there is room for, 0 or less for any number; undefined when nobody said. */
+  readonly objectsMax: number | undefined;
 }
 
 /** Whose tokens are believed in the workspaces of a type. */
@@ -107,6 +110,7 @@ export function readLogicalCluster(object: JsonObject): LogicalClusterRecord {
     isDeleted: metadata["deletionTimestamp"] !== undefined,
     initializers: texts(status["initializers"]),
     terminators: texts(status["terminators"]),
+    objectsMax: integer(annotations[annotation.maxTotalObjects]),
   };
 }
 
@@ -170,6 +174,11 @@ export function member(object: JsonObject, name: string): JsonObject {
 
 function optional(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** As Go's ParseInt takes them; anything else says nothing, as in kcp. */
+function integer(value: JsonValue | undefined): number | undefined {
+  return typeof value === "string" && /^[+-]?\d{1,18}$/.test(value) ? Number(value) : undefined;
 }
 
 function texts(value: JsonValue | undefined): readonly string[] {

@@ -14,6 +14,8 @@ export interface Look {
   readonly look: (entry: Entry) => unknown;
   /** When all of them were looked at. */
   readonly end?: () => void;
+  /** So many are looked at in one go; fewer where something is done about each. */
+  readonly atOnce?: number;
 }
 
 const pageEntries = 200;
@@ -33,8 +35,9 @@ export class Survey {
     this.#onError = onError;
   }
 
-  run(looks: readonly Look[]): void {
-    this.#run(looks).catch((error) => {
+  /** Resolves at the end, also when it came to one by an error, which is told elsewhere. */
+  run(looks: readonly Look[]): Promise<void> {
+    return this.#run(looks).catch((error) => {
       if (!this.#stopping.signal.aborted) this.#onError(error);
     });
   }
@@ -58,7 +61,7 @@ export class Survey {
   }
 
   async #page(
-    { definition, look }: Look,
+    { definition, look, atOnce = pageEntries }: Look,
     continueAfter: StorageKey | undefined,
   ): Promise<{ after: StorageKey | undefined; more: boolean; restMs: number }> {
     const { signal } = this.#stopping;
@@ -66,7 +69,7 @@ export class Survey {
     const startedAt = systemClock.monotonic();
     const { entries, more } = await this.#storage.list(
       resourcePrefix(collectionKeyOf(definition)),
-      { signal, entriesMax: pageEntries, continueAfter },
+      { signal, entriesMax: atOnce, continueAfter },
     );
     await Promise.all(entries.map(look));
     const tookMs = systemClock.monotonic() - startedAt;

@@ -15,6 +15,7 @@ import { objectKey, type ResourceKey, type Storage } from "../storage/index.ts";
 import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
 import { bootstrapRoot } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
+import { FreshNames } from "./fresh-names.ts";
 import { type HomeOptions, homeWorkspace } from "./home-workspace.ts";
 import {
   logicalClusters,
@@ -105,8 +106,10 @@ export class Tenancy {
     });
     const externalUrl = () => this.#externalUrl;
     this.#home = { ...this.#parts, ownInitializers, externalUrl };
+    const freshNames = new FreshNames();
     const companions = workspaceCompanions({
       ...this.#home,
+      freshNames,
       begins: (cluster) => this.#lifecycle.begins(cluster),
       discard: (cluster) => this.#lifecycle.discard(cluster),
       suspect: (cluster) => this.#lifecycle.suspect(cluster),
@@ -118,7 +121,7 @@ export class Tenancy {
       ownWorkspaces,
       workspaceTypes,
     ];
-    const admission = { ...this.#parts, random, ownInitializers };
+    const admission = { ...this.#parts, random, ownInitializers, freshNames };
     this.#lifecycle = new Lifecycle({
       parts: this.#parts,
       definitions: [...builtIns, ...this.resources],
@@ -166,7 +169,7 @@ export class Tenancy {
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
     const isMoved = await bootstrapRoot(this.#parts, externalUrl);
-    if (isMoved) this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
+    if (isMoved) void this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
   }
 
   /** A user's home, as a Workspace; made when they first ask for it. */
@@ -196,6 +199,19 @@ export class Tenancy {
     const { inactive, hasSeenAll } = this.#lifecycle;
     if (hasSeenAll || inactive.has(cluster)) return inactive.size > 0 && inactive.has(cluster);
     return this.#whether(cluster, ({ phase }) => phase === "Inactive");
+  }
+
+  /** How many objects it is said to have room for; undefined when nothing is said of it. */
+  objectLimitOf(cluster: ClusterName): MaybePromise<number | undefined> {
+    const { limited, hasSeenAll } = this.#lifecycle;
+    if (hasSeenAll && (limited.size === 0 || !limited.has(cluster))) return undefined;
+    const record = this.logicalCluster(cluster);
+    return record instanceof Promise ? record.then((one) => one?.objectsMax) : record?.objectsMax;
+  }
+
+  /** It is not ready yet. One that nobody made as a workspace is from the beginning. */
+  isBootstrapping(cluster: ClusterName): MaybePromise<boolean> {
+    return this.#whether(cluster, ({ phase }) => phase !== "Ready");
   }
 
   /** It is being emptied, or will be when it is its turn. */

@@ -7,15 +7,23 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, generateName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
-import { type UserInfo, wellKnownGroup } from "../request/user.ts";
+import { isMaster, type UserInfo } from "../request/user.ts";
 import { decodeObject } from "../stored-object/index.ts";
-import { newClusterName, shardHash } from "./cluster-names.ts";
+import { shardHash } from "./cluster-names.ts";
+import type { FreshNames } from "./fresh-names.ts";
 import { type Condition, setCondition } from "./kinds/conditions.ts";
-import { workspaceFinalizer, workspaces } from "./kinds/definitions.ts";
+import { workspaceFinalizer, workspaces, workspaceTypes } from "./kinds/definitions.ts";
 import { phaseLabel } from "./kinds/phases.ts";
 import { logicalClusterKey, type Parts, shardKey } from "./parts.ts";
-import { annotation, type LogicalClusterRecord, member, reference } from "./records.ts";
+import {
+  annotation,
+  type LogicalClusterRecord,
+  member,
+  reference,
+  type WorkspaceTypeRecord,
+} from "./records.ts";
 import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
+import { forgetGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 import {
   initializersOf,
@@ -29,6 +37,7 @@ export interface WorkspaceAdmissionOptions extends Parts {
   readonly random: Random;
   /** Initializers that the server itself runs, before a workspace is stored. */
   readonly ownInitializers: ReadonlySet<string>;
+  readonly freshNames: FreshNames;
 }
 
 export function workspaceAdmission(options: WorkspaceAdmissionOptions): AdmissionPlugin {
@@ -66,6 +75,7 @@ async function admitCreate(
   const parent = await options.logicalClusterIndex.get(logicalClusterKey(cluster));
   if (parent?.isDeleted === true)
     throw refused(name, `the logical cluster ${cluster} is being deleted`);
+  if (spec["cluster"] !== undefined) await mustBeFree(options, name, String(spec["cluster"]));
   noteOwner(metadata, user, parent);
   if (spec["mount"] !== undefined) {
     if (spec["type"] !== undefined && !isMaster(user))
@@ -77,6 +87,20 @@ async function admitCreate(
   spec["type"] = { name: type.type.name, path: type.type.path };
   addLabels(metadata, type.type.labels);
   draft["status"] = await place(options, { metadata, spec, type, parent, cluster, name });
+}
+
+/** A logical cluster that exists is somebody's, or nobody's by intent: homes and root have no Workspace. */
+async function mustBeFree(
+  { logicalClusterIndex }: Parts,
+  name: string,
+  cluster: string,
+): Promise<void> {
+  const found = await logicalClusterIndex.get(logicalClusterKey(cluster as ClusterName));
+  if (found !== undefined) throw clusterTaken(name, cluster);
+}
+
+export function clusterTaken(name: string, cluster: string): StatusError {
+  return refused(name, `the logical cluster ${cluster} exists already`);
 }
 
 /** Made here, because the name is part of the URL. */
@@ -98,16 +122,16 @@ async function typeFor(
   { types, mayUse }: WorkspaceAdmissionOptions,
   { cluster, parent, user, name, spec }: Wanted,
 ): Promise<ResolvedType> {
-  const parentType = await typeOf(types, parent);
-  const asked = reference(spec["type"]) ??
-    parentType?.type.defaultChild ?? { name: "universal", path: "root" };
-  const parentPath = parent?.path ?? cluster;
-  const found = await types.findFrom(asked, parentPath);
-  if (found === undefined) {
-    const text = asked.path === undefined ? asked.name : `${asked.path}:${asked.name}`;
-    throw refused(name, `workspace type "${text}" cannot be resolved`);
-  }
+  const given = reference(spec["type"]);
   try {
+    // Without its type nobody knows what the parent allows below it.
+    const parentType = await typeOf(types, parent, given === undefined ? "parent" : "workspace");
+    const asked = given ?? parentType?.type.defaultChild ?? { name: "universal", path: "root" };
+    const found = await types.findFrom(asked, parent?.path ?? cluster);
+    if (found === undefined) {
+      const text = asked.path === undefined ? asked.name : `${asked.path}:${asked.name}`;
+      throw refused(name, `workspace type "${text}" cannot be resolved`);
+    }
     const type = await types.resolve(found);
     for (const alias of type.aliases) {
       if (await mayUse(user, alias.cluster, alias.name)) continue;
@@ -120,18 +144,38 @@ async function typeFor(
     if (error !== undefined) throw refused(name, error);
     return type;
   } catch (error) {
-    throw error instanceof WorkspaceTypeError ? refused(name, error.message) : error;
+    throw asRefusal(name, error);
+  }
+}
+
+function asRefusal(name: string, error: unknown): unknown {
+  return error instanceof WorkspaceTypeError ? refused(name, error.message) : error;
+}
+
+/** A type may have become one that cannot be used, since it was last looked at. */
+export async function resolveOrRefuse(
+  types: Parts["types"],
+  type: WorkspaceTypeRecord,
+  name: string,
+): Promise<ResolvedType> {
+  try {
+    return await types.resolve(type);
+  } catch (error) {
+    throw asRefusal(name, error);
   }
 }
 
 async function typeOf(
   types: Parts["types"],
   parent: LogicalClusterRecord | undefined,
+  word: "parent" | "workspace",
 ): Promise<ResolvedType | undefined> {
   const at = parent?.type?.lastIndexOf(":") ?? -1;
   if (parent?.type === undefined || at < 0) return undefined;
   const found = await types.find(parent.type.slice(0, at), parent.type.slice(at + 1));
-  return found === undefined ? undefined : types.resolve(found);
+  if (found !== undefined) return types.resolve(found);
+  const { message } = statusError.notFound(workspaceTypes, parent.type);
+  throw new WorkspaceTypeError(`${word} type cannot be resolved: ${message}`);
 }
 
 interface Placement {
@@ -145,7 +189,7 @@ interface Placement {
 
 /** Gives the workspace a logical cluster, if there is a shard for it; what comes back is its status. */
 async function place(
-  { shardIndex, clock, ownInitializers }: WorkspaceAdmissionOptions,
+  { shardIndex, clock, ownInitializers, freshNames }: WorkspaceAdmissionOptions,
   { metadata, spec, type, parent, cluster, name }: Placement,
 ): Promise<JsonObject> {
   const shard = await shardIndex.get(shardKey);
@@ -154,7 +198,7 @@ async function place(
     addLabels(metadata, { [phaseLabel]: "Scheduling" });
     return statusOf("Scheduling", [unschedulable], clock.now());
   }
-  const own = String(spec["cluster"] ?? newClusterName());
+  const own = String(spec["cluster"] ?? freshNames.make());
   spec["cluster"] = own;
   spec["URL"] = `${shard.externalUrl}/clusters/${parent?.path ?? cluster}:${name}`;
   metadata["annotations"] = {
@@ -225,15 +269,6 @@ function noteOwner(
   metadata["annotations"] = annotations;
 }
 
-/** The owner's name stays, what else is known of them goes. */
-export function forgetGroups(metadata: MutableObject): void {
-  const annotations = member(metadata, "annotations");
-  const owner = annotations[annotation.owner];
-  if (typeof owner !== "string") return;
-  const { username } = JSON.parse(owner) as { username: string };
-  metadata["annotations"] = { ...annotations, [annotation.owner]: JSON.stringify({ username }) };
-}
-
 function addLabels(metadata: MutableObject, labels: JsonObject | undefined): void {
   if (labels === undefined) return;
   // What the creator says of a label goes before what the type says.
@@ -274,10 +309,6 @@ function admitUpdate(
     if (annotations[key] !== before) throw refused(name, `annotation ${key} is immutable`);
   }
   draft["metadata"] = { ...metadata, annotations };
-}
-
-function isMaster({ groups }: UserInfo): boolean {
-  return groups.includes(wellKnownGroup.masters);
 }
 
 function refused(name: string, message: string): StatusError {

@@ -5,17 +5,21 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { apiVersionOf, type Companions } from "../registry/index.ts";
-import type { UserInfo } from "../request/user.ts";
+import { isMaster, type UserInfo } from "../request/user.ts";
+import type { FreshNames } from "./fresh-names.ts";
 import { workspaces } from "./kinds/definitions.ts";
 import { makeLogicalCluster } from "./new-logical-cluster.ts";
 import { logicalClusterKey, type Parts } from "./parts.ts";
 import { annotation, member, reference } from "./records.ts";
 import { shardName } from "./shard.ts";
+import { clusterTaken, resolveOrRefuse } from "./workspace-admission.ts";
+import { workspaceOwner } from "./workspace-owner.ts";
 import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
 
 export interface CompanionsOptions extends Parts {
   readonly externalUrl: () => string;
   readonly ownInitializers: ReadonlySet<string>;
+  readonly freshNames: FreshNames;
   /** Told of a name that nobody has used before. */
   readonly begins: (cluster: ClusterName) => void;
   /** Takes away a logical cluster that nobody owns; also when it is not certain that one is there. */
@@ -29,10 +33,11 @@ export function workspaceCompanions(options: CompanionsOptions): Companions {
     async make(object, parentCluster, user) {
       const { cluster } = member(object, "spec") as { cluster?: ClusterName };
       if (cluster === undefined) return undefined;
-      options.begins(cluster);
+      const isFresh = options.freshNames.take(cluster);
+      if (isFresh) options.begins(cluster);
       // Until the Workspace is stored it is not certain that it will be.
       const clear = options.suspect(cluster);
-      await makeFor(options, { object, cluster, parentCluster, user });
+      await makeFor(options, { object, cluster, isFresh, parentCluster, user });
       return { keep: clear, discard: () => options.discard(cluster) };
     },
   };
@@ -41,29 +46,31 @@ export function workspaceCompanions(options: CompanionsOptions): Companions {
 interface Making {
   readonly object: JsonObject;
   readonly cluster: ClusterName;
+  /** Nobody else can have it. */
+  readonly isFresh: boolean;
   readonly parentCluster: ClusterName;
   readonly user: UserInfo | undefined;
 }
 
 async function makeFor(
   options: CompanionsOptions,
-  { object, cluster, parentCluster, user }: Making,
+  { object, cluster, isFresh, parentCluster, user }: Making,
 ): Promise<void> {
   const { types, logicalClusterIndex, ownInitializers } = options;
   const [metadata, spec] = [member(object, "metadata"), member(object, "spec")];
   const annotations = member(metadata, "annotations");
   const wanted = reference(spec["type"]);
+  const { name, uid } = metadata as { name: string; uid: string };
   const found = wanted?.path === undefined ? undefined : await types.find(wanted.path, wanted.name);
-  const type = found === undefined ? undefined : await types.resolve(found);
+  const type = found && (await resolveOrRefuse(types, found, name));
   const parent = await logicalClusterIndex.get(logicalClusterKey(parentCluster));
   const initializers = type === undefined ? [] : initializersOf(type);
   const ownerText = annotations[annotation.owner];
-  const owner =
-    typeof ownerText === "string" ? (JSON.parse(ownerText) as { username: string }) : undefined;
+  const owner = workspaceOwner(annotations);
   const requiredGroups = annotations[annotation.requiredGroups];
-  const { name, uid } = metadata as { name: string; uid: string };
-  await makeLogicalCluster(options, {
+  const made = await makeLogicalCluster(options, {
     cluster,
+    isFresh,
     annotations: {
       [annotation.path]: `${parent?.path ?? parentCluster}:${name}`,
       [annotation.shard]: shardName,
@@ -79,11 +86,13 @@ async function makeFor(
       cluster: parentCluster,
       uid,
     },
-    createdBy: user,
+    // Of members of system:masters nothing is noted: whose it is is what they say.
+    createdBy: user === undefined || isMaster(user) ? owner : user,
     adminName: owner?.username,
     initializers,
     terminators: type === undefined ? [] : terminatorsOf(type),
     waiting: initializers.filter((id) => !ownInitializers.has(id)),
     bindings: type === undefined ? [] : defaultBindingsOf(type),
   });
+  if (made === "taken") throw clusterTaken(name, cluster);
 }

@@ -3,7 +3,7 @@
  *
  * A path whose workspaces were used lately is resolved in the turn in which it is asked for.
  */
-import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import { type ClusterName, type ClusterPath, parseClusterReference } from "@kcp-ts/machinery/names";
 import { collectionKeyOf } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import { objectKey, type StorageKey } from "../storage/index.ts";
@@ -36,10 +36,12 @@ export class WorkspaceTree {
     return this.#walk(first, words, isHome ? 2 : 1);
   }
 
-  /** Of a path of any length, a name included. */
+  /** Of a path of any length, a name included; users write these. */
   resolveText(path: string): MaybePromise<Resolution> {
-    if (path.startsWith("system:")) return { kind: "cluster", cluster: path as ClusterName };
-    return this.resolve({ text: path, words: path.split(":") });
+    const reference = parseClusterReference(path);
+    if (reference === undefined) return missing;
+    if (typeof reference === "string") return { kind: "cluster", cluster: reference };
+    return this.resolve(reference);
   }
 
   #walk(from: ClusterName, words: readonly string[], at: number): MaybePromise<Resolution> {

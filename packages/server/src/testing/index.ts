@@ -38,6 +38,7 @@ export {
   ownCluster,
   type PatchType,
   type RequestOptions,
+  slowly,
   TestServer,
   type TestServerOptions,
   type TestUser,

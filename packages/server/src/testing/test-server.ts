@@ -166,6 +166,17 @@ export class TestServer {
   }
 }
 
+/** Authorization as usual, for which everybody has to wait. */
+export function slowly(rbac: Authorizer): Authorizer {
+  const inner = anyOf([bootstrapAuthorizer, rbac, ownCluster]);
+  return {
+    async authorize(attributes) {
+      await new Promise((resolve) => setImmediate(resolve));
+      return inner.authorize(attributes);
+    },
+  };
+}
+
 export type PatchType = "json" | "merge" | "strategic" | "apply";
 
 const patchTypes: Readonly<Record<PatchType, string>> = {

@@ -50,6 +50,27 @@ describe("collections in memory", () => {
     assert.equal(cache.size, 1);
   });
 
+  it("say how many objects they have, while they are read and when they are too large to be held", async () => {
+    const { cache, clock, put } = await start(20_000);
+    assert.equal(cache.countOf(a), undefined);
+    await put(a, "x", 10);
+    await put(a, "y", 10);
+    await cache.get(a, signal);
+    assert.equal(cache.countOf(a), 2);
+    for (const name of ["1", "2", "3"]) await put(b, name, 5000);
+    const loading = cache.get(b, signal);
+    assert.equal(cache.countOf(b), 0);
+    assert.equal(await loading, undefined);
+    assert.equal(cache.countOf(b), 3);
+    // One that outgrows the room while it is held is known, too.
+    for (const name of ["1", "2", "3"]) await put(a, name, 5000);
+    assert.equal(cache.size, 0);
+    assert.ok((cache.countOf(a) ?? 0) >= 4);
+    clock.advance(130_000);
+    cache.sweep();
+    assert.deepEqual([cache.countOf(a), cache.countOf(b)], [undefined, undefined]);
+  });
+
   it("count their bytes, down to nothing", async () => {
     const { cache, put, remove } = await start(1 << 20);
     await put(a, "x", 1000);

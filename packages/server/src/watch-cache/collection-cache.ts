@@ -30,9 +30,9 @@ export class CollectionCache {
   readonly #options: CollectionCacheOptions;
   /** In order of last use, oldest first. */
   readonly #collections = new Map<StorageKey, Collection>();
-  readonly #loading = new Map<StorageKey, Promise<Collection | undefined>>();
-  /** Collections that did not fit, with the time until which nobody tries again. */
-  readonly #tooLarge = new Map<StorageKey, number>();
+  readonly #loading = new Map<StorageKey, Loading>();
+  /** Collections that did not fit: until when nobody tries again, and how many objects they have at least. */
+  readonly #tooLarge = new Map<StorageKey, { readonly until: number; readonly count: number }>();
   #bytes = 0;
   #line: Promise<void> = Promise.resolve();
 
@@ -45,16 +45,24 @@ export class CollectionCache {
     const found = this.peek(prefix);
     if (found !== undefined) return found;
     const now = this.#options.clock.monotonic();
-    if ((this.#tooLarge.get(prefix) ?? 0) > now) return undefined;
-    let loading = this.#loading.get(prefix);
-    if (loading === undefined) {
-      loading = this.#load(prefix).finally(() => this.#loading.delete(prefix));
-      this.#loading.set(prefix, loading);
-    }
-    const collection = await loading;
+    if ((this.#tooLarge.get(prefix)?.until ?? 0) > now) return undefined;
+    const loading = this.#loading.get(prefix) ?? this.#begin(prefix);
+    const collection = await loading.done;
     await this.#inLine();
     signal.throwIfAborted();
     return collection;
+  }
+
+  #begin(prefix: StorageKey): Loading {
+    const { clock } = this.#options;
+    const collection: Collection = new Collection(clock.monotonic(), {
+      onLost: () => this.#drop(prefix, collection),
+      onBytes: (change) => this.#account(prefix, collection, change),
+    });
+    const done = this.#load(prefix, collection).finally(() => this.#loading.delete(prefix));
+    const loading = { collection, done };
+    this.#loading.set(prefix, loading);
+    return loading;
   }
 
   /** All who waited go on when a collection is there: one in each turn of the event loop. */
@@ -75,9 +83,10 @@ export class CollectionCache {
     return found;
   }
 
-  /** How many objects a collection has, if it is held; asking is no use of it. */
+  /** How many objects a collection has, as far as it has been read; asking is no use of it. */
   countOf(prefix: StorageKey): number | undefined {
-    return this.#collections.get(prefix)?.size;
+    const held = this.#collections.get(prefix) ?? this.#loading.get(prefix)?.collection;
+    return held === undefined ? this.#tooLarge.get(prefix)?.count : held.size;
   }
 
   get bytes(): number {
@@ -95,16 +104,13 @@ export class CollectionCache {
     for (const [prefix, collection] of this.#collections) {
       if (now - collection.usedAt > idleMs) this.#drop(prefix, collection);
     }
-    for (const [prefix, until] of this.#tooLarge) if (until <= now) this.#tooLarge.delete(prefix);
+    for (const [prefix, { until }] of this.#tooLarge)
+      if (until <= now) this.#tooLarge.delete(prefix);
   }
 
-  async #load(prefix: StorageKey): Promise<Collection | undefined> {
-    const { storage, hub, clock, bytesMax } = this.#options;
+  async #load(prefix: StorageKey, collection: Collection): Promise<Collection | undefined> {
+    const { storage, hub, bytesMax } = this.#options;
     const signal = new AbortController().signal;
-    const collection = new Collection(clock.monotonic(), {
-      onLost: () => this.#drop(prefix, collection),
-      onBytes: (change) => this.#account(prefix, collection, change),
-    });
     collection.stop = hub.listen(prefix, collection);
     let loaded = false;
     try {
@@ -113,7 +119,7 @@ export class CollectionCache {
         const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
         for (const entry of page.entries) collection.merge(entry);
         if (collection.bytes > bytesMax / 2) {
-          this.#refuse(prefix);
+          this.#refuse(prefix, collection);
           return undefined;
         }
         if (!page.more) {
@@ -140,15 +146,16 @@ export class CollectionCache {
     this.#bytes += change;
     if (change <= 0) return;
     if (collection.bytes > this.#options.bytesMax / 2) {
-      this.#refuse(prefix);
+      this.#refuse(prefix, collection);
       this.#drop(prefix, collection);
     } else {
       this.#shrink();
     }
   }
 
-  #refuse(prefix: StorageKey): void {
-    this.#tooLarge.set(prefix, this.#options.clock.monotonic() + idleDefaultMs);
+  #refuse(prefix: StorageKey, { size }: Collection): void {
+    const until = this.#options.clock.monotonic() + idleDefaultMs;
+    this.#tooLarge.set(prefix, { until, count: size });
   }
 
   #shrink(): void {
@@ -164,6 +171,11 @@ export class CollectionCache {
     this.#collections.delete(prefix);
     this.#bytes -= collection.bytes;
   }
+}
+
+interface Loading {
+  readonly collection: Collection;
+  readonly done: Promise<Collection | undefined>;
 }
 
 interface CollectionOwner {

@@ -2,6 +2,7 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts/machinery/shape";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { binding, eviction } from "@kcp-ts/machinery/workload-shapes";
 import { serverHandshake } from "@kcp-ts/sdk/websocket";
@@ -10,6 +11,7 @@ import {
   listIn,
   objectIn,
   type SubresourceCall,
+  type SubresourceKind,
   type SubresourceStrategy,
   textIn,
 } from "@kcp-ts/server/kinds";
@@ -53,21 +55,35 @@ export function podEndpoints(
   options: PodEndpointsOptions,
 ): readonly (readonly [string, SubresourceStrategy])[] {
   return [
-    ["binding", { ...unchanged, verbs: ["create"], connect: (call) => bind(call, options) }],
-    ["eviction", { ...unchanged, verbs: ["create"], connect: (call) => evict(call, options) }],
+    ["binding", { ...posted(bindingKind), connect: (call) => bind(call, options) }],
+    ["eviction", { ...posted(evictionKind), connect: (call) => evict(call, options) }],
     ["log", { ...unchanged, verbs: ["get"], connect: (call) => showLog(call, options) }],
-    ["exec", { ...unchanged, verbs: sessionVerbs, connect: (call) => openExec(call, options) }],
-    ["attach", { ...unchanged, verbs: sessionVerbs, connect: openAttach }],
-    ["portforward", { ...unchanged, verbs: sessionVerbs, connect: openPorts }],
+    ["exec", { ...session(podExecOptions), connect: (call) => openExec(call, options) }],
+    ["attach", { ...session(podAttachOptions), connect: openAttach }],
+    ["portforward", { ...session(podPortForwardOptions), connect: openPorts }],
   ];
 }
 
-const sessionVerbs = ["create", "get"];
+const bindingKind: SubresourceKind = { group: "", version: "v1", kind: "Binding", shape: binding };
+const evictionKind: SubresourceKind = {
+  group: "policy",
+  version: "v1",
+  kind: "Eviction",
+  shape: eviction,
+};
+
+function posted(kind: SubresourceKind): SubresourceStrategy {
+  return { ...unchanged, verbs: ["create"], admitted: { operation: "CREATE", kind } };
+}
+
+function session(kind: SubresourceKind): SubresourceStrategy {
+  return { ...unchanged, verbs: ["create", "get"], admitted: { operation: "CONNECT", kind } };
+}
 
 const podResource = { group: "", resource: "pods" } as const;
 
 async function bind(call: SubresourceCall, { clock }: PodEndpointsOptions): Promise<ApiResponse> {
-  const wanted = await call.body({ group: "", version: "v1", kind: "Binding", shape: binding });
+  const wanted = await call.body(bindingKind);
   const target = textIn(objectIn(wanted, "target"), "name");
   const { uid } = objectIn(wanted, "metadata");
   await call.update((present) => {
@@ -98,8 +114,7 @@ async function bind(call: SubresourceCall, { clock }: PodEndpointsOptions): Prom
 }
 
 async function evict(call: SubresourceCall, options: PodEndpointsOptions): Promise<ApiResponse> {
-  const kind = { group: "policy", version: "v1", kind: "Eviction", shape: eviction };
-  const wanted = await call.body(kind);
+  const wanted = await call.body(evictionKind);
   await options.evict(call.object, objectIn(wanted, "deleteOptions"));
   return success(201);
 }

@@ -42,7 +42,7 @@ interface JobPart {
 
 export function decideJob(input: DecideInput): Decision {
   const { parent, parts, nowMs, takenNames } = input;
-  const { places: open, assessment, problem } = placesFor(input);
+  const { places: open, assessment, total, problem } = placesFor(input);
   const { places, takeover } = inOneCluster(open, parent.metadata.annotations, expelled);
   const all = parts.map((object): JobPart => {
     const cluster = assignedCluster(object.metadata.labels) ?? "";
@@ -76,7 +76,7 @@ export function decideJob(input: DecideInput): Decision {
     replicas: unitsOf(parent),
     places,
     plan,
-    total: assessment.total,
+    total,
     takenNames: unplaced > 0 ? takenNames : new Set(),
     problem,
   });
@@ -196,7 +196,7 @@ function started(
       ready: true,
       weight,
       capacity,
-      room,
+      room: room === undefined ? undefined : Math.max(0, room - begunIn(name, parts)),
       domains,
       current: 0,
     })),
@@ -212,6 +212,12 @@ function started(
     const name = freeName(parent.metadata.name, cluster, used);
     return [{ ...made, metadata: { ...made.metadata, name } }];
   });
+}
+
+/** What has a place in a cluster already: room is for it and for what is to come. */
+function begunIn(cluster: string, parts: readonly JobPart[]): number {
+  const begun = parts.filter((one) => one.cluster === cluster && endOf(one.object) === undefined);
+  return begun.reduce((sum, { object }) => sum + unitsOf(object), 0);
 }
 
 function freeName(parent: string, cluster: string, used: ReadonlySet<string>): string {

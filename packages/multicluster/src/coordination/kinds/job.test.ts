@@ -31,7 +31,12 @@ const job = (spec: object, more: Partial<Workload> = {}): Workload => ({
   ...more,
 });
 
-function decided(parent: Workload, parts: readonly Workload[], targets: readonly Target[]) {
+function decided(
+  parent: Workload,
+  parts: readonly Workload[],
+  targets: readonly Target[],
+  surroundings: DecideInput["surroundings"] = {},
+) {
   const input: DecideInput = {
     strategy,
     parent,
@@ -40,6 +45,7 @@ function decided(parent: Workload, parts: readonly Workload[], targets: readonly
     targets,
     patience: { graceMs: 60_000, settleMs: 0 },
     nowMs,
+    surroundings,
   };
   assert.ok(strategy.decide !== undefined);
   return strategy.decide(input);
@@ -69,6 +75,15 @@ const complete = { conditions: [{ type: "Complete", status: "True", lastTransiti
 const both = [target("east"), target("west")];
 
 describe("a Job over clusters", () => {
+  it("begins no more than there may be, also when it is looked at again", () => {
+    const parent = job({ completions: 5, parallelism: 5 });
+    const allowance = { location: "l", bounds: { pods: 3 }, includes: () => true };
+    const first = decided(parent, [], both, { allowances: [allowance] });
+    assert.deepEqual(shares(first), { "sum--east": [2, 2], "sum--west": [1, 1] });
+    const again = decided(parent, partsOf(first), both, { allowances: [allowance] });
+    assert.deepEqual([shares(again), again.plan.unplaced], [{}, 2]);
+  });
+
   it("divides its completions, and its workers with them", () => {
     const parent = job({ completions: 5, parallelism: 3, ttlSecondsAfterFinished: 60 });
     const decision = decided(parent, [], both);

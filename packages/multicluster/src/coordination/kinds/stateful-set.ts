@@ -10,10 +10,17 @@ import { setHistory } from "../controller-revisions.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
-import { asksText, claimTemplatesOf, ordinalVolumesOf, syncsClaims } from "../ordinal-volumes.ts";
+import {
+  asksOf,
+  asksText,
+  claimTemplatesOf,
+  ordinalVolumesOf,
+  syncsClaims,
+} from "../ordinal-volumes.ts";
 import { planGently } from "../plan-gently.ts";
 import type { PlanInput } from "../plan-moves.ts";
 import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
+import type { Target } from "../standing.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -119,11 +126,19 @@ function decideSet(input: DecideInput): Decision {
     return managed.has(cluster) ? withoutOwnedClaims(spec) : spec;
   };
   const decision = decide({ ...input, strategy: { ...strategy, plan, specFor } });
-  if (asks === undefined) return decision;
-  const text = asksText(asks);
+  const text = asksText(asks ?? stillAsked(parent, targets));
   if (text === stringMember(parent.metadata.annotations, volumesForAnnotation)) return decision;
   if (text === undefined) return { ...decision, obsolete: [volumesForAnnotation] };
   return { ...decision, annotations: { [volumesForAnnotation]: text } };
+}
+
+/** While nothing new can be asked for: what was, less what was of clusters that have left since. Claims do not go to where nobody is. */
+function stillAsked(
+  parent: Workload,
+  targets: readonly Target[],
+): NonNullable<OrdinalPlan["asks"]> {
+  const registered = new Set(targets.map(({ name }) => name));
+  return new Map([...asksOf(parent)].filter(([cluster]) => registered.has(cluster)));
 }
 
 /** Claims that are synced go when the whole does: a part that is removed because its cluster is emptied takes none along. */

@@ -35,18 +35,34 @@ export class Evaluator {
   readonly #values: Values;
   readonly #decisions: Decisions;
   readonly #variables: readonly Variable[];
-  readonly #known = new Map<number, CelResult>();
+  readonly #known: Map<number, CelResult>;
   #remaining: number;
 
   constructor(
     values: Values,
     decisions: Decisions,
     options: { readonly costMax: number; readonly variables?: readonly Variable[] },
+    known?: ReadonlyMap<number, CelResult>,
   ) {
     this.#values = values;
     this.#decisions = decisions;
     this.#remaining = options.costMax;
     this.#variables = options.variables ?? [];
+    this.#known = new Map(known);
+  }
+
+  /**
+   * What the body makes of it when all its checks are answered, and the evaluator as it is then. What was computed with a check still open, variables
+   * and cost, is forgotten with the copy that it was tried on.
+   */
+  async settled<Result>(
+    body: (evaluator: Evaluator) => Result,
+  ): Promise<{ readonly result: Result; readonly evaluator: Evaluator }> {
+    return this.#decisions.settle(() => {
+      const options = { costMax: this.#remaining, variables: this.#variables };
+      const evaluator = new Evaluator(this.#values, this.#decisions, options, this.#known);
+      return { result: body(evaluator), evaluator };
+    });
   }
 
   get isOutOfBudget(): boolean {

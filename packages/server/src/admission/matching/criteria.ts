@@ -77,8 +77,11 @@ async function findRule(
   return undefined;
 }
 
+/** What has no metadata, as options of a session, cannot be selected by it. */
 function isSelected(selector: LabelSelector, { object, old }: ReviewedRequest): boolean {
-  return [object, old].some((one) => one !== null && selector.matches(labelsOf(one)));
+  return [object, old].some(
+    (one) => one?.["metadata"] !== undefined && selector.matches(labelsOf(one)),
+  );
 }
 
 /** Objects that live in no namespace are in all of them. */

@@ -6,6 +6,7 @@ import {
   install,
   registration,
   rulesFor,
+  slowly,
   TestServer,
 } from "../../testing/index.ts";
 import { cronTabs } from "../test-support/definitions.ts";
@@ -162,6 +163,27 @@ describe("a validating admission policy", () => {
     assert.equal((await create(configMap("a", { keep: "yes" }))).status, 201);
     const refused = await server.request("DELETE", `${configMaps}/a`);
     assert.match(refused.object.message ?? "", /denied request: kept$/);
+  });
+
+  it("waits for what the authorizer says, also by way of variables", async () => {
+    await server.close();
+    server = await TestServer.start({ authorization: slowly });
+    await server.must("POST", "/clusters/a/api/v1/namespaces", {
+      body: { metadata: { name: "n" } },
+    });
+    const may = (verb: string) =>
+      `authorizer.group('').resource('secrets').check('${verb}').allowed()`;
+    await policy({
+      variables: [{ name: "may", expression: may("list") }],
+      validations: [
+        { expression: may("get") },
+        { expression: "variables.may", message: "variable" },
+        { expression: `variables.may && ${may("watch")}` },
+        { expression: "false", messageExpression: "variables.may ? 'may' : 'may not'" },
+      ],
+    });
+    const { object } = await create(configMap("a"));
+    assert.match(object.message ?? "", /denied request: may$/);
   });
 
   it("narrows down by conditions, selectors, names and exclusions", async () => {

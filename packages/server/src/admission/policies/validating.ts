@@ -99,8 +99,8 @@ async function examine(
           costMax: COST_PER_OBJECT_MAX,
           variables: policy.variables,
         });
-      await evaluate(policy, evaluator, reviewed, turns, findings);
-      annotate(name, policy, evaluator(), findings, notes);
+      await evaluate(policy, evaluator(), turns, findings);
+      await annotate(name, policy, evaluator(), turns, findings, notes);
     }
   } catch (error) {
     if (!(error instanceof ConfigurationProblem)) throw error;
@@ -118,16 +118,16 @@ async function examine(
 
 async function evaluate(
   { validations, isIgnored }: ValidatingPolicy,
-  evaluator: () => Evaluator,
-  { decisions }: ReviewedRequest,
+  evaluator: Evaluator,
   turns: Turns,
   findings: Findings,
 ): Promise<void> {
-  const current = evaluator();
+  let current = evaluator;
   for (const [expressionIndex, validation] of validations.entries()) {
     const before = current.remaining;
-    const violation = await decisions.settle(() => check(validation, current, isIgnored));
-    if (violation !== undefined) findings.violations.push({ ...violation, expressionIndex });
+    const done = await current.settled((trial) => check(validation, trial, isIgnored));
+    if (done.result !== undefined) findings.violations.push({ ...done.result, expressionIndex });
+    current = done.evaluator;
     if (current.isOutOfBudget) return;
     const others = turns.pass(current, before);
     if (others !== undefined) await others;
@@ -155,20 +155,27 @@ function usable(value: unknown): string {
   return isTooLong || /[\n\r]/.test(text) ? "" : text;
 }
 
-function annotate(
+async function annotate(
   policyName: string,
   { annotations, isIgnored }: ValidatingPolicy,
   evaluator: Evaluator,
+  turns: Turns,
   findings: Findings,
   notes: AuditNotes,
-): void {
+): Promise<void> {
+  let current = evaluator;
   for (const { key, expression } of annotations as readonly AuditAnnotation[]) {
-    const { value, error } = evaluator.evaluate(expression);
+    const before = current.remaining;
+    const done = await current.settled((trial) => trial.evaluate(expression));
+    const { value, error } = done.result;
+    current = done.evaluator;
     if (error !== undefined && !isIgnored)
       findings.errors.push({ message: error, reason: "Invalid", expressionIndex: 0 });
     if (error === outOfBudget) return;
     if (typeof value === "string" && value.trim() !== "")
       notes.add(`${policyName}/${key}`, value.trim());
+    const others = turns.pass(current, before);
+    if (others !== undefined) await others;
   }
 }
 

@@ -1,5 +1,5 @@
 /** The kinds of apis.kcp.io as resources: what their schemas cannot say. */
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { definitionErrors, systemDefinition } from "../../custom-resources/index.ts";
 import {
@@ -30,12 +30,6 @@ export const apiResourceSchemas: ResourceDefinition = {
     validate: (object) => [
       ...wholeVerdict(plainSchemas.strategy.validate(object)),
       ...schemaErrors(object),
-    ],
-    validateUpdate: (updated, old) => [
-      ...wholeVerdict(plainSchemas.strategy.validateUpdate(updated, old)),
-      ...(jsonEqual(updated["spec"] ?? null, old["spec"] ?? null)
-        ? []
-        : [fieldError.invalid("spec", textOf(specName(updated)), "is immutable")]),
     ],
   }),
 };

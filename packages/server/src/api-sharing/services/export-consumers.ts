@@ -1,7 +1,7 @@
 /** The consumers of an export, for virtual workspaces that are defined outside this package: what they have of it, and what they agreed to. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Catalog } from "../../registry/index.ts";
-import { acceptedClaim, bindingTo } from "../claims.ts";
+import { acceptedIn, bindingsTo } from "../claims.ts";
 import { apiExports } from "../kinds/definitions.ts";
 import { keyOf, type SharingParts } from "../parts.ts";
 import type { ExportRecord } from "../records.ts";
@@ -46,7 +46,8 @@ export class ConsumersOfExports implements ExportConsumers {
   }
 
   isBound(consumer: ClusterName, place: ExportPlace): boolean {
-    return bindingTo(this.#parts.bindings, consumer, place) !== undefined;
+    for (const _ of bindingsTo(this.#parts.bindings, consumer, place)) return true;
+    return false;
   }
 
   async providersOf(consumer: ClusterName, name: string): Promise<readonly ClusterName[]> {
@@ -59,9 +60,8 @@ export class ConsumersOfExports implements ExportConsumers {
 
   hasAccepted(consumer: ClusterName, place: ExportPlace, group: string, resource: string): boolean {
     const record = this.#recordOf(place);
-    const binding = bindingTo(this.#parts.bindings, consumer, place);
-    if (record === undefined || binding === undefined) return false;
-    return acceptedClaim(record, binding, group, resource) !== undefined;
+    if (record === undefined) return false;
+    return acceptedIn(this.#parts.bindings, consumer, record, { group, resource }) !== undefined;
   }
 
   #recordOf({ cluster, name }: ExportPlace): ExportRecord | undefined {

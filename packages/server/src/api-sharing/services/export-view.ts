@@ -11,14 +11,7 @@ import type { ClusterScope } from "../../request/request-scope.ts";
 import { type Entry, parseObjectKey } from "../../storage/index.ts";
 import { member } from "../../tenancy/index.ts";
 import { cachedLabels } from "../../watch-cache/index.ts";
-import {
-  acceptedClaim,
-  bindingTo,
-  claimHash,
-  claimLabel,
-  isClaimOn,
-  isSelected,
-} from "../claims.ts";
+import { acceptedIn, claimHash, claimLabel, isClaimOn, isSelected } from "../claims.ts";
 import { apiBindings, oldApiBindings } from "../kinds/definitions.ts";
 import { exportHash } from "../kinds/hashes.ts";
 import { exportLabel } from "../marks.ts";
@@ -126,9 +119,7 @@ export class ExportView implements Catalog {
   }
 
   #acceptedIn(cluster: ClusterName, group: string, resource: string): Claim | undefined {
-    const binding = bindingTo(this.#parts.bindings, cluster, this.#record);
-    if (binding === undefined) return undefined;
-    return acceptedClaim(this.#record, binding, group, resource)?.claim;
+    return acceptedIn(this.#parts.bindings, cluster, this.#record, { group, resource })?.claim;
   }
 
   /** Labelled as claimed, and still agreed to. */

@@ -96,6 +96,44 @@ describe("the virtual workspace of an export", () => {
     await test.close();
   });
 
+  it("is the same whichever of two bindings to it was changed last", async () => {
+    const claim = accepted("configmaps", { matchLabels: { show: "yes" } });
+    const test = await started({ permissionClaims: [claimOn("configmaps")] }, [claim]);
+    const rejected = { ...claim, state: "Rejected" };
+    await bind(test, "b", "a", "second", [rejected]);
+    // Its resources are the first one's, and what it agrees to is more than that one does.
+    await bind(test, "b", "a", "third", [accepted("configmaps")]);
+    await settle(test);
+    for (const [name, labels] of Object.entries({ shown: { show: "yes" }, hidden: {} }))
+      await test.must("POST", `/clusters/b${configMaps}`, {
+        user: "masters",
+        body: { metadata: { name, labels } },
+      });
+    const isAsAgreed = async () => {
+      await settle(test);
+      assert.equal((await test.get(`${view("b")}${inDefault}`, { user: "a" })).status, 200);
+      const list = await test.must("GET", `${view("b")}${configMaps}`, { user: "a" });
+      assert.deepEqual(names(list), ["shown"]);
+      const everywhere = await test.must("GET", `${view("*")}/api/v1/configmaps`, { user: "a" });
+      assert.deepEqual(names(everywhere), ["shown"]);
+    };
+    await isAsAgreed();
+    for (const [turn, changed] of ["cowboys", "second", "third", "cowboys"].entries()) {
+      const at = `${apis("b")}/apibindings/${changed}`;
+      const touched = { metadata: { labels: { touched: `in-turn-${turn}` } } };
+      assert.equal((await test.patch(at, "merge", touched, { user: "masters" })).status, 200);
+      await isAsAgreed();
+    }
+    // What only one of them agrees to is agreed to.
+    const taken = { spec: { permissionClaims: [] } };
+    const at = `${apis("b")}/apibindings/cowboys`;
+    assert.equal((await test.patch(at, "merge", taken, { user: "masters" })).status, 200);
+    await settle(test);
+    const list = await test.must("GET", `${view("b")}${configMaps}`, { user: "a" });
+    assert.deepEqual(names(list), ["hidden", "shown"]);
+    await test.close();
+  });
+
   it("has its own discovery and OpenAPI: what is exported, what is claimed, and bindings", async () => {
     const test = await started({ permissionClaims: [claimOn("configmaps")] });
     const groups = await test.must("GET", `${view("*")}/apis`, { user: "a" });

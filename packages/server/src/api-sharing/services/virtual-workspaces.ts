@@ -13,11 +13,18 @@ import type {
   ServiceScope,
   SyncerScope,
 } from "../../request/request-scope.ts";
-import { scopesKey, type UserInfo, wellKnownGroup } from "../../request/user.ts";
+import {
+  isMaster,
+  isPowerful,
+  scopesKey,
+  type UserInfo,
+  warrantKey,
+  wellKnownGroup,
+} from "../../request/user.ts";
 import { parseObjectKey } from "../../storage/index.ts";
 import { decodeObject } from "../../stored-object/index.ts";
 import { logicalClusters, member, uncancelled, workspaceTypes } from "../../tenancy/index.ts";
-import { acceptedClaim, bindingTo } from "../claims.ts";
+import { acceptedIn, bindingsTo } from "../claims.ts";
 import { listOf, textOf } from "../kinds/as-definition.ts";
 import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definitions.ts";
 import { keyOf, type SharingParts } from "../parts.ts";
@@ -169,13 +176,17 @@ export class VirtualWorkspaces {
   #isBoundApi(record: ExportRecord, attributes: Attributes): boolean {
     const { cluster, group, resource, verb } = attributes;
     if (cluster === "*") return true;
-    const binding = bindingTo(this.#options.parts.bindings, cluster, record);
-    if (binding === undefined) return false;
+    const { bindings } = this.#options.parts;
+    const found = [...bindingsTo(bindings, cluster, record)];
+    if (found.length === 0) return false;
     if (!attributes.isResourceRequest) return true;
-    if (binding.bound.some((one) => one.resource === resource && one.group === group)) return true;
+    const isServed = found.some(({ bound }) =>
+      bound.some((one) => one.resource === resource && one.group === group),
+    );
+    if (isServed) return true;
     const isOwnBinding = resource === apiBindings.resource && group === apiBindings.group;
     if (isOwnBinding && ["get", "list", "watch"].includes(verb)) return true;
-    const verbs = acceptedClaim(record, binding, group, resource)?.verbs ?? [];
+    const verbs = acceptedIn(bindings, cluster, record, { group, resource })?.verbs ?? [];
     return verbs.includes(verb) || verbs.includes("*");
   }
 
@@ -234,9 +245,8 @@ export class VirtualWorkspaces {
     const at = id.lastIndexOf(":");
     const [typeCluster, typeName] = [id.slice(0, at) as ClusterName, id.slice(at + 1)];
     const isSystem = id.startsWith("system:");
-    const isMaster = attributes.user.groups.includes(wellKnownGroup.masters);
     const mayRun = isSystem
-      ? isMaster
+      ? isMaster(attributes.user)
       : at > 0 &&
         (await this.#options.access.mayRunType(attributes.user, typeCluster, typeName, verb));
     if (!mayRun) return refused;
@@ -298,7 +308,7 @@ export class VirtualWorkspaces {
     }
     const creator = creatorOf(logicalCluster, cluster);
     if (creator === undefined)
-      throw statusError.internal("the creator of the workspace is not known");
+      throw statusError.internal(`LogicalCluster ${cluster}|cluster had no createdBy recorded`);
     return { ...granted, actAs: creator, isOpen: true };
   }
 
@@ -309,14 +319,18 @@ export class VirtualWorkspaces {
   }
 }
 
-/** Who made the workspace; in it, and nowhere else. */
+/**
+ * Who made the workspace; in it, and nowhere else. Whoever is behind the controller must not get power over other workspaces by them: nobody acts as
+ * a member of system:masters, by other groups with such power, or by a warrant, which holds wherever it says.
+ */
 function creatorOf(logicalCluster: JsonObject, cluster: ClusterName): UserInfo | undefined {
   const { username, groups, extra } = member(member(logicalCluster, "spec"), "createdBy");
-  if (typeof username !== "string") return undefined;
-  const extras = (extra ?? {}) as Readonly<Record<string, readonly string[]>>;
+  const known = listOf(groups).map(textOf);
+  if (typeof username !== "string" || known.includes(wellKnownGroup.masters)) return undefined;
+  const { [warrantKey]: _, ...extras } = (extra ?? {}) as Record<string, readonly string[]>;
   return {
     username,
-    groups: listOf(groups).map(textOf),
+    groups: known.filter((group) => !isPowerful(group)),
     extra: { ...extras, [scopesKey]: [...(extras[scopesKey] ?? []), `cluster:${cluster}`] },
   };
 }

@@ -439,8 +439,7 @@ describe("an authentication configuration", () => {
     assert.deepEqual(anonymous, { enabled: true, paths: ["/livez"] });
     const gate = new RequestAuthenticator({
       authenticators: [],
-      anonymous: true,
-      anonymousPaths: anonymous?.paths,
+      anonymous: () => anonymous ?? { enabled: false, paths: undefined },
     });
     assert.equal((gate.authenticate({ path: "/livez" }) as UserInfo).username, "system:anonymous");
     assert.throws(() => gate.authenticate({ path: "/readyz" }), /anonymous requests are off/);

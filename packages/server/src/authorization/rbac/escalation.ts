@@ -5,7 +5,7 @@
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
-import { type UserInfo, wellKnownGroup } from "../../request/index.ts";
+import { isMaster, type UserInfo } from "../../request/index.ts";
 import type { Authorizer } from "../authorizer.ts";
 import { bootstrapPolicy } from "./bootstrap-policy.ts";
 import { covers } from "./covers.ts";
@@ -45,7 +45,7 @@ export class EscalationCheck {
     old: JsonObject | undefined,
   ): Promise<void> | undefined {
     if (write.group !== rbacGroup || write.operation === "DELETE") return undefined;
-    if (write.user.groups.includes(wellKnownGroup.masters)) return undefined;
+    if (isMaster(write.user)) return undefined;
     if (old !== undefined && onlyCollectorsFieldsDiffer(object, old)) return undefined;
     switch (write.resource) {
       case "roles":

@@ -109,7 +109,7 @@ export class BatchBuilder {
     const { key } = previous;
     this.#keepOld(previous);
     this.#operations.push({ type: "del", key: newestKey(key) });
-    this.#put(deletionKey(key, revision), nothing);
+    this.#put(deletionKey(key, revision), mark);
     this.#entries.set(key, undefined);
     this.#changes.push({ kind: "delete", previous, revision });
   }
@@ -126,4 +126,5 @@ export class BatchBuilder {
   }
 }
 
-const nothing = Buffer.alloc(0);
+/** That it is there is all that it says. Stores of before have empty values in its place. */
+const mark = Buffer.alloc(1);

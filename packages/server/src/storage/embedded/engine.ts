@@ -17,6 +17,8 @@ export interface Engine extends EngineView {
    * Applies all operations or none, and resolves when they would survive a power cut. After a rejection
    * nobody knows which, and the engine must not be written to again: LevelDB may have left half a record in
    * its log, and what follows such a record is lost when the log is replayed.
+   *
+   * No value may be empty: classic-level does not free its copy of an empty one.
    */
   write(operations: readonly EngineOperation[]): Promise<void>;
 

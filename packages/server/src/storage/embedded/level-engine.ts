@@ -267,8 +267,12 @@ export function openError(directory: string, error: unknown): unknown {
 
 function bytesOfOperations(operations: readonly EngineOperation[]): number {
   let bytes = 0;
-  for (const operation of operations)
-    bytes += operation.key.length + (operation.type === "put" ? operation.value.length : 0);
+  for (const operation of operations) {
+    bytes += operation.key.length;
+    if (operation.type === "del") continue;
+    if (operation.value.length === 0) throw new Error(`${operation.key} has an empty value`);
+    bytes += operation.value.length;
+  }
   return bytes;
 }
 

@@ -111,7 +111,7 @@ describe("zeros ahead of the log", () => {
         const writes: Promise<void>[] = [];
         for (let i = 0; i < 12; i++) {
           // Now and then more than the batch that is used again may hold, and more than is left ahead.
-          const bytes = Math.floor(random.next() ** 6 * 1_500_000);
+          const bytes = 1 + Math.floor(random.next() ** 6 * 1_500_000);
           const [name, value] = [`k${round}-${i}`, Buffer.alloc(bytes, 1 + i)];
           written.set(name, value);
           writes.push(engine.write([put(name, value), put("m", Buffer.from(name))]));

@@ -7,7 +7,7 @@ import type {
   Strategy,
   SubresourceStrategy,
 } from "../../registry/index.ts";
-import { deletionFinalizer, put, settleLogicalCluster, textsOf } from "./phases.ts";
+import { settleLogicalCluster } from "./phases.ts";
 import {
   logicalClusterKind,
   shardKind,
@@ -34,11 +34,7 @@ export const logicalClusters: ResourceDefinition = {
   strategy: overriding(plainLogicalClusters, {
     nameErrors: (name) => (name === logicalClusterName ? [] : [`must be "${logicalClusterName}"`]),
     prepareForCreate(draft, { nowMs }) {
-      const metadata = draft["metadata"] as Draft;
-      metadata["generation"] = 1;
-      const finalizers = textsOf(metadata["finalizers"]);
-      if (!finalizers.includes(deletionFinalizer))
-        put(metadata, "finalizers", [...finalizers, deletionFinalizer]);
+      (draft["metadata"] as Draft)["generation"] = 1;
       settleLogicalCluster(draft, nowMs);
     },
     prepareForUpdate(draft, old, { nowMs }) {

@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { Draft } from "../../registry/index.ts";
+import { forgetGroups } from "../workspace-owner.ts";
 import { type Condition, conditionsOf, setCondition } from "./conditions.ts";
 
 export const phaseLabel = "tenancy.kcp.io/phase";
@@ -43,6 +44,7 @@ export function settleLogicalCluster(draft: Draft, nowMs: number): void {
     status["conditions"] = setCondition(conditionsOf(status), condition, nowMs);
   metadata["labels"] = labelsFor(metadata, phase, status);
   settleFinalizers(metadata, status);
+  if (phase === "Ready") forgetGroups(metadata);
   draft["metadata"] = metadata;
   draft["status"] = status;
 }
@@ -109,6 +111,12 @@ export function terminatorLabel(id: string): readonly [key: string, value: strin
 }
 
 function settleFinalizers(metadata: Draft, status: JsonObject): void {
+  // Without it the object would go, and its content stay.
+  if (metadata["deletionTimestamp"] === undefined) {
+    const present = textsOf(metadata["finalizers"]);
+    if (!present.includes(deletionFinalizer))
+      put(metadata, "finalizers", [...present, deletionFinalizer]);
+  }
   const finalizers = textsOf(metadata["finalizers"]);
   const wanted = textsOf(status["terminators"]).length > 0;
   if (wanted === finalizers.includes(terminatorsFinalizer)) return;

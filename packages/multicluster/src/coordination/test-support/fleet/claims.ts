@@ -10,6 +10,8 @@ export class FleetClaim {
   home: string;
   isBound = false;
   isRefused = false;
+  /** Who it is asked for by is not registered any more: it stays where it is. */
+  isAstray = false;
   /** What is said of clusters that it is asked for in. */
   asked: string | undefined;
 
@@ -18,12 +20,16 @@ export class FleetClaim {
     this.home = home;
   }
 
+  get stays(): boolean {
+    return this.isRefused || this.isAstray;
+  }
+
   object(set: string): Workload {
-    const { home, asked, isRefused } = this;
+    const { home, asked, stays } = this;
     const places: Record<string, { state: string }> = {
       [home]: { state: this.isBound ? "bound" : "binding" },
     };
-    if (asked !== undefined) places[asked] = { state: isRefused ? "refused" : "fencing" };
+    if (asked !== undefined) places[asked] = { state: stays ? "refused" : "fencing" };
     return {
       apiVersion: "v1",
       kind: "PersistentVolumeClaim",
@@ -54,10 +60,12 @@ export function moveClaims(fleet: Fleet, whole: Whole): void {
   for (const claim of whole.claims.values()) {
     const to = wanted.get(claim.number);
     claim.asked = to === claim.home ? undefined : to;
+    claim.isAstray = claim.asked !== undefined && !fleet.targets.has(claim.asked);
   }
   for (const [number, cluster] of wanted) {
     if (fleet.random.chance(0.5)) continue;
     const claim = whole.claims.get(number);
+    if (!fleet.targets.has(cluster)) continue;
     if (claim === undefined) whole.claims.set(number, new FleetClaim(number, cluster));
     else if (claim.home !== cluster && mayMove(fleet, whole, claim)) {
       fleet.note(`claim ${number} of ${whole.name} from ${claim.home} to ${cluster}`);
@@ -68,8 +76,8 @@ export function moveClaims(fleet: Fleet, whole: Whole): void {
   }
 }
 
-function mayMove(fleet: Fleet, whole: Whole, { number, home, isRefused, isBound }: FleetClaim) {
-  if (isRefused || !isBound) return false;
+function mayMove(fleet: Fleet, whole: Whole, { number, home, stays, isBound }: FleetClaim) {
+  if (stays || !isBound) return false;
   const isSeen = fleet.clusters.get(home)?.isUp === true && fleet.targets.get(home)?.isReady;
   return isSeen === true && !fleet.mayRun(whole, home, number);
 }

@@ -26,7 +26,8 @@ import { clusterOf, type Seen, Whole } from "./whole.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
-const leavingMsMax = 120_000;
+/** So long a cluster that leaves waits for what is there. */
+export const leavingMsMax = 120_000;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 

@@ -12,7 +12,7 @@ import {
 import { conditionsOf } from "../../workload.ts";
 import { tellingSeed } from "../tell-seed.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
-import { Fleet, tickMs } from "./fleet.ts";
+import { Fleet, leavingMsMax, tickMs } from "./fleet.ts";
 import { isSelected } from "./permissions.ts";
 import type { Product } from "./product.ts";
 import { reliablyReady } from "./readiness.ts";
@@ -30,7 +30,7 @@ const restMs = 1_800_000;
 /** Then time passes faster: what is waited for is few steps of many seconds. */
 const restTickMs = 2000;
 /** Longer than any single wait. */
-const quietMs = 120_000;
+const quietMs = leavingMsMax + 30_000;
 
 class History {
   readonly fleet: Fleet;

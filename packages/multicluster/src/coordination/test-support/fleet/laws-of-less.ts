@@ -95,13 +95,21 @@ function leastOf(less: Less): number {
   return Math.max(Math.min(1, asked), asked - unavailable);
 }
 
-/** A part goes where somebody wants its cluster empty; what is there or not, also where it is too much. */
+/** A part goes where somebody wants its cluster empty; what is there or not, also where it is too much: another one is there, and stays. */
 function checkMayGo({ fleet, whole, isToLeave, before }: Less): void {
   const cluster = clusterOf(before);
-  const isSuperfluous = whole.kind.isWhole === true && whole.parts.size > 1;
+  const others = [...whole.parts.values()].filter(({ metadata }) => {
+    return metadata.name !== before.metadata.name && metadata.deletionTimestamp === undefined;
+  });
+  const isSuperfluous = whole.kind.isWhole === true && others.some((one) => isInSight(fleet, one));
   const isStopped = whole.isOnce && fleet.judgement(cluster).standing === "lost";
   const mayGo = isToLeave || isSuperfluous || isStopped;
   assert.ok(mayGo, `${whole.name} is removed from ${cluster}, which may keep it`);
+}
+
+function isInSight(fleet: Fleet, part: Workload): boolean {
+  const { standing } = fleet.judgement(clusterOf(part));
+  return standing !== "lost" && standing !== "gone";
 }
 
 /** None whose claim may not go; and only of clusters that are to be emptied, or that make room for those. */
@@ -122,7 +130,7 @@ function checkRange(less: Less): void {
   for (let number = was.start; number < Math.min(was.end, asked); number++) {
     if (number >= is.start && number < is.end) continue;
     const claim = whole.claims.get(number);
-    const isKept = claim?.isRefused === true && claim.asked !== undefined;
+    const isKept = claim?.stays === true && claim.asked !== undefined;
     assert.ok(!isKept, `${number} of ${whole.name} is stopped though its claim may not go`);
     const isLeaving = isAnybodyLeaving || less.isToLeave;
     assert.ok(isLeaving, `${number} of ${whole.name} is stopped in ${cluster} for nobody`);

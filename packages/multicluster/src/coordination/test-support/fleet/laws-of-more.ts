@@ -35,7 +35,7 @@ export function checkMore(more: More): void {
 function isReturn({ whole, before, after }: More): boolean {
   const cluster = assignedCluster(after.metadata.labels);
   const claims = [...whole.claims.values()];
-  if (claims.some(({ isRefused, home }) => isRefused && home === cluster)) return true;
+  if (claims.some(({ stays, home }) => stays && home === cluster)) return true;
   if (before === undefined) return false;
   if (whole.kind.law === "single") return true;
   const { replicas } = whole.kind.strategy.shareOf(after);

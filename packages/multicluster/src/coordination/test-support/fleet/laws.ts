@@ -122,7 +122,7 @@ export function beforeAsking(
 export function beforeCreation(fleet: Fleet, whole: Whole, made: Workload, seen: Seen): void {
   const { law, strategy } = whole.kind;
   checkMore({ fleet, whole, seen, before: undefined, after: made });
-  if (law === "ending") checkUnits(fleet, whole, made);
+  if (law === "ending") checkUnits(fleet, whole, made, seen);
   if (law !== "single") return;
   const others = [...whole.parts.values()].filter(
     (part) => fleet.judgement(clusterOf(part)).standing !== "lost",
@@ -132,8 +132,8 @@ export function beforeCreation(fleet: Fleet, whole: Whole, made: Workload, seen:
   assert.equal(where, "", `${text} (${strategy.name})`);
 }
 
-/** Nothing is begun that a cluster that can be seen does, or has done. */
-function checkUnits(fleet: Fleet, whole: Whole, made: Workload): void {
+/** Nothing is begun that a cluster that can be seen does, or has done; of one that cannot, nothing that it was known to have done: when it is about to be back, it may report between the read and the write. */
+function checkUnits(fleet: Fleet, whole: Whole, made: Workload, seen: Seen): void {
   if (whole.isOnce) {
     const running = fleet
       .copiesOf(whole)
@@ -145,11 +145,16 @@ function checkUnits(fleet: Fleet, whole: Whole, made: Workload): void {
     const { standing } = fleet.judgement(clusterOf(part));
     const isSeen = standing !== "lost" && standing !== "gone";
     const isGoing = part.metadata.deletionTimestamp !== undefined;
-    units += isSeen && !isGoing ? unitsOf(part) : statusCount(part, "succeeded");
+    const known = isSeen ? part : (seen.parts.find(isSame(part)) ?? part);
+    units += isSeen && !isGoing ? unitsOf(part) : statusCount(known, "succeeded");
   }
   for (const [name, done] of completedOf(whole.parent)) if (!whole.parts.has(name)) units += done;
   const asked = unitsOf(whole.parent);
   assert.ok(units <= asked, `${units} of ${whole.name} are begun, ${asked} are asked for`);
+}
+
+function isSame({ metadata: { uid } }: Workload): (other: Workload) => boolean {
+  return ({ metadata }) => metadata.uid === uid;
 }
 
 /** A write to a part that is there. */

@@ -7,6 +7,7 @@ import { selectorAnnotation } from "../../placement.ts";
 import type { Plan, PlanInput } from "../../plan-moves.ts";
 import type { Target } from "../../standing.ts";
 import type { Strategy } from "../../strategy.ts";
+import type { Workload } from "../../workload.ts";
 import { type Product, product } from "./product.ts";
 
 export interface PlantedFault {
@@ -106,6 +107,17 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
         member.standing === "lost" ? { ...member, standing: "gone" } : member,
       ),
       found: /is lost, and .* removed there/,
+    },
+  ],
+  "takes away what replaced something that is still being removed": [
+    0,
+    {
+      product: doing((decision, { strategy, parts }) => {
+        const isGoing = ({ metadata }: Workload) => metadata.deletionTimestamp !== undefined;
+        if (strategy.name !== "pods" || !parts.some(isGoing)) return decision;
+        return { ...decision, removals: parts.filter((part) => !isGoing(part)) };
+      }),
+      found: /removed from .*, which may keep it/,
     },
   ],
   "takes SyncTargets that are not read yet for none": [

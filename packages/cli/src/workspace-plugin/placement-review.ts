@@ -1,0 +1,25 @@
+/** Questions about placement are answered by the server: it knows the clusters of other workspaces, and who uses these. */
+import {
+  type PlacementReviewSpec,
+  type PlacementReviewStatus,
+  placementReviews,
+} from "@kcp-ts/controlplane";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { Session } from "./session.ts";
+
+export async function askAboutPlacement(
+  session: Session,
+  spec: PlacementReviewSpec,
+): Promise<PlacementReviewStatus> {
+  const client = session.clientIn(session.address.workspace);
+  try {
+    const { status } = await client
+      .resource(placementReviews)
+      .create({ metadata: {} as { name: string }, spec });
+    return status ?? {};
+  } catch (error) {
+    // A sentence for people, without what a program would want to know of the answer.
+    if (isStatusError(error, "BadRequest")) throw new Error((error as Error).message);
+    throw error;
+  }
+}

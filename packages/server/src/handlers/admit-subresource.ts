@@ -1,0 +1,100 @@
+/** What is asked of a subresource that stores nothing of what it is asked with, put to admission: options of a session, an eviction. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { applyTypeOf } from "@kcp-ts/machinery/shape";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { AdmissionRequest, GroupVersionKind, ObjectForm } from "../admission/index.ts";
+import { decodeBody } from "../content/index.ts";
+import {
+  type AdmittedKind,
+  apiVersionOf,
+  type Draft,
+  type SubresourceKind,
+} from "../registry/index.ts";
+import { header } from "../request/api-request.ts";
+import { admissionRequest } from "./admission-request.ts";
+import { optionsFrom } from "./connect-options.ts";
+import { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
+import { checkAddress } from "./decode-object.ts";
+import { parseMutationOptions } from "./options.ts";
+import { decodeView } from "./subresource-view.ts";
+
+/** As admission leaves it; throws its refusal. */
+export async function admitSubresource(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  { operation, kind }: AdmittedKind,
+): Promise<Draft> {
+  const isConnect = operation === "CONNECT";
+  const draft = isConnect ? connectOptions(handled, kind) : await posted(handled, kind);
+  const isDryRun =
+    !isConnect && parseMutationOptions(handled.scope.query, "CreateOptions").isDryRun;
+  const request = admissionRequest(handled, operation, isDryRun, { view: kindForm(kind) });
+  await mutateDraft(rooms, request, draft);
+  if (!isConnect) checkName(handled, kind, draft);
+  const validation = rooms.admission.validate(request, draft, undefined);
+  if (validation !== undefined) await validation;
+  return draft;
+}
+
+export async function mutateDraft(
+  { admission }: HandlerRooms,
+  request: AdmissionRequest,
+  draft: Draft,
+): Promise<void> {
+  const admitted = admission.admit(request);
+  if (admitted !== undefined) await admitted;
+  const mutated = admission.mutate(request, draft, undefined);
+  if (mutated !== undefined) await mutated;
+}
+
+/** The kind that admission is asked about, and how what it makes of the object is read. */
+export function kindForm(kind: SubresourceKind): GroupVersionKind & { readonly form: ObjectForm } {
+  const { group, version } = kind;
+  const form: ObjectForm = {
+    decode: (value) => ({
+      ...decodeView(kind, value),
+      kind: kind.kind,
+      apiVersion: apiVersionOf(kind),
+    }),
+    applyType: applyTypeOf(kind.shape),
+  };
+  return { group, version, kind: kind.kind, form };
+}
+
+export async function readKind(
+  { request }: HandlerRequest,
+  expected: SubresourceKind,
+): Promise<Draft> {
+  const bytes = await request.readBody(bodyBytesMax);
+  const { kind, shape } = expected;
+  const contentType = header(request.headers, "content-type");
+  const body = decodeBody(bytes, contentType, { kind, apiVersion: apiVersionOf(expected), shape });
+  return decodeView(expected, body.value);
+}
+
+function connectOptions({ scope: { query } }: HandlerRequest, kind: SubresourceKind): Draft {
+  if (query.has("dryRun")) throw statusError.badRequest("dryRun is not supported");
+  return optionsFrom(kind, query);
+}
+
+async function posted(handled: HandlerRequest, kind: SubresourceKind): Promise<Draft> {
+  const body = await readKind(handled, kind);
+  checkAddress(handled, body, "create");
+  const metadata = metadataOf(body);
+  const { namespace } = handled.scope;
+  return {
+    ...body,
+    kind: kind.kind,
+    apiVersion: apiVersionOf(kind),
+    metadata: namespace === "" ? metadata : { ...metadata, namespace },
+  };
+}
+
+function checkName({ scope }: HandlerRequest, { kind }: SubresourceKind, draft: Draft): void {
+  if (metadataOf(draft)["name"] === scope.name) return;
+  throw statusError.badRequest(`name in URL does not match name in ${kind} object`);
+}
+
+function metadataOf({ metadata }: JsonObject): JsonObject {
+  return metadata !== undefined && isJsonObject(metadata) ? metadata : {};
+}

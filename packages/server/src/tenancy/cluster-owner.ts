@@ -1,0 +1,27 @@
+/** Which Workspace a LogicalCluster says that it belongs to. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type Entry, parseObjectKey, type StorageKey } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import { workspaces } from "./kinds/definitions.ts";
+import { member } from "./records.ts";
+
+export interface Owner {
+  readonly cluster: ClusterName;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export function ownerOf(object: JsonObject): Owner | undefined {
+  const { owner } = member(object, "spec");
+  if (!isJsonObject(owner) || owner["resource"] !== workspaces.resource) return undefined;
+  return owner as unknown as Owner;
+}
+
+/** By this very Workspace: not by one of the same name that was there before. */
+export function isOwnedBy(logical: Entry, key: StorageKey, workspace: JsonObject): boolean {
+  const owner = ownerOf(decodeObject(logical));
+  const { cluster, name } = parseObjectKey(key);
+  const { uid } = member(workspace, "metadata");
+  return owner?.cluster === cluster && owner.name === name && owner.uid === uid;
+}
