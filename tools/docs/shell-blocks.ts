@@ -42,7 +42,7 @@ export const unplayed: readonly Unplayed[] = [
   {
     document: "README.md",
     first: "export KUBECONFIG=$PWD/.kcp/admin.kubeconfig",
-    reason: "ends in a watch, and in port 6443; packages/cli/src/e2e does the same on free ports",
+    reason: "packages/cli/src/e2e/readme.test.ts plays it, on a free port, and ends its watch",
   },
   {
     document: "README.md",

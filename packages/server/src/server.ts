@@ -51,7 +51,9 @@ import { servedKinds } from "./served-kinds.ts";
 import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { storeFaultTeller } from "./store-faults.ts";
 import { StoredLimits } from "./stored-limits.ts";
+import { StoredObjects } from "./stored-objects.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, RootContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
@@ -128,6 +130,7 @@ export class ApiServer {
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
+  readonly #storedObjects: StoredObjects;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
   readonly #topology: Topology;
@@ -155,7 +158,8 @@ export class ApiServer {
     const parts = { storage, watchCache, clock, random, newUid };
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
-    const metrics = metricsOf(watchCache, () => this.#inFlight);
+    this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
+    const metrics = metricsOf(watchCache, this.#storedObjects, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
@@ -207,6 +211,7 @@ export class ApiServer {
         this.#inFlight[kindOf(exchange.request)]--;
         if (this.#isDraining) this.#noteIdle();
       },
+      onStoreUnavailable: storeFaultTeller(options),
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
@@ -334,6 +339,7 @@ export class ApiServer {
     await this.#flowObjects?.stop();
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
+    await this.#storedObjects.close();
     await this.#sharing.stop();
     await this.#topology.stop();
     await this.#tenancy.stop();
@@ -423,9 +429,13 @@ export class ApiServer {
   }
 }
 
-function metricsOf(watchCache: WatchCache, inFlight: ServerGauges["inFlight"]): ServerMetrics {
+function metricsOf(
+  watchCache: WatchCache,
+  storedObjects: StoredObjects,
+  inFlight: ServerGauges["inFlight"],
+): ServerMetrics {
   return new ServerMetrics({
-    watchers: () => watchCache.watcherCount,
+    storedObjects: () => storedObjects.read(),
     inFlight,
     revision: () => watchCache.hub.revision,
     cachedCollections: () => watchCache.collections.size,

@@ -126,6 +126,26 @@ describe("a start that cannot succeed", () => {
     assert.equal(await kcp.stop(), 0);
   });
 
+  it("keeps what it stores to its owner in a root directory that others may read", async (t) => {
+    const root = join(await temporaryFolder(t), "open");
+    await mkdir(root, { mode: 0o755 });
+    await chmod(root, 0o755);
+    const first = await startKcp(root);
+    const modeOf = async (name: string) => (await stat(join(root, name))).mode & 0o777;
+    assert.equal(await modeOf("data"), 0o700);
+    assert.equal(await first.stop(), 0);
+
+    // As earlier versions left it.
+    await chmod(join(root, "data"), 0o755);
+    const second = await startKcp(root);
+    assert.equal(await modeOf("data"), 0o700);
+    for (const { name } of await readdir(root, { withFileTypes: true })) {
+      const isPublic = name.endsWith(".crt") || name.endsWith(".pub");
+      if (!isPublic) assert.equal((await modeOf(name)) & 0o077, 0, name);
+    }
+    assert.equal(await second.stop(), 0);
+  });
+
   it("names a root directory that cannot be written", async (t) => {
     if (process.getuid?.() === 0) {
       t.skip("root may write everywhere");
