@@ -106,6 +106,12 @@ export const unplayed: readonly Unplayed[] = [
     reason:
       "packages/controlplane/src/physical-clusters/follow.test.ts looks at the same annotation",
   },
+  {
+    document: "docs/guides/workload-kinds.md",
+    first: "kubectl set image deployment/web",
+    reason:
+      "packages/controlplane/src/physical-clusters/rolling-updates.test.ts does the same and looks at what is ready meanwhile",
+  },
   { document: "docs/guides/audit.md", first: "kcp start --audit-policy-file", reason: endless },
   {
     document: "docs/guides/authentication.md",

@@ -150,6 +150,8 @@ export {
   type WebhookClientOptions,
   wantedUpgrade,
   workspaceContent,
+  yamlReadSchema,
+  yamlWriteSchema,
 } from "@kcp-ts/server";
 export type { Storage } from "@kcp-ts/server/storage";
 export { MemoryStorage } from "@kcp-ts/server/storage/memory";

@@ -25,4 +25,4 @@ export {
   toBytes,
 } from "./table.ts";
 export { parseYaml, toYaml } from "./yaml.ts";
-export { readSchema, writeSchema } from "./yaml-scalars.ts";
+export { yamlReadSchema, yamlWriteSchema } from "./yaml-scalars.ts";

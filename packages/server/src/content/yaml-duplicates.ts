@@ -7,7 +7,7 @@ import {
   parseEvents,
   SCALAR_STYLE,
 } from "js-yaml";
-import { readSchema } from "./yaml-scalars.ts";
+import { yamlReadSchema } from "./yaml-scalars.ts";
 
 /** More are not told: whoever makes so many will not read them all. */
 const duplicatesMax = 100;
@@ -64,7 +64,7 @@ function nameOf(event: Event, text: string): string {
 }
 
 function resolved(source: string): unknown {
-  for (const tag of readSchema.tags) {
+  for (const tag of yamlReadSchema.tags) {
     if (tag.nodeKind !== "scalar" || !tag.implicit) continue;
     const value = tag.resolve(source, false, tag.tagName);
     if (value !== NOT_RESOLVED) return value;

@@ -96,7 +96,7 @@ const floatTag = defineScalarTag<number>("tag:yaml.org,2002:float", {
 });
 
 /** By which YAML is read. Dates are texts: no tag of this schema takes them. */
-export const readSchema: Schema = CORE_SCHEMA.withTags(boolTag, intTag, floatTag, mergeTag);
+export const yamlReadSchema: Schema = CORE_SCHEMA.withTags(boolTag, intTag, floatTag, mergeTag);
 
 /** Times and numbers in base 60, which other readers of YAML 1.1 know: quoted on the way out, as go-yaml does, never read. */
 const sexagesimal = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
@@ -110,4 +110,4 @@ const quoted: ScalarTagDefinition = {
 };
 
 /** By which YAML is written: a text that one of its tags would take for something else is quoted. */
-export const writeSchema: Schema = readSchema.withTags(quoted);
+export const yamlWriteSchema: Schema = yamlReadSchema.withTags(quoted);

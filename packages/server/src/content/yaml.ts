@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { dump, load, YAMLException } from "js-yaml";
 import { duplicatesOf } from "./yaml-duplicates.ts";
-import { readSchema, writeSchema } from "./yaml-scalars.ts";
+import { yamlReadSchema, yamlWriteSchema } from "./yaml-scalars.ts";
 
 /** Nodes that aliases may expand to: more is a bomb, not a manifest. */
 const nodesMax = 200_000;
@@ -38,7 +38,7 @@ function parseWithDuplicates(text: string): ParsedYaml {
 }
 
 function loadBounded(text: string, options: { readonly json?: boolean }): JsonValue {
-  const limits = { schema: readSchema, maxDepth: depthMax, maxAliases: aliasesMax };
+  const limits = { schema: yamlReadSchema, maxDepth: depthMax, maxAliases: aliasesMax };
   const value = load(text, { ...limits, ...options }) as JsonValue;
   checkBounds(value);
   return value;
@@ -50,7 +50,7 @@ function messageOf(error: unknown): string {
 
 /** Texts that a reader of YAML 1.1 would take for something else are quoted. */
 export function toYaml(value: JsonValue): string {
-  return dump(value, { schema: writeSchema, lineWidth: -1, noRefs: true });
+  return dump(value, { schema: yamlWriteSchema, lineWidth: -1, noRefs: true });
 }
 
 /** Not too many nodes, and nothing that JSON cannot say. */
