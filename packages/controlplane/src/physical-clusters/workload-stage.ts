@@ -77,11 +77,22 @@ export interface Stage {
   readonly join: (name: string, labels?: Readonly<Record<string, string>>) => Promise<void>;
 }
 
-export async function startStage(t: TestContext, ...names: string[]): Promise<Stage> {
+export function startStage(t: TestContext, ...names: string[]): Promise<Stage> {
+  return startStageWith(t, kubelet, ...names);
+}
+
+/** For tests that have to see what is not ready yet. */
+export const slowKubelet = { ...kubelet, startDelayMs: { min: 250, max: 350 } };
+
+export async function startStageWith(
+  t: TestContext,
+  pace: typeof kubelet,
+  ...names: string[]
+): Promise<Stage> {
   const plane = await startPlane(t, { patience });
   const { client } = plane;
   const clusters = new Map<string, Physical>();
-  for (const name of names) clusters.set(name, await startPhysical(t, { name, kubelet }));
+  for (const name of names) clusters.set(name, await startPhysical(t, { name, kubelet: pace }));
   const cluster = (name: string) => {
     const found = clusters.get(name);
     assert.ok(found !== undefined, `${name} is no cluster of this stage`);

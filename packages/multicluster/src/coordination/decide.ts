@@ -33,6 +33,7 @@ import {
 } from "../scheduling/index.ts";
 import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
+import { happeningsOf, rollHappenings } from "./happenings.ts";
 import { moveRecordOf } from "./move-record.ts";
 import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
@@ -48,6 +49,9 @@ import { withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { withinQuotas } from "./quotas.ts";
+import { mayLose } from "./rolling/part-view.ts";
+import type { RollOut } from "./rolling/roll-out.ts";
+import { wholeRollOut } from "./rolling/whole-roll-out.ts";
 import { atMostOneAnnotation, budgetOf } from "./rollout.ts";
 import {
   earliest,
@@ -112,6 +116,8 @@ export interface Decision {
   /** Where it leads, and why. */
   readonly places: readonly Place[];
   readonly plan: Plan;
+  /** How far what its Pods are made from is brought to the clusters; undefined where that is at once. */
+  readonly rollOut?: RollOut | undefined;
   readonly assessment: Assessment;
   /** How many there may be in all clusters together; undefined: as many as are asked for. */
   readonly total?: Bound | undefined;
@@ -144,7 +150,12 @@ export function decide(input: DecideInput): Decision {
   const wish = { replicas, members, scaledDownBy, takeover };
   const plan = strategy.plan({ ...wish, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
-  const writes = writesOf(input, places, { ...(isHeld ? heldPlan(places) : plan), takeover });
+  const steps = { ...(isHeld ? heldPlan(places) : plan), takeover };
+  const { budget } = moving;
+  const { unplaced } = plan;
+  const pacing = { rollout: placement?.rollout, budget, unplaced, isHeld, nowMs };
+  const rollOut = wholeRollOut({ strategy, parent, places, steps, ...pacing });
+  const writes = writesOf(input, places, { ...steps, rollOut });
   const verdict = verdictOf({
     replicas,
     places,
@@ -152,12 +163,14 @@ export function decide(input: DecideInput): Decision {
     total,
     takenNames,
     problem,
+    rollOut,
   });
   const { creations, updates, cuts, removals } = writes;
   const status = strategy.fold({
     strategy,
     parent,
-    parts: places.flatMap(foldedPart),
+    parts: places.flatMap((place) => foldedPart(place, rollOut)),
+    rollOut,
     verdict,
     isWriting: creations.length + updates.length + cuts.length + removals.length > 0,
     nowMs,
@@ -165,10 +178,15 @@ export function decide(input: DecideInput): Decision {
   return {
     ...writes,
     status,
-    happenings: happeningsOf(input, places, writes),
-    wakeAtMs: earliest(plan.wakeAtMs, ...places.map(({ judgement: { untilMs } }) => untilMs)),
+    happenings: [...happeningsOf(input, places, writes), ...rollHappenings(places, rollOut)],
+    wakeAtMs: earliest(
+      plan.wakeAtMs,
+      rollOut?.wakeAtMs,
+      ...places.map(({ judgement: { untilMs } }) => untilMs),
+    ),
     places,
     plan,
+    rollOut,
     assessment,
     total,
     placementHistory: isHeld ? undefined : historyOf(input, places, plan),
@@ -212,13 +230,19 @@ export function placesFor(input: DecideInput): {
   return { places, assessment, total, problem, placement: wish };
 }
 
-function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {
+function foldedPart(
+  { name, object, judgement, member }: Place,
+  rollOut: RollOut | undefined,
+): readonly FoldedPart[] {
   if (object === undefined) return [];
   const { standing } = judgement;
   const trouble = stringMember(object.metadata.annotations, syncedAnnotation(name));
   const isLeftAlone = member.part?.isPinned === true || member.part?.isGoing === true;
   const isKnown = standing !== "lost" && standing !== "gone";
-  return [{ cluster: name, object, isKnown, isLeftAlone, trouble }];
+  const roll = rollOut?.parts.get(name);
+  const isBehind = roll?.isBehind === true;
+  const isPaced = roll?.isRolling === true;
+  return [{ cluster: name, object, isKnown, isLeftAlone, trouble, isBehind, isPaced }];
 }
 
 function readPlacement(
@@ -371,9 +395,13 @@ function excluded(judgement: Judgement): Judgement {
 
 function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
   const { metadata } = object;
+  const report = strategy.report(object);
+  const { isObserved } = report;
+  const isWhole = strategy.sharing === "duplicate";
   return {
     ...strategy.shareOf(object),
-    ...strategy.report(object),
+    ...report,
+    mayLose: mayLose(strategy.rolling, object, { isObserved, isWhole }),
     isGoing: metadata.deletionTimestamp !== undefined,
     wasLost: stringMember(metadata.annotations, lostSinceAnnotation) !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
@@ -397,14 +425,15 @@ function heldPlan(places: readonly Place[]): Pick<Plan, "next" | "records"> {
   return { next, records: new Map() };
 }
 
-type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
+export type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
 
 function writesOf(
   { strategy, parent, nowMs, surroundings }: DecideInput,
   places: readonly Place[],
-  steps: Pick<Plan, "next" | "starts" | "records"> & Pick<OneCluster, "takeover">,
+  steps: Pick<Plan, "next" | "starts" | "records"> &
+    Pick<OneCluster, "takeover"> & { readonly rollOut: RollOut | undefined },
 ): Writes {
-  const { next, starts, records, takeover } = steps;
+  const { next, starts, records, takeover, rollOut } = steps;
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
   const cuts: Workload[] = [];
@@ -426,46 +455,18 @@ function writesOf(
     const asked = { askedReplicas, isAtMostOne };
     const wish = { strategy, parent, cluster: name, share, ...asked, move, takesOverFrom };
     if (object === undefined) {
-      creations.push(newPart(wish));
+      creations.push(newPart({ ...wish, spec: rollOut?.made.get(name) }));
       continue;
     }
+    const { spec, record: roll } = rollOut?.parts.get(name) ?? {};
     const since = stringMember(object.metadata.annotations, lostSinceAnnotation);
     const isLost = judgement.standing === "lost";
     if (isLost && since === undefined) lost.push(name);
     const lostSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
-    const adjusted = adjustedPart(object, { ...wish, lostSince });
+    const adjusted = adjustedPart(object, { ...wish, lostSince, spec, roll });
     if (adjusted === object) continue;
     if (wanted < (member.part?.replicas ?? 0)) cuts.push(adjusted);
     else updates.push(adjusted);
   }
   return { creations, updates, cuts, removals, lost };
-}
-
-function happeningsOf(
-  { strategy, parent }: DecideInput,
-  places: readonly Place[],
-  { creations, updates, cuts, removals, lost }: Writes,
-): readonly Happening[] {
-  const happenings: Happening[] = [];
-  const before = new Map(places.map(({ name, member }) => [name, member.part?.replicas ?? 0]));
-  for (const name of lost) {
-    const message = `${name} is lost: its ${before.get(name)} replicas are replaced elsewhere`;
-    happenings.push({ type: "Warning", reason: "ClusterLost", message });
-  }
-  const moves: string[] = [];
-  for (const part of [...creations, ...updates, ...cuts]) {
-    const cluster = assignedCluster(part.metadata.labels) ?? "";
-    const from = before.get(cluster) ?? 0;
-    const to = strategy.shareOf(part as Workload).replicas;
-    if (from !== to) moves.push(`${cluster} ${from} to ${to}`);
-  }
-  for (const part of removals) {
-    const cluster = assignedCluster(part.metadata.labels) ?? "";
-    moves.push(`${cluster} ${before.get(cluster) ?? 0} to none`);
-  }
-  if (moves.length > 0) {
-    const message = `${strategy.asked(parent)} replicas are split anew: ${moves.join(", ")}`;
-    happenings.push({ type: "Normal", reason: "Split", message });
-  }
-  return happenings;
 }

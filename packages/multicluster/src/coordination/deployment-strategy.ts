@@ -3,6 +3,7 @@ import { asDeployment, deployments, replicasOf } from "./deployment.ts";
 import { foldStatus } from "./fold-status.ts";
 import { planMoves } from "./plan-moves.ts";
 import { deploymentHistory } from "./revisions.ts";
+import { deploymentForm } from "./rolling/deployment-form.ts";
 import type { Strategy } from "./strategy.ts";
 import { conditionsOf, isObserved, statusCount } from "./workload.ts";
 
@@ -28,5 +29,6 @@ export const deploymentStrategy: Strategy = {
   }),
   specFor: ({ spec }, { replicas }) => ({ ...spec, replicas }),
   plan: planMoves,
+  rolling: deploymentForm,
   fold: foldStatus,
 };

@@ -7,8 +7,15 @@
 import { isJsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type ConditionInput, timestamp } from "@kcp-ts/sdk";
 import { hasSpecOf } from "./part.ts";
+import type { RollOut } from "./rolling/roll-out.ts";
 import type { Strategy } from "./strategy.ts";
-import { conditionsOf, statusCount, type Workload, type WorkloadCondition } from "./workload.ts";
+import {
+  conditionsOf,
+  isObserved,
+  statusCount,
+  type Workload,
+  type WorkloadCondition,
+} from "./workload.ts";
 
 export interface FoldedPart {
   readonly cluster: string;
@@ -19,6 +26,10 @@ export interface FoldedPart {
   readonly isLeftAlone: boolean;
   /** What the syncer could not do for it: JSON with a reason and a message. */
   readonly trouble: string | undefined;
+  /** It has not had its turn with the newest template. */
+  readonly isBehind?: boolean;
+  /** Its Pods are being replaced, at a pace of its own. */
+  readonly isPaced?: boolean;
 }
 
 export interface FoldInput {
@@ -27,6 +38,7 @@ export interface FoldInput {
   readonly parts: readonly FoldedPart[];
   /** Says where the replicas are; takes the place of Progressing when nothing can progress. */
   readonly verdict: Verdict;
+  readonly rollOut?: RollOut | undefined;
   /** Whether parts are still to be written. */
   readonly isWriting: boolean;
   readonly nowMs: number;
@@ -99,7 +111,15 @@ export function unlessSame<Status extends object>(parent: Workload, status: Stat
   return before !== undefined && same(before, status) ? (before as Status) : status;
 }
 
-/** A generation is observed when every part has it and its cluster has observed it. */
+/** What counts as updated is of the newest template: parts that have not had their turn have none of it, nor those whose cluster does not know of it yet. */
+export function updatedParts(known: readonly FoldedPart[]): readonly FoldedPart[] {
+  return known.filter(
+    ({ isBehind, isPaced, object }) =>
+      isBehind !== true && (isPaced !== true || isObserved(object)),
+  );
+}
+
+/** A generation is observed when every part has what it is to have of it now, and its cluster has observed that. */
 export function observed(
   { strategy, parent, isWriting }: FoldInput,
   known: readonly FoldedPart[],
@@ -107,9 +127,10 @@ export function observed(
   const isSeen =
     !isWriting &&
     known.every(
-      ({ cluster, object, isLeftAlone }) =>
+      ({ cluster, object, isLeftAlone, isBehind = false, isPaced = false }) =>
         isLeftAlone ||
-        (hasSpecOf(object, { strategy, parent, cluster }) && strategy.report(object).isObserved),
+        ((isBehind || isPaced || hasSpecOf(object, { strategy, parent, cluster })) &&
+          strategy.report(object).isObserved),
     );
   const { observedGeneration: before } = (parent.status ?? {}) as { observedGeneration?: number };
   const generation = isSeen ? parent.metadata.generation : before;

@@ -13,10 +13,13 @@ import {
   placedCondition,
   readTrouble,
   unlessSame,
+  updatedParts,
   withTimes,
   withUpdateTimes,
   worst,
 } from "./fold-parts.ts";
+import type { RollOut } from "./rolling/roll-out.ts";
+import { rollOutText } from "./rolling/roll-out-text.ts";
 import { conditionsOf, type Workload, type WorkloadCondition } from "./workload.ts";
 
 /** The very status of the parent when nothing changes. */
@@ -33,7 +36,10 @@ export function foldStatus(input: FoldInput): DeploymentStatus {
   const status: DeploymentStatus = {
     ...observed(input, known),
     replicas: sum("replicas"),
-    updatedReplicas: sum("updatedReplicas"),
+    updatedReplicas: updatedParts(known).reduce(
+      (total, { object }) => total + countOf(object, "updatedReplicas"),
+      0,
+    ),
     readyReplicas: sum("readyReplicas"),
     availableReplicas: available,
     ...(unavailable === 0 ? {} : { unavailableReplicas: unavailable }),
@@ -55,7 +61,7 @@ function foldConditions(
   types.delete("Progressing");
   const conditions: (ConditionInput | undefined)[] = [
     availability(parent, known, available),
-    isBlocked ? { type: "Progressing", status: "False", reason, message } : progress(known),
+    isBlocked ? { type: "Progressing", status: "False", reason, message } : progress(input, known),
     ...[...types].sort().map((type) => worst(type, known)),
     { type: placedCondition, status: isPlaced ? "True" : "False", reason, message },
   ];
@@ -96,13 +102,19 @@ function unavailableMax({ spec, ...rest }: Workload): number {
 }
 
 /** Complete only when all are; one that has given up speaks for all. */
-function progress(known: readonly FoldedPart[]): ConditionInput | undefined {
+function progress(
+  { rollOut }: FoldInput,
+  known: readonly FoldedPart[],
+): ConditionInput | undefined {
   for (const { cluster, trouble } of known) {
     if (trouble === undefined) continue;
     const { reason, message } = readTrouble(trouble);
     return { type: "Progressing", status: "False", reason, message: `${cluster}: ${message}` };
   }
   const found = worst("Progressing", known);
+  const rolled = rollOut && progressOf(rollOut);
+  if (rolled !== undefined && (rollOut?.state === "undone" || found?.status !== "False"))
+    return rolled;
   if (found === undefined || found.status !== "True") return found;
   const busy = known.filter(({ object }) =>
     conditionsOf(object).some(
@@ -111,6 +123,20 @@ function progress(known: readonly FoldedPart[]): ConditionInput | undefined {
   );
   return busy.length === 0 ? found : worst("Progressing", busy);
 }
+
+/** As Kubernetes words it for one cluster, for those who wait for a rollout; undefined when there is none. */
+function progressOf(rollOut: RollOut): ConditionInput | undefined {
+  const { state } = rollOut;
+  if (state === "done") return undefined;
+  const [status, reason] = progressWords[state];
+  return { type: "Progressing", status, reason, message: rollOutText(rollOut) };
+}
+
+const progressWords = {
+  rolling: ["True", "ReplicaSetUpdated"],
+  paused: ["Unknown", "DeploymentPaused"],
+  undone: ["False", "ProgressDeadlineExceeded"],
+} as const;
 
 function typeOf({ type }: WorkloadCondition): string {
   return type;

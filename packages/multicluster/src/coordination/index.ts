@@ -49,6 +49,7 @@ export {
   readPlacementHistory,
 } from "./placement-history.ts";
 export { podTemplateOf } from "./pod-template.ts";
+export type { PartRoll } from "./rolling/roll-out.ts";
 export { earliest, judge, type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
 export { obstacle } from "./verdict.ts";

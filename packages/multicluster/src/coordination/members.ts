@@ -47,6 +47,8 @@ export interface Part {
   readonly move?: MoveRecord | undefined;
   /** Its volumes are in place: it may run. */
   readonly isOpened?: boolean;
+  /** So many of it may become unavailable by themselves: its cluster replaces its Pods. */
+  readonly mayLose?: number;
 }
 
 /** From which cluster to which the volumes of a whole are to go, and the whole with them. */
@@ -108,7 +110,7 @@ const counts: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "leaving
 export function availableAtLeast(member: Member): number {
   const { part } = member;
   if (part === undefined || part.isGoing || !isReported(member)) return 0;
-  return Math.min(part.available, part.replicas);
+  return Math.min(part.available, Math.max(0, part.replicas - (part.mayLose ?? 0)));
 }
 
 /** What may be lost by taking all of it away. */
@@ -118,7 +120,14 @@ export function availableAtMost(member: Member): number {
   return isReported(member) ? Math.min(part.available, part.replicas) : part.replicas;
 }
 
-function isReported({ standing, isTrusted, part }: Member): boolean {
+/** How many may go without any of those that are `available` being missed. While Pods are replaced, a share that is smaller lets its cluster stop more of them. */
+export function idleOf({ part }: Member, available: number): number {
+  if (part === undefined || available === 0) return part?.replicas ?? 0;
+  return Math.max(0, part.replicas - (part.mayLose ?? 0) - available);
+}
+
+/** Whether what the cluster says counts. */
+export function isReported({ standing, isTrusted, part }: Member): boolean {
   return part?.isObserved === true && counts.has(standing) && isTrusted !== false;
 }
 

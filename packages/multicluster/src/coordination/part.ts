@@ -32,6 +32,7 @@ import {
 import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
 import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
 import { podTemplateOf } from "./pod-template.ts";
+import { type RollRecord, rollOutAnnotation, rollRecordText } from "./rolling/roll-record.ts";
 import type { PartShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -91,6 +92,9 @@ export interface PartWish extends PartOf {
   /** The cluster that has the volumes, as long as this one is to get them. */
   readonly takesOverFrom?: string | undefined;
   readonly move?: MoveRecord | undefined;
+  /** What it is to be, where it has not all of what the parent says now. */
+  readonly spec?: JsonObject | undefined;
+  readonly roll?: RollRecord | undefined;
   /** Agents stop it when their lease is gone. */
   readonly isAtMostOne?: boolean;
 }
@@ -133,13 +137,9 @@ export function hasSpecOf(part: Workload, of: PartOf): boolean {
   return same(part.spec, specFor({ ...of, share: of.strategy.shareOf(part) }));
 }
 
-function specFor({
-  strategy,
-  parent,
-  cluster,
-  share,
-}: Omit<PartWish, "askedReplicas">): JsonObject {
-  return strategy.specFor(parent, share, cluster);
+function specFor(wish: Omit<PartWish, "askedReplicas">): JsonObject {
+  const { strategy, parent, cluster, share, spec } = wish;
+  return spec ?? strategy.specFor(parent, share, cluster);
 }
 
 function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
@@ -164,6 +164,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     [lostSinceAnnotation]: _lost,
     [reservedAnnotation]: _reserved,
     [moveAnnotation]: _move,
+    [rollOutAnnotation]: _roll,
     [takesOverFromAnnotation]: _takesOverFrom,
     [refersToAnnotation]: _refersTo,
     ...kept
@@ -177,6 +178,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
     ...(wish.takesOverFrom === undefined ? {} : { [takesOverFromAnnotation]: wish.takesOverFrom }),
     ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
+    ...(wish.roll === undefined ? {} : { [rollOutAnnotation]: rollRecordText(wish.roll) }),
   };
 }
 

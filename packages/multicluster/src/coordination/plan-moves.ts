@@ -20,6 +20,7 @@ import { type Goal, goalOf } from "./goal.ts";
 import {
   availableAtLeast,
   availableAtMost,
+  idleOf,
   isExpired,
   isFailed,
   isFrozen,
@@ -197,7 +198,7 @@ function sparedOf(view: View, purse: Readonly<Purse>, member: Member, superfluou
   const { part } = member;
   if (part === undefined || superfluous === 0) return 0;
   const { isEnough, available, toForgo } = purse;
-  const idle = part.replicas - (isEnough ? availableAtLeast(member) : availableAtMost(member));
+  const idle = idleOf(member, isEnough ? availableAtLeast(member) : availableAtMost(member));
   if (isEnough) return Math.min(superfluous, idle + available - view.floor);
   const isUseless = part.isStuck || view.givenUp.has(member.name);
   return Math.min(superfluous, isUseless ? idle : Math.min(idle, toForgo));
@@ -210,7 +211,7 @@ interface Purse {
 }
 
 function spend(purse: Purse, member: Member, taken: number): void {
-  const idle = (member.part?.replicas ?? 0) - availableAtLeast(member);
+  const idle = idleOf(member, availableAtLeast(member));
   if (purse.isEnough) purse.available -= Math.max(0, taken - idle);
   else if (member.part?.isStuck !== true) purse.toForgo = Math.max(0, purse.toForgo - taken);
 }

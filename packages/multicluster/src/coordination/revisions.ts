@@ -203,6 +203,12 @@ export function annotationsOf({ metadata }: Workload): Record<string, string> {
 /** Undone to and fro for years, it still fits an annotation. */
 const formerShownMax = 100;
 
+/** What the newest template is called in the history; undefined for what has none. */
+export function currentRevisionName(parent: Workload): string | undefined {
+  const { template } = parent.spec as { template?: JsonValue };
+  return isJsonObject(template) ? revisionName(parent, templateHash(parent, template)) : undefined;
+}
+
 function revisionName({ metadata: { name } }: Workload, hash: string): string {
   return shortened(`${name}-${hash}`, 253);
 }

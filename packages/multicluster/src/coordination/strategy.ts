@@ -15,6 +15,7 @@ import type { DecideInput, Decision } from "./decide.ts";
 import type { FoldInput } from "./fold-parts.ts";
 import type { Plan, PlanInput } from "./plan-moves.ts";
 import type { HistoryForm } from "./revisions.ts";
+import type { RollingForm } from "./rolling/form.ts";
 import type { Workload } from "./workload.ts";
 
 export type Sharing = "divide" | "duplicate" | "single" | "ordinal";
@@ -46,6 +47,8 @@ export interface Strategy {
   readonly onChange?: (listener: (cluster: string) => void) => void;
   /** What a whole refers to, where the kind itself does not say it. */
   references?(whole: Workload): readonly string[];
+  /** How Pods are replaced when their template changes; where it is left out, edits reach all clusters at once. */
+  readonly rolling?: RollingForm;
   /** In what former templates are kept for `kubectl rollout undo`; they are not if left out. */
   readonly history?: HistoryForm<KubernetesObject>;
 }

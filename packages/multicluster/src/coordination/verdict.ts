@@ -5,6 +5,8 @@ import type { Verdict } from "./fold-parts.ts";
 import type { MoveState } from "./move-machine.ts";
 import { moveAnnotation } from "./move-record.ts";
 import type { Member, Plan } from "./plan-moves.ts";
+import type { RollOut } from "./rolling/roll-out.ts";
+import { rollOutText } from "./rolling/roll-out-text.ts";
 import type { Standing } from "./standing.ts";
 
 export interface VerdictInput {
@@ -21,10 +23,11 @@ export interface VerdictInput {
   readonly takenNames: ReadonlySet<string>;
   /** Why the annotations cannot be read. */
   readonly problem: string | undefined;
+  readonly rollOut?: RollOut | undefined;
 }
 
 export function verdictOf(input: VerdictInput): Verdict {
-  const { replicas, places, plan, takenNames, problem } = input;
+  const { replicas, places, plan, takenNames, problem, rollOut } = input;
   const blocked = (reason: string, message: string): Verdict => ({
     isPlaced: false,
     isBlocked: true,
@@ -59,6 +62,7 @@ export function verdictOf(input: VerdictInput): Verdict {
     held(plan) ??
     moving(plan, places) ??
     deferred(plan) ??
+    rollingOut(plan, rollOut) ??
     placed(plan);
   const lost = places.filter(({ member }) => member.standing === "lost" && member.part);
   if (lost.length === 0) return verdict;
@@ -192,3 +196,12 @@ function placed({ goal }: Plan): Verdict {
   const message = shares.map(([name, share]) => `${name} ${share}`).join(", ");
   return { isPlaced: true, isBlocked: false, reason: "Split", message };
 }
+
+/** All is where it is to be; what its Pods are made from is not everywhere the newest. */
+function rollingOut(plan: Plan, rollOut: RollOut | undefined): Verdict | undefined {
+  if (rollOut === undefined || rollOut.state === "done") return undefined;
+  const message = `${placed(plan).message}; ${rollOutText(rollOut)}`;
+  return { ...placed(plan), reason: rollReasons[rollOut.state], message };
+}
+
+const rollReasons = { rolling: "RollingOut", paused: "Paused", undone: "RolledBack" } as const;

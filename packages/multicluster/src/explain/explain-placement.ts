@@ -1,6 +1,7 @@
 /** Why a workload is where it is, and why not elsewhere: said by the same functions that decide it. */
 import {
   obstacle,
+  type PartRoll,
   type Place,
   type PlacementRecord,
   readPlacementHistory,
@@ -44,12 +45,12 @@ export function explainPlacement(
   moment: Moment,
 ): Explanation {
   const { whole, strategy } = workload;
-  const { plan, places, assessment, total } = decideOne(fleet, workload, moment);
+  const { plan, places, assessment, total, rollOut } = decideOne(fleet, workload, moment);
   const { policy } = assessment;
   const replicas = strategy.asked(whole);
   const { namespace = "", name, annotations } = whole.metadata;
   const clusters = places.map((place) =>
-    explainPlace(place, plan.goal.get(place.name) ?? 0, places),
+    explainPlace(place, plan.goal.get(place.name) ?? 0, places, rollOut?.parts.get(place.name)),
   );
   return {
     kind: strategy.wholes.kind,
@@ -80,7 +81,12 @@ function keepersOf(
   return forecastRefusals({ cluster, targets, storage }, user);
 }
 
-function explainPlace(place: Place, share: number, all: readonly Place[]): ClusterExplanation {
+function explainPlace(
+  place: Place,
+  share: number,
+  all: readonly Place[],
+  roll: PartRoll | undefined,
+): ClusterExplanation {
   const { name, member, prospect } = place;
   const { part, room, weight = 1 } = member;
   const isFull = room !== undefined && share >= room;
@@ -93,6 +99,7 @@ function explainPlace(place: Place, share: number, all: readonly Place[]): Clust
     ...(isFull && share > 0 ? [`it is full with ${share}`] : []),
     ...(isOrdinary ? [] : (prospect?.scores ?? []).map(({ text }) => text)),
     ...(prospect?.domains ?? []).filter((domain) => domain !== "").map((domain) => `in ${domain}`),
+    ...rollReasons(roll),
   ];
   return {
     name,
@@ -104,6 +111,13 @@ function explainPlace(place: Place, share: number, all: readonly Place[]): Clust
     reasons:
       reasons.length === 0 ? [share > 0 ? "it takes its share" : "its share is none"] : reasons,
   };
+}
+
+/** How far it is with the newest template. */
+function rollReasons(roll: PartRoll | undefined): readonly string[] {
+  if (roll?.isRolling === true)
+    return [`its Pods are replaced: ${Math.min(roll.updated, roll.pods)} of ${roll.pods} are new`];
+  return roll?.isBehind === true ? ["it has the template of before, until its turn comes"] : [];
 }
 
 function withoutName(text: string, name: string): string {

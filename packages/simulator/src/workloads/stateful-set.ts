@@ -93,7 +93,7 @@ class StatefulSets {
   ): Promise<void> {
     const { type = "RollingUpdate", rollingUpdate } = set.spec.updateStrategy ?? {};
     if (type === "OnDelete") return;
-    const partition = rollingUpdate?.partition ?? 0;
+    const partition = firstOf(set) + (rollingUpdate?.partition ?? 0);
     for (const ordinal of ordinalsOf(set).reverse()) {
       if (ordinal < partition) return;
       const pod = byName.get(nameOf(set, ordinal));
@@ -113,7 +113,7 @@ class StatefulSets {
     const claims = set.spec.volumeClaimTemplates ?? [];
     for (const claim of claims)
       await this.#ensureClaim(set, `${claim.metadata.name}-${name}`, claim, client);
-    const partition = set.spec.updateStrategy?.rollingUpdate?.partition ?? 0;
+    const partition = firstOf(set) + (set.spec.updateStrategy?.rollingUpdate?.partition ?? 0);
     const revision = ordinal < partition ? current : update;
     const volumes = [
       ...(set.spec.template.spec.volumes ?? []),
@@ -198,9 +198,13 @@ function nonZero(name: string, count: number): Record<string, number> {
   return count === 0 ? {} : { [name]: count };
 }
 
-function ordinalsOf({ spec }: StatefulSet): number[] {
-  const start = spec.ordinals?.start ?? 0;
-  return Array.from({ length: spec.replicas ?? 1 }, (_, index) => start + index);
+/** A partition counts from here. */
+function firstOf({ spec }: StatefulSet): number {
+  return spec.ordinals?.start ?? 0;
+}
+
+function ordinalsOf(set: StatefulSet): number[] {
+  return Array.from({ length: set.spec.replicas ?? 1 }, (_, index) => firstOf(set) + index);
 }
 
 function nameOf({ metadata }: StatefulSet, ordinal: number): string {

@@ -6,6 +6,7 @@ import { asDeployment, deployments, replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, unlessSame } from "../fold-parts.ts";
 import { planCopies } from "../plan-copies.ts";
 import { planGently } from "../plan-gently.ts";
+import { deploymentForm } from "../rolling/deployment-form.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
@@ -32,6 +33,7 @@ export const clusterDaemonSetStrategy: Strategy = {
     return { ...template, replicas: Math.max(1, asked) };
   },
   plan: (input) => planGently(input, planCopies),
+  rolling: deploymentForm,
   fold(input) {
     const known = knownParts(input);
     const isReady = ({ object }: { readonly object: Workload }) =>

@@ -31,6 +31,7 @@ import { planCopies } from "../plan-copies.ts";
 import { planGently } from "../plan-gently.ts";
 import { planMoves } from "../plan-moves.ts";
 import { planWhole } from "../plan-whole.ts";
+import { clusterwiseForm } from "../rolling/clusterwise-form.ts";
 import type { Sharing, Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -123,12 +124,21 @@ function strategyOf(spec: WorkloadStrategySpec, programs: Programs): Strategy {
     specFor: (whole, share) =>
       path === undefined ? whole.spec : withCount(whole.spec, path.slice(1), share.replicas),
     plan: plans[spec.strategy],
+    ...(spec.strategy === "Single" ? {} : { rolling: rollingOf(path, programs.available) }),
     references: (whole) => referencesOf(whole, spec, programs.references).found,
     fold: (input) =>
       foldCustom(input, programs.folding, (whole) =>
         referencesOf(whole, spec, programs.references),
       ),
   };
+}
+
+function rollingOf(path: readonly string[] | undefined, available: Program | undefined) {
+  return clusterwiseForm({
+    pods: (spec) => (path === undefined ? 1 : (countAt({ spec } as Workload, path) ?? 1)),
+    withPods: (spec, pods) => (path === undefined ? spec : withCount(spec, path.slice(1), pods)),
+    available: (part) => availableOf(part, available, path !== undefined),
+  });
 }
 
 function acceptable(

@@ -1,9 +1,17 @@
 /** DaemonSets: one on the nodes of every cluster, so every cluster has all of it. */
 import { defineResource } from "@kcp-ts/sdk";
 import { setHistory } from "../controller-revisions.ts";
-import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
+import {
+  foldedConditions,
+  knownParts,
+  observed,
+  sums,
+  unlessSame,
+  updatedParts,
+} from "../fold-parts.ts";
 import { planCopies } from "../plan-copies.ts";
 import { planGently } from "../plan-gently.ts";
+import { daemonSetForm } from "../rolling/set-forms.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
@@ -21,7 +29,8 @@ const always = [
   "numberMisscheduled",
   "numberReady",
 ];
-const sometimes = ["updatedNumberScheduled", "numberAvailable", "numberUnavailable"];
+const sometimes = ["numberAvailable", "numberUnavailable"];
+const updated = ["updatedNumberScheduled"];
 
 export const daemonSetStrategy: Strategy = {
   name: "daemonsets.apps",
@@ -39,12 +48,14 @@ export const daemonSetStrategy: Strategy = {
   }),
   specFor: ({ spec }) => spec,
   plan: (input) => planGently(input, planCopies),
+  rolling: daemonSetForm,
   history: setHistory(daemonSets),
   fold(input) {
     const known = knownParts(input);
     return unlessSame(input.parent, {
       ...observed(input, known),
       ...sums(known, sometimes, always),
+      ...sums(updatedParts(known), updated),
       conditions: foldedConditions(input, known),
     });
   },

@@ -9,7 +9,15 @@ import { volumesForAnnotation } from "../../api/index.ts";
 import { setHistory } from "../controller-revisions.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
-import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
+import {
+  type FoldedPart,
+  foldedConditions,
+  knownParts,
+  observed,
+  sums,
+  unlessSame,
+  updatedParts,
+} from "../fold-parts.ts";
 import {
   asksOf,
   asksText,
@@ -20,6 +28,8 @@ import {
 import { planGently } from "../plan-gently.ts";
 import type { PlanInput } from "../plan-moves.ts";
 import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
+import { currentRevisionName } from "../revisions.ts";
+import { statefulSetForm, withOwnPartition } from "../rolling/set-forms.ts";
 import type { Target } from "../standing.ts";
 import type { Strategy } from "../strategy.ts";
 import {
@@ -47,7 +57,8 @@ const persistentVolumeClaims = defineResource<Workload>({
   namespaced: true,
 });
 
-const counts = ["currentReplicas", "updatedReplicas"];
+const counts = ["currentReplicas"];
+const updatedCounts = ["updatedReplicas"];
 const always = ["replicas", "readyReplicas", "availableReplicas"];
 
 export const statefulSetStrategy: Strategy = {
@@ -69,10 +80,12 @@ export const statefulSetStrategy: Strategy = {
     isObserved: isObserved(part),
     isStuck: false,
   }),
-  specFor({ spec }, { replicas, start = 0 }) {
+  specFor(whole, { replicas, start = 0 }) {
+    const spec = withOwnPartition(whole.spec, start - startOf(whole), replicas);
     const { ordinals: _, ...rest } = withoutScaledClaims(spec) as { ordinals?: JsonObject };
     return { ...(rest as JsonObject), replicas, ...(start === 0 ? {} : { ordinals: { start } }) };
   },
+  rolling: statefulSetForm,
   plan: (input, whole) =>
     planGently(input, (wish) => planOrdinals({ ...numbered(wish), first: startOf(whole) })),
   decide: decideSet,
@@ -97,7 +110,8 @@ export const statefulSetStrategy: Strategy = {
     return unlessSame(input.parent, {
       ...observed(input, known),
       ...sums(known, counts, always),
-      ...revisions(known.map(({ object }) => object)),
+      ...sums(updatedParts(known), updatedCounts),
+      ...revisions(input.parent, known),
       conditions: foldedConditions(input, known),
     });
   },
@@ -164,11 +178,18 @@ function startOf({ spec }: Workload): number {
   return isCount(ordinals?.start) ? ordinals.start : 0;
 }
 
-/** A set is current when all its parts are: one that is behind speaks for all. */
-function revisions(parts: readonly Workload[]): Record<string, string> {
-  const update = parts.map((part) => statusText(part, "updateRevision")).find(Boolean);
+/**
+ * A set is current when all its parts are: one that is behind speaks for all. Before the first of them has the newest template, that is known by the name that it has in
+ * the history of the whole.
+ */
+function revisions(parent: Workload, known: readonly FoldedPart[]): Record<string, string> {
+  const text = (field: string, parts: readonly FoldedPart[]) =>
+    parts.map(({ object }) => statusText(object, field)).filter((one) => one !== undefined);
+  const [newest] = text("updateRevision", updatedParts(known));
+  const [any] = text("updateRevision", known);
+  const isBehind = known.some((one) => one.isBehind === true);
+  const update = newest ?? (isBehind ? currentRevisionName(parent) : any);
   if (update === undefined) return {};
-  const current = parts.map((part) => statusText(part, "currentRevision"));
-  const behind = current.find((one) => one !== undefined && one !== update);
+  const behind = text("currentRevision", known).find((one) => one !== update);
   return { updateRevision: update, currentRevision: behind ?? update };
 }

@@ -2,11 +2,7 @@
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { SeededRandom } from "@kcp-ts/testkit";
 import { type Deployment, type DeploymentStatus, replicasOf } from "../deployment.ts";
-
-interface Pod {
-  readonly template: string;
-  readonly readyAtMs: number;
-}
+import { boundsOf, type RollingBounds, type RollingPod, rolledPods } from "./rolling-pods.ts";
 
 export class Cluster {
   readonly name: string;
@@ -19,9 +15,9 @@ export class Cluster {
   stopsAtMs = Number.POSITIVE_INFINITY;
   readonly #random: SeededRandom;
   #received:
-    | { readonly replicas: number; readonly template: string; readonly generation: number }
+    | { readonly bounds: RollingBounds; readonly template: string; readonly generation: number }
     | undefined;
-  #pods: Pod[] = [];
+  #pods: RollingPod[] = [];
 
   constructor(name: string, random: SeededRandom) {
     this.name = name;
@@ -41,29 +37,17 @@ export class Cluster {
     }
     const template = JSON.stringify((part.spec as Record<string, JsonValue>)["template"]);
     const { generation = 0 } = part.metadata;
-    this.#received = { replicas: replicasOf(part), template, generation };
+    this.#received = { bounds: boundsOf(part.spec, replicasOf(part)), template, generation };
   }
 
   tick(nowMs: number): void {
     if (this.#received === undefined) return;
-    const { replicas, template } = this.#received;
-    const worst = (pod: Pod) =>
-      (pod.readyAtMs > nowMs ? 0 : 2) + (pod.template === template ? 1 : 0);
-    this.#pods.sort((a, b) => worst(a) - worst(b));
-    while (this.#pods.length > replicas) this.#pods.shift();
-    // A rollout: old Pods make room for new ones, a quarter of them at a time.
-    const allowed = Math.max(1, Math.floor(replicas / 4));
-    const old = this.#pods.filter((pod) => pod.template !== template);
-    let mayStop = allowed - this.#pods.filter((pod) => pod.readyAtMs > nowMs).length;
-    for (const pod of old) {
-      if (mayStop-- <= 0) break;
-      this.#pods.splice(this.#pods.indexOf(pod), 1);
-    }
-    while (this.#pods.length < replicas) {
+    const { bounds, template } = this.#received;
+    const start = () => {
       const delayMs = 500 + this.#random.integer(8000);
-      const readyAtMs = this.isBroken ? Number.POSITIVE_INFINITY : nowMs + delayMs;
-      this.#pods.push({ template, readyAtMs });
-    }
+      return this.isBroken ? Number.POSITIVE_INFINITY : nowMs + delayMs;
+    };
+    this.#pods = rolledPods(this.#pods, { template, bounds, nowMs, start });
   }
 
   get running(): number {

@@ -2,6 +2,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { SeededRandom } from "@kcp-ts/testkit";
 import { specCount, type Workload } from "../../workload.ts";
+import {
+  amount,
+  boundsOf,
+  objectOf,
+  type RollingBounds,
+  type RollingPod,
+  rolledPods,
+} from "../rolling-pods.ts";
 
 export interface Told {
   readonly spec: JsonObject;
@@ -18,6 +26,17 @@ export abstract class Copy {
 
   receive({ spec, metadata: { generation = 0 } }: Workload): void {
     this.told = { spec, generation };
+  }
+
+  /** What it is told to make Pods from. */
+  get template(): string {
+    const template = this.told?.spec["template"];
+    return JSON.stringify(template ?? null);
+  }
+
+  /** Some of what runs is of another template, and to be replaced. */
+  get isMixed(): boolean {
+    return false;
   }
 
   /** Nothing is started any more, and what runs ends. */
@@ -49,24 +68,33 @@ export abstract class Copy {
   }
 }
 
-/** Pods of which only one thing is known: when each is ready. */
+/** Pods of which two things are known: when each is ready, and what it was made from. */
 abstract class ReadyCopy extends Copy {
-  protected readyAtMs: number[] = [];
+  protected pods: RollingPod[] = [];
 
   get running(): number {
-    return this.readyAtMs.length;
+    return this.pods.length;
+  }
+
+  override get isMixed(): boolean {
+    return this.pods.some(({ template }) => template !== this.template);
+  }
+
+  protected get updated(): number {
+    return this.pods.filter(({ template }) => template === this.template).length;
   }
 
   ready(nowMs: number): number {
-    return this.readyAtMs.filter((one) => one <= nowMs).length;
+    return this.pods.filter(({ readyAtMs }) => readyAtMs <= nowMs).length;
   }
 
   burn(): void {
-    this.readyAtMs = [];
+    this.pods = [];
   }
 
   mend(nowMs: number): void {
-    this.readyAtMs = this.readyAtMs.map((one) => (one === Infinity ? nowMs + 1000 : one));
+    const mended = (readyAtMs: number) => (readyAtMs === Infinity ? nowMs + 1000 : readyAtMs);
+    this.pods = this.pods.map((pod) => ({ ...pod, readyAtMs: mended(pod.readyAtMs) }));
   }
 }
 
@@ -80,11 +108,11 @@ export class PodsCopy extends ReadyCopy {
   }
 
   step(nowMs: number, isBroken: boolean): void {
-    const wanted = this.count(this.#field, 1);
-    this.readyAtMs.sort((a, b) => a - b);
-    // The ones that are not ready go first.
-    if (this.readyAtMs.length > wanted) this.readyAtMs.length = wanted;
-    while (this.readyAtMs.length < wanted) this.readyAtMs.push(this.startedMs(nowMs, isBroken));
+    const replicas = this.count(this.#field, 1);
+    const start = () => this.startedMs(nowMs, isBroken);
+    const spec = this.told?.spec ?? {};
+    const bounds = this.#field === "replicas" ? boundsOf(spec, replicas) : heedless(replicas);
+    this.pods = rolledPods(this.pods, { template: this.template, bounds, nowMs, start });
   }
 
   status(nowMs: number): JsonObject {
@@ -92,16 +120,30 @@ export class PodsCopy extends ReadyCopy {
     return {
       observedGeneration: this.generation,
       replicas: this.running,
-      updatedReplicas: this.running,
+      updatedReplicas: this.updated,
       readyReplicas: ready,
       availableReplicas: ready,
     };
   }
 }
 
-/** Pods with numbers, of a StatefulSet: one after the other, the next when the last is ready. */
+/** Nobody promises anything of kinds of people's own: all may be stopped before the first is started. */
+function heedless(replicas: number): RollingBounds {
+  return { replicas, unavailable: replicas, surge: 0, isRecreate: false };
+}
+
+/** Pods with numbers, of a StatefulSet: one after the other, the next when the last is ready; replaced from the highest down to the partition. */
 export class NumberedCopy extends Copy {
   readonly numbers = new Map<number, number>();
+  readonly #templates = new Map<number, string>();
+  #before: string | undefined;
+
+  override receive(part: Workload): void {
+    const before = this.template;
+    const isFirst = this.told === undefined;
+    super.receive(part);
+    if (!isFirst && before !== this.template) this.#before = before;
+  }
 
   step(nowMs: number, isBroken: boolean): void {
     const { start, end } = this.range;
@@ -113,9 +155,43 @@ export class NumberedCopy extends Copy {
     }
     for (let number = start; number < end; number++) {
       const readyAtMs = this.numbers.get(number);
-      if (readyAtMs === undefined) this.numbers.set(number, this.startedMs(nowMs, isBroken));
+      if (readyAtMs === undefined) this.#start(number, this.startedMs(nowMs, isBroken));
       if (readyAtMs === undefined || readyAtMs > nowMs) return;
     }
+    this.#roll();
+  }
+
+  #start(number: number, readyAtMs: number): void {
+    const isKept = number < this.#partition;
+    this.numbers.set(number, readyAtMs);
+    this.#templates.set(number, isKept ? (this.#before ?? this.template) : this.template);
+  }
+
+  /** All are ready: the highest that is not of the newest template is stopped. */
+  #roll(): void {
+    if (this.told === undefined) return;
+    const { type } = objectOf(this.told.spec["updateStrategy"]);
+    if (type === "OnDelete") return;
+    const { end } = this.range;
+    for (let number = end - 1; number >= this.#partition; number--) {
+      if (this.#templates.get(number) === this.template) continue;
+      this.numbers.delete(number);
+      return;
+    }
+  }
+
+  /** The first number that is to be replaced. */
+  get #partition(): number {
+    const { rollingUpdate } = objectOf(this.told?.spec["updateStrategy"]);
+    return this.range.start + Number(objectOf(rollingUpdate)["partition"] ?? 0);
+  }
+
+  override get isMixed(): boolean {
+    const { type } = objectOf(this.told?.spec["updateStrategy"]);
+    if (type === "OnDelete") return false;
+    for (let number = this.#partition; number < this.range.end; number++)
+      if (this.numbers.has(number) && this.#templates.get(number) !== this.template) return true;
+    return false;
   }
 
   get range(): { readonly start: number; readonly end: number } {
@@ -133,12 +209,13 @@ export class NumberedCopy extends Copy {
 
   status(nowMs: number): JsonObject {
     const ready = this.ready(nowMs);
+    const isNewest = (number: number) => this.#templates.get(number) === this.template;
     return {
       observedGeneration: this.generation,
       replicas: this.running,
       readyReplicas: ready,
       availableReplicas: ready,
-      updatedReplicas: this.running,
+      updatedReplicas: [...this.numbers.keys()].filter(isNewest).length,
     };
   }
 
@@ -167,10 +244,20 @@ export class NodesCopy extends ReadyCopy {
     this.#nodes = 1 + random.integer(3);
   }
 
+  get nodes(): number {
+    return this.#nodes;
+  }
+
   step(nowMs: number, isBroken: boolean): void {
     const wanted = this.told === undefined ? 0 : this.#nodes;
-    if (this.readyAtMs.length > wanted) this.readyAtMs.length = wanted;
-    else if (this.readyAtMs.length < wanted) this.readyAtMs.push(this.startedMs(nowMs, isBroken));
+    const start = () => this.startedMs(nowMs, isBroken);
+    const { template } = this;
+    if (this.isMixed && wanted > 0) {
+      const { unavailable, surge } = nodeBounds(this.told?.spec ?? {}, wanted);
+      const bounds = { replicas: wanted, unavailable, surge, isRecreate: false };
+      this.pods = rolledPods(this.pods, { template, bounds, nowMs, start });
+    } else if (this.pods.length > wanted) this.pods.length = wanted;
+    else if (this.pods.length < wanted) this.pods.push({ template, readyAtMs: start() });
   }
 
   status(nowMs: number): JsonObject {
@@ -179,11 +266,21 @@ export class NodesCopy extends ReadyCopy {
       observedGeneration: this.generation,
       currentNumberScheduled: this.running,
       desiredNumberScheduled: this.#nodes,
+      updatedNumberScheduled: this.updated,
       numberMisscheduled: 0,
       numberReady: ready,
       numberAvailable: ready,
     };
   }
+}
+
+/** By `updateStrategy` of a DaemonSet. */
+export function nodeBounds(spec: JsonObject, nodes: number) {
+  const { rollingUpdate } = objectOf(spec["updateStrategy"]);
+  const { maxUnavailable = 1, maxSurge = 0 } = objectOf(rollingUpdate);
+  const surge = amount(maxSurge, nodes, Math.ceil);
+  const unavailable = amount(maxUnavailable, nodes, Math.ceil);
+  return { unavailable: Math.max(unavailable, surge === 0 ? 1 : 0), surge };
 }
 
 /** Work that comes to an end: of a Job. */

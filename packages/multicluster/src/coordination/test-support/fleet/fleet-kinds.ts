@@ -46,23 +46,67 @@ export interface FleetKind {
 }
 
 const podTemplate = (image: string) => ({ spec: { containers: [{ name: "app", image }] } });
-const image = (random: SeededRandom) => podTemplate(`app:${random.integer(1000)}`);
+
+/** What is said about how Pods are replaced, by the number of the image: another image may come with another wish. */
+type Pacing = (image: number) => JsonObject;
+const unsaid: Pacing = () => ({});
+
+/** What Pods are made from, and how they are to be replaced. */
+function made(random: SeededRandom, pacing: Pacing): JsonObject {
+  const image = random.integer(1000);
+  return { template: podTemplate(`app:${image}`), ...pacing(image) };
+}
+
+const deploymentPaces: readonly JsonObject[] = [
+  {},
+  {},
+  { strategy: { rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } } },
+  { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } },
+  { strategy: { rollingUpdate: { maxUnavailable: "50%", maxSurge: "10%" } } },
+  { strategy: { type: "Recreate" } },
+];
+const setPaces: readonly JsonObject[] = [
+  {},
+  {},
+  { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 2 } } },
+  { updateStrategy: { type: "OnDelete" } },
+];
+const nodePaces: readonly JsonObject[] = [
+  {},
+  { updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "50%" } } },
+  {
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+  },
+];
+
+function oneOf(paces: readonly JsonObject[], field: string): Pacing {
+  return (image) => ({ [field]: {}, ...paces[image % paces.length] });
+}
 
 /** A kind with a count in one field of its spec. */
-function counted(field: string, most: number): Pick<FleetKind, "spec" | "edited"> {
+function counted(
+  field: string,
+  most: number,
+  pacing: Pacing = unsaid,
+): Pick<FleetKind, "spec" | "edited"> {
   return {
-    spec: (random) => ({ [field]: random.integer(most), template: image(random) }),
+    spec: (random) => ({ [field]: random.integer(most), ...made(random, pacing) }),
     edited: (spec, random) =>
       random.chance(0.7)
         ? { ...spec, [field]: random.integer(most) }
-        : { ...spec, template: image(random) },
+        : { ...spec, ...made(random, pacing) },
   };
 }
 
-const uncounted: Pick<FleetKind, "spec" | "edited"> = {
-  spec: (random) => ({ template: image(random) }),
-  edited: (spec, random) => ({ ...spec, template: image(random) }),
-};
+function uncounted(pacing: Pacing = unsaid): Pick<FleetKind, "spec" | "edited"> {
+  return {
+    spec: (random) => made(random, pacing),
+    edited: (spec, random) => ({ ...spec, ...made(random, pacing) }),
+  };
+}
+
+/** Of those that are scaled and changed at once. */
+const inTwo = (count: number) => ({ replicas: count, template: podTemplate(`app:${count % 2}`) });
 
 function databases(strategy: "Divide" | "Duplicate" | "Single"): Strategy {
   const made = customStrategy({
@@ -93,7 +137,7 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     strategy: deploymentStrategy,
     law: "divided",
     hasPods: true,
-    ...counted("replicas", 15),
+    ...counted("replicas", 15, oneOf(deploymentPaces, "strategy")),
     copy: (random) => new PodsCopy(random),
   },
   {
@@ -108,7 +152,7 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     strategy: statefulSetStrategy,
     law: "numbered",
     hasPods: true,
-    ...counted("replicas", 7),
+    ...counted("replicas", 7, oneOf(setPaces, "updateStrategy")),
     copy: (random) => new NumberedCopy(random),
   },
   {
@@ -117,41 +161,37 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     law: "numbered",
     hasClaims: true,
     hasPods: true,
-    spec: (random) => ({
-      replicas: random.integer(6),
-      template: podTemplate("app:1"),
-      volumeClaimTemplates: templates,
-    }),
-    edited: (spec, random) => ({ ...spec, replicas: random.integer(6) }),
+    spec: (random) => ({ ...inTwo(random.integer(6)), volumeClaimTemplates: templates }),
+    edited: (spec, random) => ({ ...spec, ...inTwo(random.integer(6)) }),
     copy: (random) => new NumberedCopy(random),
   },
   {
     name: "node",
     strategy: daemonSetStrategy,
     law: "everywhere",
-    ...uncounted,
+    ...uncounted(oneOf(nodePaces, "updateStrategy")),
     copy: (random) => new NodesCopy(random),
   },
   {
     name: "edge",
     strategy: clusterDaemonSetStrategy,
     law: "everywhere",
-    spec: (random) => ({ template: { spec: { replicas: 1 + random.integer(3) } } }),
-    edited: (_spec, random) => ({ template: { spec: { replicas: 1 + random.integer(3) } } }),
+    spec: (random) => ({ template: { spec: inTwo(1 + random.integer(3)) } }),
+    edited: (_spec, random) => ({ template: { spec: inTwo(1 + random.integer(3)) } }),
     copy: (random) => new PodsCopy(random),
   },
   {
     name: "mirror",
     strategy: databases("Duplicate"),
     law: "everywhere",
-    ...uncounted,
+    ...uncounted(),
     copy: (random) => new PodsCopy(random, "size"),
   },
   {
     name: "night",
     strategy: cronJobStrategy,
     law: "single",
-    ...uncounted,
+    ...uncounted(),
     copy: (random) => new ScheduleCopy(random),
   },
   {

@@ -13,6 +13,7 @@ import { conditionsOf } from "../../workload.ts";
 import { tellingSeed } from "../tell-seed.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
 import { Fleet, leavingMsMax, tickMs } from "./fleet.ts";
+import { checkRolledOut } from "./laws-of-rolling.ts";
 import { isSelected } from "./permissions.ts";
 import type { Product } from "./product.ts";
 import { reliablyReady } from "./readiness.ts";
@@ -161,6 +162,7 @@ class History {
     const { law } = whole.kind;
     const asked = whole.asked();
     const copies = fleet.copiesOf(whole);
+    checkRolledOut(fleet, whole);
     if (law === "divided")
       assert.equal(reliablyReady(fleet, whole, asked), asked, `${whole.name} at rest`);
     else if (law === "numbered") {

@@ -84,7 +84,7 @@ function checkFloor(less: Less): void {
 }
 
 /** What is to stay at least. */
-function leastOf(less: Less): number {
+export function leastOf(less: Pick<Less, "whole" | "seen" | "asked">): number {
   const { whole, seen, asked } = less;
   const { law } = whole.kind;
   if (law === "everywhere") return 1;

@@ -14,8 +14,9 @@ import { asksOf } from "../../ordinal-volumes.ts";
 import { statusCount, type Workload } from "../../workload.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
 import type { Fleet, Machine } from "./fleet.ts";
-import { checkLess } from "./laws-of-less.ts";
+import { checkLess, leastOf } from "./laws-of-less.ts";
 import { checkMore } from "./laws-of-more.ts";
+import { checkCut, checkRoll, stakeOf } from "./laws-of-rolling.ts";
 import { mustLeave } from "./permissions.ts";
 import { reliablyReady, reportedReady } from "./readiness.ts";
 import { clusterOf, type Seen, type Whole } from "./whole.ts";
@@ -172,6 +173,7 @@ export function checkedWrite(
   const ready = reliablyReady(fleet, whole, asked);
   const reported = reportedReady(fleet, whole, seen, asked);
   const isToLeave = mustLeave(fleet, whole, clusterOf(before), seen);
+  const stake = stakeOf(fleet, whole, seen, before);
   write();
   const found = whole.parts.get(name);
   const after = found?.metadata.deletionTimestamp === undefined ? found : undefined;
@@ -180,4 +182,8 @@ export function checkedWrite(
   if (after === undefined || share(after) < share(before))
     checkLess({ ...change, after, asked, ready, reported, isToLeave });
   else if (share(after) > share(before)) checkMore({ ...change, after });
+  if (after === undefined) return;
+  checkRoll({ ...change, after, stake });
+  const isCut = whole.kind.law === "divided" && share(after) < share(before);
+  if (isCut) checkCut({ ...change, after, stake }, leastOf({ whole, seen, asked }));
 }

@@ -5,6 +5,8 @@ import type { DecideInput, Decision } from "../../decide.ts";
 import type { Member, Part } from "../../members.ts";
 import { selectorAnnotation } from "../../placement.ts";
 import type { Plan, PlanInput } from "../../plan-moves.ts";
+import type { RollingForm } from "../../rolling/form.ts";
+import { pausedAnnotation } from "../../rollout.ts";
 import type { Target } from "../../standing.ts";
 import type { Strategy } from "../../strategy.ts";
 import type { Workload } from "../../workload.ts";
@@ -55,7 +57,18 @@ function takingTargets(change: (target: Target) => Target): Product {
   return reading((input) => ({ ...input, targets: input.targets.map(change) }));
 }
 
+/** It rolls templates out in another way. */
+function rollingOut(change: (form: RollingForm) => RollingForm): Product {
+  return reading((input) => {
+    const { strategy } = input;
+    const { rolling } = strategy;
+    if (rolling === undefined) return input;
+    return { ...input, strategy: { ...strategy, rolling: change(rolling) } };
+  });
+}
+
 const ready = /are ready after a cut/;
+const replaced = /stay ready when .* replaces its Pods/;
 const sent = /is sent to/;
 const atRest = /at rest/;
 
@@ -98,6 +111,55 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
         return { ...planned, next };
       }),
       found: ready,
+    },
+  ],
+  "gives a newer template to all clusters at once": [
+    0,
+    {
+      product: reading((input) => {
+        const { rolling: _, ...strategy } = input.strategy;
+        return { ...input, strategy };
+      }),
+      found: replaced,
+    },
+  ],
+  "gives each cluster the whole of its author's numbers": [
+    140,
+    { product: rollingOut((form) => ({ ...form, paced: (spec) => spec })), found: replaced },
+  ],
+  "takes no notice of what is unavailable when Pods are replaced": [
+    0,
+    {
+      product: rollingOut((form) => ({ ...form, available: (part) => form.pods(part, part.spec) })),
+      found: replaced,
+    },
+  ],
+  "takes away what it counts on while Pods are replaced elsewhere": [
+    330,
+    {
+      product: takingParts((part) => ({ ...part, mayLose: 0 })),
+      found: /after a cut in .* whatever is replaced/,
+    },
+  ],
+  "rolls out though it is paused": [
+    0,
+    {
+      product: reading((input) => {
+        const { metadata } = input.parent;
+        const { [pausedAnnotation]: _, ...annotations } = metadata.annotations ?? {};
+        return { ...input, parent: { ...input.parent, metadata: { ...metadata, annotations } } };
+      }),
+      found: /is paused, and .* gets another template/,
+    },
+  ],
+  "waits for ever with a newer template": [
+    0,
+    {
+      product: rollingOut((form) => {
+        const none = { unavailable: 0, surge: 0 };
+        return { ...form, allowance: () => none, least: none };
+      }),
+      found: /has the newest at rest/,
     },
   ],
   "removes what a lost cluster has": [

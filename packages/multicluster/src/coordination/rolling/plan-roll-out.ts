@@ -1,0 +1,132 @@
+/**
+ * Which parts get a newer template now, and how many Pods each may replace at a time: one budget for all clusters together.
+ *
+ * Invariants:
+ * 1. However each cluster uses what it was allowed, as many stay available as are asked for less the budget; where fewer are, none that is available is put at stake.
+ * 2. In all clusters together there are no more than the surge beyond what is asked for, because of templates.
+ * 3. What has nothing available has nothing to lose, and gets the newest at once: a first rollout, and the correction of one that went wrong, wait for nobody.
+ * 4. Parts in clusters that are lost or cannot be seen are left as they are, and nobody waits for them: they have their turn when they are back.
+ *
+ * It rests on what clusters promise: of a part whose Pods are replaced with `unavailable: n`, no available one is stopped while n are missing.
+ */
+import type { Allowance, Pace } from "./form.ts";
+
+export interface RollingPart {
+  readonly name: string;
+  /** What it has been told to have, and what it is to have. */
+  readonly has: number;
+  readonly pods: number;
+  /** Available, as far as it can be relied on. */
+  readonly available: number;
+  /** Its report counts: nothing else is available. */
+  readonly isReported: boolean;
+  readonly isBehind: boolean;
+  /** Its Pods are being replaced, at this pace. */
+  readonly pace: Pace | undefined;
+  /** Its cluster is lost: nobody waits for it. */
+  readonly isOut: boolean;
+  /** Its cluster cannot be seen: it has no turn. */
+  readonly isAway: boolean;
+  /** Where parts have their turn one after the other, the highest first. */
+  readonly rank: number | undefined;
+}
+
+export interface RollOutInput {
+  readonly parts: readonly RollingPart[];
+  /** What would be available if nothing were missing. */
+  readonly placed: number;
+  readonly allowance: Allowance;
+}
+
+/** By name, those that get a newer template: at which pace, or in whatever way their cluster does it. */
+export type Turns = ReadonlyMap<string, Pace | undefined>;
+
+export function planRollOut({ parts, placed, allowance }: RollOutInput): Turns {
+  const turns = new Map<string, Pace | undefined>();
+  const behind = parts.filter(({ isBehind, isAway }) => isBehind && !isAway);
+  if (allowance === "byHand" || allowance === "atOnce") {
+    for (const { name } of behind) turns.set(name, undefined);
+    return turns;
+  }
+  const purse = purseOf(parts, placed, allowance);
+  for (const part of inTurn(parts, behind)) {
+    const pace = paceFor(part, purse, allowance);
+    if (pace === undefined) continue;
+    purse.available -= lossOf(part, pace);
+    purse.surge -= pace.surge;
+    turns.set(part.name, allowance === "clusterwise" ? undefined : pace);
+  }
+  return turns;
+}
+
+interface Purse {
+  /** What stays available, whatever happens. */
+  available: number;
+  surge: number;
+  readonly placed: number;
+  readonly unavailable: number;
+}
+
+function purseOf(
+  parts: readonly RollingPart[],
+  placed: number,
+  allowance: Pace | "clusterwise",
+): Purse {
+  const known = parts.filter(({ isOut }) => !isOut);
+  const { unavailable, surge } =
+    allowance === "clusterwise" ? { unavailable: 0, surge: 0 } : allowance;
+  const inUse = sum(known, ({ pace }) => pace?.surge ?? 0);
+  return { available: sum(known, surely), surge: Math.max(0, surge - inUse), placed, unavailable };
+}
+
+/** However its cluster uses its pace. */
+function surely({ has, pods, available, pace }: RollingPart): number {
+  const kept = pace === undefined ? pods : Math.min(pods, has - pace.unavailable);
+  return Math.max(0, Math.min(available, kept));
+}
+
+function lossOf(part: RollingPart, { unavailable }: Pace): number {
+  return surely(part) - Math.max(0, Math.min(surely(part), part.pods - unavailable));
+}
+
+/** Undefined: it has to wait. */
+function paceFor(part: RollingPart, purse: Purse, allowance: Pace | "clusterwise") {
+  const { pods, isReported } = part;
+  if (pods === 0) return { unavailable: 0, surge: 0 };
+  const left = purse.available - (purse.placed - purse.unavailable);
+  const missing = pods - surely(part);
+  if (allowance === "clusterwise") {
+    const isSpared = left + pods >= surely(part) || (isReported && missing === pods);
+    return isSpared ? { unavailable: pods, surge: 0 } : undefined;
+  }
+  // What is missing already costs nothing more, if it is known to be missing.
+  const spared = isReported ? Math.max(0, left) : left;
+  const unavailable = Math.max(0, Math.min(pods, missing + spared));
+  const surge = Math.min(pods, purse.surge);
+  return unavailable + surge === 0 ? undefined : { unavailable, surge };
+}
+
+/** Those that have nothing to lose first. Where there is an order, then the one that is next, if those before it are done. */
+function inTurn(
+  parts: readonly RollingPart[],
+  behind: readonly RollingPart[],
+): readonly RollingPart[] {
+  const isFree = (part: RollingPart) => part.isReported && part.available === 0;
+  const free = behind.filter(isFree);
+  const others = behind.filter((part) => !isFree(part));
+  if (others.every(({ rank }) => rank === undefined))
+    return [...free.sort(byName), ...others.sort(byName)];
+  const inOrder = parts
+    .filter(({ isOut, pods }) => !isOut && pods > 0)
+    .sort((a, b) => (b.rank ?? 0) - (a.rank ?? 0));
+  const first = inOrder.find((part) => part.isBehind || part.pace !== undefined);
+  return first === undefined || !others.includes(first) ? free : [...free, first];
+}
+
+function byName(a: RollingPart, b: RollingPart): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+function sum(parts: readonly RollingPart[], of: (part: RollingPart) => number): number {
+  return parts.reduce((total, part) => total + of(part), 0);
+}

@@ -1,0 +1,31 @@
+/** What forms of kinds with a Pod template in `spec.template` have in common. */
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import type { RollingForm } from "./form.ts";
+
+export const templated: Pick<RollingForm, "template" | "withTemplate" | "isBehind" | "held"> = {
+  template: ({ template = null }: { template?: JsonValue }) => template,
+  withTemplate: (spec, template) => ({ ...spec, template }),
+  isBehind: (wanted, current) => !jsonEqual(templateOf(wanted), templateOf(current)),
+  held: (wanted, current) => ({ ...wanted, template: templateOf(current) }),
+};
+
+export function templateOf({ template = null }: { template?: JsonValue }): JsonValue {
+  return template;
+}
+
+/** The object in that field; an empty one if there is none. */
+export function memberOf(object: JsonObject, field: string): Record<string, JsonValue | undefined> {
+  const found = (object as Record<string, JsonValue | undefined>)[field];
+  return found !== undefined && isJsonObject(found) ? { ...found } : {};
+}
+
+/** With the numbers by which `current` replaces Pods, if both replace them in that way. */
+export function asPacedIn(field: string, spec: JsonObject, current: JsonObject): JsonObject {
+  const [wanted, known] = [memberOf(spec, field), memberOf(current, field)];
+  const { rollingUpdate, type } = known;
+  const isOther = (wanted["type"] ?? rolling) !== rolling || (type ?? rolling) !== rolling;
+  if (isOther || rollingUpdate === undefined) return spec;
+  return { ...spec, [field]: { ...wanted, type: rolling, rollingUpdate } as JsonObject };
+}
+
+export const rolling = "RollingUpdate";

@@ -1,0 +1,72 @@
+/** The rollout of a whole, from where its parts are and what its moves give each next. */
+import { type StringMap, stringMember } from "@kcp-ts/sdk";
+import type { Place } from "../decide.ts";
+import { type Budget, unlimited } from "../members.ts";
+import type { Plan } from "../plan-moves.ts";
+import type { Rollout } from "../rollout.ts";
+import type { Strategy } from "../strategy.ts";
+import { syncedAnnotation } from "../synced.ts";
+import type { Workload } from "../workload.ts";
+import { viewOf } from "./part-view.ts";
+import { type RollOut, type RollOutWish, rollOutOf } from "./roll-out.ts";
+
+export interface WholeRollOut {
+  readonly strategy: Strategy;
+  readonly parent: Workload;
+  readonly places: readonly Place[];
+  readonly steps: Pick<Plan, "next" | "starts">;
+  readonly unplaced: number;
+  readonly rollout: Rollout | undefined;
+  readonly budget: Budget | undefined;
+  /** What is asked for cannot be read. */
+  readonly isHeld: boolean;
+  readonly nowMs: number;
+}
+
+/** Undefined for kinds whose edits reach all clusters at once. */
+export function wholeRollOut(input: WholeRollOut): RollOut | undefined {
+  const { strategy, parent, places, steps, rollout = {}, budget = unlimited, nowMs } = input;
+  const { rolling: form } = strategy;
+  if (form === undefined) return undefined;
+  const [parts, made]: [RollOutWish["parts"][number][], Map<string, Workload["spec"]>] = [
+    [],
+    new Map(),
+  ];
+  let removed = 0;
+  for (const { name, object, member } of places) {
+    const replicas = steps.next.get(name);
+    if (replicas === "remove" && object !== undefined) removed += form.pods(object, object.spec);
+    if (typeof replicas !== "number") continue;
+    const start = steps.starts?.get(name);
+    const share = { replicas, ...(start === undefined ? {} : { start }) };
+    const wanted = strategy.specFor(parent, share, name);
+    if (object === undefined) made.set(name, wanted);
+    else {
+      const isRefused = isTroubled(object.metadata.annotations, name);
+      parts.push(viewOf(form, { member, object, wanted, isRefused }));
+    }
+  }
+  const asked = strategy.asked(parent);
+  const isPaused = budget.isPaused || isPausedByAuthor(parent) || input.isHeld;
+  return rollOutOf({
+    form,
+    spec: strategy.specFor(parent, { replicas: asked }, ""),
+    total: strategy.sharing === "duplicate" ? undefined : asked,
+    unplaced: input.unplaced,
+    removed,
+    parts,
+    made,
+    limits: rollout,
+    budget: { ...budget, isPaused },
+    nowMs,
+  });
+}
+
+function isTroubled(annotations: StringMap | undefined, cluster: string): boolean {
+  return stringMember(annotations, syncedAnnotation(cluster)) !== undefined;
+}
+
+/** `kubectl rollout pause`. */
+function isPausedByAuthor({ spec }: Workload): boolean {
+  return (spec as { paused?: unknown }).paused === true;
+}

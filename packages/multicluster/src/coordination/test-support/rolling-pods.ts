@@ -1,0 +1,81 @@
+/** Pods that a pretend cluster replaces as a Deployment's are: at no time fewer available than the bounds allow because of it, nor more in all. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+
+export interface RollingPod {
+  readonly template: string;
+  readonly readyAtMs: number;
+}
+
+export interface RollingBounds {
+  readonly replicas: number;
+  readonly unavailable: number;
+  readonly surge: number;
+  readonly isRecreate: boolean;
+}
+
+/** By `strategy` of a spec, as the API defaults it. */
+export function boundsOf(spec: JsonObject, replicas: number): RollingBounds {
+  const { type, rollingUpdate } = objectOf(spec["strategy"]);
+  const { maxUnavailable = "25%", maxSurge = "25%" } = objectOf(rollingUpdate);
+  const surge = amount(maxSurge, replicas, Math.ceil);
+  const unavailable = amount(maxUnavailable, replicas, Math.floor);
+  const isRecreate = type === "Recreate";
+  return { replicas, surge, unavailable: Math.max(unavailable, surge === 0 ? 1 : 0), isRecreate };
+}
+
+export interface Rolling {
+  readonly template: string;
+  readonly bounds: RollingBounds;
+  readonly nowMs: number;
+  /** When one that is started now is ready. */
+  readonly start: () => number;
+}
+
+/** One step. */
+export function rolledPods(pods: readonly RollingPod[], rolling: Rolling): RollingPod[] {
+  const { template, bounds, nowMs, start } = rolling;
+  const { replicas, surge, isRecreate } = bounds;
+  const isReady = ({ readyAtMs }: RollingPod) => readyAtMs <= nowMs;
+  const isOld = (pod: RollingPod) => pod.template !== template;
+  // Those that are not ready go first, and of these the old ones.
+  const worth = (pod: RollingPod) => (isReady(pod) ? 2 : 0) + (isOld(pod) ? 0 : 1);
+  const left = [...pods].sort((a, b) => worth(b) - worth(a));
+  const most = left.some(isOld) && !isRecreate ? replicas + surge : replicas;
+  if (left.length > most) left.length = most;
+  const old = left.filter(isOld);
+  if (isRecreate && old.length > 0) return left.filter((pod) => !isOld(pod));
+  const wanted = Math.min(replicas, left.length - old.length + most - left.length);
+  while (left.length - old.length < wanted) left.push({ template, readyAtMs: start() });
+  for (const pod of toStop(left, old, bounds, isReady)) left.splice(left.indexOf(pod), 1);
+  return left;
+}
+
+/** Old ones that make room: those that are not ready, and as many others as are not needed. */
+function toStop(
+  all: readonly RollingPod[],
+  old: readonly RollingPod[],
+  { replicas, unavailable }: RollingBounds,
+  isReady: (pod: RollingPod) => boolean,
+): readonly RollingPod[] {
+  const least = replicas - unavailable;
+  const starting = all.filter((pod) => !old.includes(pod) && !isReady(pod)).length;
+  const spare = Math.max(0, all.length - least - starting);
+  const idle = old.filter((pod) => !isReady(pod)).slice(0, spare);
+  const ready = all.filter(isReady).length;
+  const others = old
+    .filter(isReady)
+    .slice(0, Math.max(0, Math.min(ready - least, spare - idle.length)));
+  return [...idle, ...others];
+}
+
+export function amount(
+  limit: JsonValue | undefined,
+  of: number,
+  round: (exact: number) => number,
+): number {
+  return typeof limit === "string" ? round((of * Number.parseInt(limit, 10)) / 100) : Number(limit);
+}
+
+export function objectOf(value: JsonValue | undefined): Record<string, JsonValue | undefined> {
+  return value !== undefined && isJsonObject(value) ? { ...value } : {};
+}
