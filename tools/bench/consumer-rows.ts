@@ -3,44 +3,47 @@
  * instances, and how soon that watch tells of a new one.
  */
 import { join } from "node:path";
-import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
+import { memberOf } from "./member.ts";
 import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
-import { benchToken, ServerProcess } from "./server-process.ts";
+import { memberToken, ServerProcess } from "./server-process.ts";
 
 const writersAtOnce = 32;
 const newInstances = 50;
 const apis = (cluster: string) => `/clusters/${cluster}/apis/apis.kcp.io`;
 const instancesOf = (cluster: string) =>
   `/clusters/${cluster}/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys`;
-const view = "/services/apiexport/provider/cowboys/clusters/*/apis/wildwest.dev/v1alpha1/cowboys";
-const consumer = (index: number) => `consumer-${index}`;
+const viewOf = (provider: string) =>
+  `/services/apiexport/${provider}/cowboys/clusters/*/apis/wildwest.dev/v1alpha1/cowboys`;
 
 export async function consumerRows(bench: Bench): Promise<void> {
   const { consumers, consumerInstances } = bench.options.sizes;
   const server = await ServerProcess.start(join(bench.directory, "consumers"));
-  const client = new ApiClient({ url: server.url, token: benchToken });
-  const provider = new ApiClient({ url: server.url, token: benchToken });
+  const client = await memberOf(server);
+  const provider = new ApiClient({ url: server.url, token: memberToken });
   try {
-    await offer(client);
-    await eachOf(consumers, (index) =>
-      post(client, `/clusters/${consumer(index)}/api/v1/namespaces`, {
-        metadata: { name: "default" },
-      }),
-    );
-    await binding(bench, server, client, consumers);
+    const providerCluster = await workspace(client, "provider");
+    await offer(client, providerCluster);
+    const clusters: string[] = [];
+    await eachOf(consumers, async (index) => {
+      clusters[index] = await workspace(client, `consumer-${index}`);
+    });
+    const consumer = (index: number) => clusters[index % consumers] as string;
+    await binding(bench, server, client, { consumer, consumers, providerCluster });
     const madeFrom = systemClock.monotonic();
-    await eachOf(consumerInstances, (index) =>
-      post(client, instancesOf(consumer(index % consumers)), cowboy(`c-${index}`)),
-    );
+    await eachOf(consumerInstances, async (index) => {
+      await post(client, instancesOf(consumer(index)), cowboy(`c-${index}`));
+    });
     bench.report.add({
       work: `instances of a bound API, ${consumerInstances}`,
       server: "kcp",
       figure: (consumerInstances / (systemClock.monotonic() - madeFrom)) * 1000,
       unit: "/s",
     });
-    await watching(bench, { client, provider, consumers, instances: consumerInstances });
+    const view = viewOf(providerCluster);
+    await watching(bench, { client, provider, consumer, view, instances: consumerInstances });
     bench.report.add({
       work: `memory with ${consumers} consumers and ${consumerInstances} instances`,
       server: "kcp",
@@ -54,31 +57,31 @@ export async function consumerRows(bench: Bench): Promise<void> {
   }
 }
 
-/** From the first request until the last of them says that it is bound. */
+interface Consumers {
+  /** The logical cluster of one of them. */
+  readonly consumer: (index: number) => string;
+  readonly consumers: number;
+  readonly providerCluster: string;
+}
+
+/** From the first request until the last of them says that it is bound: their answers do. */
 async function binding(
   { report }: Bench,
   server: ServerProcess,
   client: ApiClient,
-  consumers: number,
+  { consumer, consumers, providerCluster }: Consumers,
 ): Promise<void> {
   const startedAt = systemClock.monotonic();
   const cpuBefore = cpuMicrosOf(server.pid);
-  await eachOf(consumers, (index) =>
-    post(client, `${apis(consumer(index))}/v1alpha2/apibindings`, {
+  await eachOf(consumers, async (index) => {
+    const made = await post(client, `${apis(consumer(index))}/v1alpha2/apibindings`, {
       apiVersion: "apis.kcp.io/v1alpha2",
       kind: "APIBinding",
       metadata: { name: "cowboys" },
-      spec: { reference: { export: { path: "provider", name: "cowboys" } } },
-    }),
-  );
-  for (;;) {
-    const all = await client.must("GET", `${apis("*")}/v1alpha2/apibindings`);
-    const { items } = JSON.parse(all.toString("utf8")) as {
-      items: { status?: { phase?: string } }[];
-    };
-    if (items.filter(({ status }) => status?.phase === "Bound").length >= consumers) break;
-    await sleep(systemClock, 10);
-  }
+      spec: { reference: { export: { path: providerCluster, name: "cowboys" } } },
+    });
+    if (!made.includes('"phase":"Bound"')) throw new Error(`not bound: ${made.slice(0, 300)}`);
+  });
   report.add({
     work: `bindings to one export, ${consumers}`,
     server: "kcp",
@@ -92,13 +95,14 @@ async function binding(
 interface Watching {
   readonly client: ApiClient;
   readonly provider: ApiClient;
-  readonly consumers: number;
+  readonly consumer: (index: number) => string;
+  readonly view: string;
   readonly instances: number;
 }
 
 async function watching(
   { report }: Bench,
-  { client, provider, consumers, instances }: Watching,
+  { client, provider, consumer, view, instances }: Watching,
 ): Promise<void> {
   const page = await provider.must("GET", `${view}?limit=1`);
   const { metadata } = JSON.parse(page.toString("utf8")) as {
@@ -124,7 +128,7 @@ async function watching(
       told.set(name, () => resolve(systemClock.monotonic()));
     });
     const madeAt = systemClock.monotonic();
-    await post(client, instancesOf(consumer(index % consumers)), cowboy(name));
+    await post(client, instancesOf(consumer(index)), cowboy(name));
     times.push((await heard) - madeAt);
   }
   times.sort((a, b) => a - b);
@@ -152,10 +156,20 @@ function firstEvent(client: ApiClient, path: string): Promise<void> {
   });
 }
 
-async function offer(client: ApiClient): Promise<void> {
+/** Its logical cluster. */
+async function workspace(client: ApiClient, name: string): Promise<string> {
+  const spec = { type: { name: "universal", path: "root" } };
+  const path = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces";
+  const made = JSON.parse(await post(client, path, { metadata: { name }, spec })) as {
+    spec: { cluster: string };
+  };
+  return made.spec.cluster;
+}
+
+async function offer(client: ApiClient, cluster: string): Promise<void> {
   const names = { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" };
   const properties = { spec: { type: "object", properties: { intent: { type: "string" } } } };
-  await post(client, `${apis("provider")}/v1alpha1/apiresourceschemas`, {
+  await post(client, `${apis(cluster)}/v1alpha1/apiresourceschemas`, {
     apiVersion: "apis.kcp.io/v1alpha1",
     kind: "APIResourceSchema",
     metadata: { name: "today.cowboys.wildwest.dev" },
@@ -169,7 +183,7 @@ async function offer(client: ApiClient): Promise<void> {
     },
   });
   const resource = { name: "cowboys", group: "wildwest.dev", schema: "today.cowboys.wildwest.dev" };
-  await post(client, `${apis("provider")}/v1alpha2/apiexports`, {
+  await post(client, `${apis(cluster)}/v1alpha2/apiexports`, {
     apiVersion: "apis.kcp.io/v1alpha2",
     kind: "APIExport",
     metadata: { name: "cowboys" },
@@ -186,8 +200,8 @@ function cowboy(name: string): object {
   };
 }
 
-async function post(client: ApiClient, path: string, body: object): Promise<void> {
-  await client.must("POST", path, JSON.stringify(body));
+async function post(client: ApiClient, path: string, body: object): Promise<string> {
+  return (await client.must("POST", path, JSON.stringify(body))).toString("utf8");
 }
 
 async function eachOf(count: number, body: (index: number) => Promise<void>): Promise<void> {

@@ -19,7 +19,13 @@ export async function getRows({ options, report }: Bench, contest: Contest): Pro
     contest.bareRequests("bare HTTP/2 get, streams", "/one", shape, { api: "streams" }),
   ]);
   const servers = contest.contestants.length;
-  compare(report, { work: `get, ${inFlight} in flight`, unit: "/s", measured, servers });
+  compare(report, {
+    work: `get, ${inFlight} in flight`,
+    unit: "/s",
+    measured,
+    servers,
+    wanted: { "bare HTTP/2 get": { what: "ratio", atLeast: 0.6 } },
+  });
 }
 
 /** Compared with the bare get, the most that the process can do, and with what else bounds a create: its body and the disk. */

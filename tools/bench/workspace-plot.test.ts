@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { captionOf, type StoreMedium } from "./workspace-caption.ts";
 import { workspacePlot } from "./workspace-plot.ts";
 
 const samples = [
@@ -9,6 +11,21 @@ const samples = [
 ];
 
 describe("the plot of workspaces", () => {
+  it("that is committed says what a run says of itself, and has as many samples", () => {
+    const path = new URL("../../../docs/internals/workspaces.svg", import.meta.url);
+    const svg = readFileSync(path, "utf8");
+    const caption = /<text class="caption"[^>]*>([^<]*)</.exec(svg)?.[1] ?? "";
+    const form = /^([\d,]+) workspaces .*, (\d+) writers, (store [^,]+), Node (v[\d.]+), ([\d-]+)$/;
+    const [, count = "", writers, store, nodeVersion = "", day = ""] = form.exec(caption) ?? [];
+    const workspaces = Number(count.replaceAll(",", ""));
+    const run = { workspaces, writers: Number(writers), store: store as StoreMedium };
+    assert.equal(caption, captionOf({ ...run, nodeVersion, day }));
+    assert.ok(["store in memory-backed files", "store on a disk"].includes(store ?? ""), store);
+    assert.ok(svg.includes(`aria-label="${caption}"`));
+    const points = /class="rate" points="([^"]+)"/.exec(svg)?.[1]?.split(" ") ?? [];
+    assert.equal(points.length, 101);
+  });
+
   it("has a point in each panel for every sample, within the picture", () => {
     const svg = workspacePlot(samples, { caption: "a run" });
     const [, , viewWidth, viewHeight] = (/viewBox="([^"]+)"/.exec(svg)?.[1] ?? "")

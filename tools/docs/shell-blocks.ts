@@ -42,7 +42,7 @@ export const unplayed: readonly Unplayed[] = [
   {
     document: "README.md",
     first: "export KUBECONFIG=$PWD/.kcp/admin.kubeconfig",
-    reason: "ends in a watch, and in port 6443; packages/cli/src/e2e does the same on free ports",
+    reason: "packages/cli/src/e2e/readme.test.ts plays it, on a free port, and ends its watch",
   },
   {
     document: "README.md",
@@ -105,6 +105,12 @@ export const unplayed: readonly Unplayed[] = [
     first: "$ kubectl get secret key -o jsonpath",
     reason:
       "packages/controlplane/src/physical-clusters/follow.test.ts looks at the same annotation",
+  },
+  {
+    document: "docs/guides/workload-kinds.md",
+    first: "kubectl set image deployment/web",
+    reason:
+      "packages/controlplane/src/physical-clusters/rolling-updates.test.ts does the same and looks at what is ready meanwhile",
   },
   { document: "docs/guides/audit.md", first: "kcp start --audit-policy-file", reason: endless },
   {

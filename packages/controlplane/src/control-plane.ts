@@ -7,6 +7,7 @@ import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/
 import { serverNames } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/server";
+import { type Battery, batteriesOf } from "./batteries.ts";
 import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
@@ -23,12 +24,19 @@ import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
 import { trafficOf } from "./compose/traffic.ts";
-import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
+import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
+import {
+  type AdminTokens,
+  loadOrCreateAdminTokens,
+  newToken,
+  writeAdminKubeconfig,
+} from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
 export interface ControlPlane {
   /** Where clients connect, without a path. */
   readonly url: string;
+  /** Where the admin kubeconfig is, unless the battery `admin` was left out. */
   readonly kubeconfigPath: string;
   readonly server: ApiServer;
   /** In this process, without sockets; an administrator of the logical cluster root. */
@@ -47,11 +55,14 @@ export async function startControlPlane(
   { log, clock = systemClock, ...extensions }: ControlPlaneContext,
 ): Promise<ControlPlane> {
   const rootDirectory = resolve(options.rootDirectory);
+  const batteries = batteriesOf(options.batteriesIncluded);
+  checkNames(options, log);
   await makeRootDirectory(rootDirectory);
   const storage = await openStorage(options.storage, { rootDirectory, clock, log });
   const undo: Undo[] = [() => storage.close()];
   try {
-    return await compose({ ...options, rootDirectory }, storage, { log, clock, extensions }, undo);
+    const context = { log, clock, extensions, batteries };
+    return await compose({ ...options, rootDirectory }, storage, context, undo);
   } catch (error) {
     // What was started holds the process: it would neither serve nor end.
     for (const step of undo.reverse()) await step();
@@ -65,6 +76,17 @@ interface ComposeContext {
   readonly log: ServerLog;
   readonly clock: Clock;
   readonly extensions: Extensions;
+  readonly batteries: ReadonlySet<Battery>;
+}
+
+/** What is said by names, before anything is opened. */
+function checkNames({ shardName, featureGates = [] }: ControlPlaneOptions, log: ServerLog): void {
+  if (shardName !== undefined && shardName !== "root")
+    throw new OptionsError(
+      `--shard-name ${shardName}: there is one shard, and it is root; give servers the same --etcd-servers to have several of them`,
+    );
+  for (const gate of gatesWithoutSwitch(parseFeatureGates(featureGates)))
+    log.info({ gate }, "this feature gate switches nothing here");
 }
 
 async function compose(
@@ -80,7 +102,7 @@ async function compose(
   const hostnames = hostnamesOf(options);
   const tls = await loadTls(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
-  const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
+  const tokens = await tokensOf(context.batteries, { kubeconfigPath, tokenStorePath });
   const collectGarbage = garbageCollector();
   const core = await composeCore(options, storage, context, { tokens, collectGarbage });
   const { server } = core;
@@ -115,7 +137,8 @@ async function compose(
   await server.bootstrap(externalUrl);
   core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
-  await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
+  if (tokens !== undefined)
+    await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
   const { peerUrl } = options;
@@ -130,10 +153,19 @@ async function compose(
     server.beginDraining();
     if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
     await shutDown(server, listener, options.shutdownTimeoutMs, clock);
-    await server.close();
+    await core.close();
     await storage.close();
   });
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
+}
+
+async function tokensOf(
+  batteries: ReadonlySet<Battery>,
+  paths: { readonly kubeconfigPath: string; readonly tokenStorePath: string },
+): Promise<AdminTokens | undefined> {
+  if (!batteries.has("admin")) return undefined;
+  const tokens = await loadOrCreateAdminTokens(paths);
+  return batteries.has("user") ? { ...tokens, userToken: newToken() } : tokens;
 }
 
 function processorMs(): number {
@@ -162,7 +194,7 @@ function startControlLoops(
 }
 
 interface CoreParts {
-  readonly tokens: Awaited<ReturnType<typeof loadOrCreateAdminTokens>>;
+  readonly tokens: AdminTokens | undefined;
   readonly collectGarbage: () => void;
 }
 
@@ -172,13 +204,18 @@ async function composeCore(
   context: ComposeContext,
   { tokens, collectGarbage }: CoreParts,
 ): Promise<Core> {
-  const { clock } = context;
+  const { clock, batteries } = context;
   return Core.compose({
     ...options,
     ...context,
     storage,
     isStoreShared: options.storage.kind === "etcd",
     tokens,
+    root: {
+      workspaceTypes: batteries.has("workspace-types"),
+      metricsViewer: batteries.has("metrics-viewer"),
+      homeCreatorGroups: options.homeCreatorGroups,
+    },
     random: systemRandom,
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),

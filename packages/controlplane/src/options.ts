@@ -1,6 +1,8 @@
+import type { AuthorizationOptions } from "./compose/authorization.ts";
 import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
 import type { IssuerOptions } from "./compose/issuers.ts";
 import type { PhysicalClusterOptions } from "./compose/physical-clusters.ts";
+import type { RequestHeaderOptions } from "./compose/request-headers.ts";
 import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
 import type { TlsOptions } from "./compose/tls.ts";
 
@@ -8,6 +10,8 @@ import type { TlsOptions } from "./compose/tls.ts";
 export interface ControlPlaneOptions
   extends ServiceAccountOptions,
     IssuerOptions,
+    RequestHeaderOptions,
+    AuthorizationOptions,
     ClientAuthorityOptions,
     TlsOptions {
   /** Where state and credentials live; made with mode 0700 when missing. */
@@ -27,6 +31,16 @@ export interface ControlPlaneOptions
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
+  /** What helps trying things out: of `batteryNames`, or changes of what is there by default (`+user`, `-admin`). */
+  readonly batteriesIncluded?: readonly string[] | undefined;
+  /** `Name=true` each, of those that kcp and Kubernetes know; none of them switches anything here. */
+  readonly featureGates?: readonly string[] | undefined;
+  /** Must be `root`, if it is given: there is one shard. */
+  readonly shardName?: string | undefined;
+  /** False: users have no homes. */
+  readonly homeWorkspaces?: boolean | undefined;
+  /** Who may have a home made; everybody who is known if left out. */
+  readonly homeCreatorGroups?: readonly string[] | undefined;
   /** Refuses webhooks, for admission and conversion, and kubeconfigs of SyncTargets that lead to this machine, its network or link-local addresses. */
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
   /** Networks (10.96.0.0/12) that Services of webhooks may lead to, although they are private and that is denied, or on this machine. */

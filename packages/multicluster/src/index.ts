@@ -385,6 +385,7 @@ export {
   peerAnswerMs,
   podSubresources,
   runTunnel,
+  SentPods,
   type SharedTarget,
   servePeer,
   sessionsPerClusterMaxDefault,

@@ -5,6 +5,7 @@
  * Without a SyncTarget it is some watches that say nothing.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
   type Clusters,
@@ -186,7 +187,9 @@ function loopsOf(
   if (needUsers.some((part) => parts.has(part))) loops.push(users);
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(workloadCoordinators({ client, clock, targets: users, scheduler, ...own }));
+    const homesOf = (tenant: ClusterName) => new Set(users.homesOf(tenant).values());
+    const used = { targets: users, homesOf, scheduler };
+    loops.push(workloadCoordinators({ client, clock, ...used, ...own }));
   }
   if (parts.has("traffic")) {
     const { graceMs = graceMsDefault } = options.patience ?? {};

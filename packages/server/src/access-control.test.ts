@@ -155,3 +155,26 @@ describe("authorization that is put together by others", () => {
     await wrapped.close();
   });
 });
+
+describe("a gate", () => {
+  const closed = { allowed: false, reason: "closed" } as const;
+  const closing = () => ({ authorize: () => closed });
+  const statusWith = async (options: Parameters<typeof TestServer.start>[0]) => {
+    const test = await TestServer.start({ ...options, gate: closing });
+    const { status } = await test.get("/clusters/a/api/v1/namespaces", { user: "masters" });
+    await test.close();
+    return status;
+  };
+
+  it("is around what is put inside it, and around everything when nothing is", async () => {
+    const outside = await statusWith({
+      authorization: (rbac, gate) => anyOf([bootstrapAuthorizer, gate(rbac)]),
+    });
+    assert.equal(outside, 200, "masters stand before it");
+    assert.equal(
+      await statusWith({ authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac]) }),
+      403,
+    );
+    assert.equal(await statusWith({}), 403);
+  });
+});

@@ -19,8 +19,14 @@ import { RoleAggregation } from "./role-aggregation.ts";
 import type { Storage } from "./storage/index.ts";
 import type { WatchHub } from "./watch-cache/index.ts";
 
-/** Puts authorization together around RBAC: wraps it, or stands others beside it. */
-export type ComposeAuthorization = (rbac: Authorizer) => Authorizer;
+/**
+ * Puts authorization together around RBAC: wraps it, or stands others beside it. What is put inside `gate` is asked only about those who may enter
+ * the logical cluster; all of it is, when it puts nothing inside. Called twice: once with a gate that lets everybody in, for what is asked of those who need not enter.
+ */
+export type ComposeAuthorization = (
+  rbac: Authorizer,
+  gate: (inner: Authorizer) => Authorizer,
+) => Authorizer;
 
 export interface AccessControlOptions {
   readonly storage: Storage;
@@ -31,7 +37,7 @@ export interface AccessControlOptions {
   readonly compose?: ComposeAuthorization | undefined;
   /** Put around RBAC: what roles allow may still be more than a provider allows. */
   readonly limit?: ((rbac: Authorizer) => Authorizer) | undefined;
-  /** Put in front of it: decides who may enter a logical cluster at all. */
+  /** Put in front of roles: decides who may enter a logical cluster at all. */
   readonly gate?: ((inner: Authorizer) => Authorizer) | undefined;
   readonly onError: (error: unknown) => void;
 }
@@ -41,6 +47,8 @@ export interface AccessControl {
   readonly authorizer: Authorizer;
   /** What it says of those who may enter, whether or not they may. */
   readonly rules: Authorizer;
+  /** What roles say, without any limit: what a provider's own roles allow its consumers is such a limit. */
+  readonly roles: Authorizer;
   readonly escalation: AdmissionPlugin;
   readonly reviewers: Reviewers;
   readonly aggregation: RoleAggregation;
@@ -50,12 +58,14 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const { storage, hub, registry, authenticator, compose = mastersAndRoles, onError } = options;
   const policies = new PolicyCache({ storage, hub });
   const rbac = new RbacAuthorizer(policies);
-  const rules = compose(options.limit?.(rbac) ?? rbac);
-  const authorizer = options.gate?.(rules) ?? rules;
+  const limited = options.limit?.(rbac) ?? rbac;
+  const rules = compose(limited, open);
+  const authorizer = options.gate === undefined ? rules : gated(compose, limited, options.gate);
   const check = new EscalationCheck(rbac, rules);
   return {
     authorizer,
     rules,
+    roles: rbac,
     escalation: {
       name: "RoleEscalation",
       validate: (request, object, old) => check.check(request, object, old),
@@ -65,6 +75,24 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   };
 }
 
-function mastersAndRoles(rbac: Authorizer): Authorizer {
-  return anyOf([bootstrapAuthorizer, rbac]);
+/** Around all of it, where nobody says what it is to be around. */
+function gated(
+  compose: ComposeAuthorization,
+  roles: Authorizer,
+  gate: (inner: Authorizer) => Authorizer,
+): Authorizer {
+  let isPlaced = false;
+  const composed = compose(roles, (inner) => {
+    isPlaced = true;
+    return gate(inner);
+  });
+  return isPlaced ? composed : gate(composed);
+}
+
+function open(inner: Authorizer): Authorizer {
+  return inner;
+}
+
+function mastersAndRoles(rbac: Authorizer, gate: (inner: Authorizer) => Authorizer): Authorizer {
+  return gate(anyOf([bootstrapAuthorizer, rbac]));
 }

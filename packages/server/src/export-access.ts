@@ -26,7 +26,7 @@ export function bindingToExport(
   return (user, cluster, name) => ask(rules, apiExports, { user, cluster, name, verb: "bind" });
 }
 
-export function serviceAccess(authorizer: Authorizer, rules: Authorizer): ServiceAccess {
+export function serviceAccess(authorizer: Authorizer, roles: Authorizer): ServiceAccess {
   return {
     mayUseContent: (user, cluster, name, verb) =>
       ask(authorizer, apiExports, { user, cluster, name, verb, subresource: "content" }),
@@ -35,7 +35,7 @@ export function serviceAccess(authorizer: Authorizer, rules: Authorizer): Servic
     mayReadBindings: (user, cluster) =>
       ask(authorizer, apiBindings, { user, cluster, name: "", verb: "get" }),
     isWithinPolicy: (attributes, provider) =>
-      isAllowed(rules.authorize(asConsumer(attributes, provider))),
+      isAllowed(roles.authorize(asConsumer(attributes, provider))),
     doRulesAllow,
   };
 }
@@ -51,7 +51,8 @@ export function maximalPermissions(
     authorize(attributes) {
       const { cluster, group, resource } = attributes;
       if (!attributes.isResourceRequest || cluster === "*") return rbac.authorize(attributes);
-      if (isSystemStatus(attributes) || !isWithinTenancyPolicy(attributes)) return refused;
+      if (isSystemStatus(attributes)) return finallyRefused;
+      if (!isWithinTenancyPolicy(attributes)) return refused;
       const provider = policyOn(cluster, group, resource);
       if (provider === undefined) return rbac.authorize(attributes);
       const within = rbac.authorize(asConsumer(attributes, provider));
@@ -62,6 +63,7 @@ export function maximalPermissions(
 }
 
 const refused: Decision = { allowed: false, reason: "" };
+const finallyRefused: Decision = { ...refused, isFinal: true };
 const writeVerbs: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
 
 function isSystemStatus({ group, resource, subresource, verb }: Attributes): boolean {

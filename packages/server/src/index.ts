@@ -49,6 +49,7 @@ export {
   parseVerificationKeys,
   ReloadableClientCa,
   RequestAuthenticator,
+  RequestHeaderAuthenticator,
   ServiceAccountAuthenticator,
   ServiceAccountTokenIssuer,
   type SigningKey,
@@ -62,12 +63,19 @@ export {
   verificationKeyOf,
 } from "./authentication/index.ts";
 export {
+  AllowedPathsError,
   type Authorizer,
+  allowedPaths,
   anyOf,
   bootstrapAuthorizer,
   type Decision,
   type LogicalClusterSource,
+  privilegedGroups,
+  publicPaths,
   RbacAuthorizer,
+  type ReviewVersion,
+  reviewVersions,
+  WebhookAuthorizer,
   workspaceContent,
 } from "./authorization/index.ts";
 export {
@@ -79,6 +87,7 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
+export { yamlReadSchema, yamlWriteSchema } from "./content/index.ts";
 export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
 export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {

@@ -121,6 +121,9 @@ async function heapBytes(): Promise<number> {
 /** Names and labels of all series. */
 async function seriesOf(server: TestServer): Promise<string[]> {
   const look = () => server.get("/metrics", { user: "masters" });
+  // Stored objects are counted when somebody first asks, and told a moment later.
+  while (!(await look()).text.includes("apiserver_storage_objects{"))
+    await new Promise((resolve) => setImmediate(resolve));
   // The first look is a request, too.
   await look();
   return (await look()).text.split("\n").map((line) => line.replace(/ \S+$/, ""));

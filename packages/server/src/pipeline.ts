@@ -18,7 +18,7 @@ import {
   isThemselvesIn,
 } from "./authorization/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
-import { failure, json, toStatusError } from "./content/index.ts";
+import { failure, json, pretty, toStatusError, wantsPretty } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import {
@@ -36,7 +36,12 @@ import {
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
 import { impersonate } from "./impersonate.ts";
-import type { Catalog, ResourceDefinition } from "./registry/index.ts";
+import {
+  type Catalog,
+  fromStorageError,
+  isStoreUnavailable,
+  type ResourceDefinition,
+} from "./registry/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -51,7 +56,7 @@ import {
   unresolvedCluster,
 } from "./request/request-scope.ts";
 import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
-import { parseTimeout, timeoutDefaultMs } from "./request-timeout.ts";
+import { setDeadline } from "./request-timeout.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -61,7 +66,7 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
-  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "ownTarget">;
+  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "hasHomes" | "ownTarget">;
   /** For workspaces that are served elsewhere. */
   readonly forwarder: Pick<RequestForwarder, "forward">;
   readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf">;
@@ -76,6 +81,8 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly watches: WatchCounter | undefined;
   /** Told of every request when its answer is ready. */
   readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
+  /** Told of each request that the store could not serve. */
+  readonly onStoreUnavailable: () => void;
   /** Told of errors that no stage meant to throw. */
   readonly onError: (error: unknown, exchange: Exchange) => void;
 }
@@ -145,16 +152,22 @@ const timeUp = statusError.timeout("request did not complete within the allotted
 
 function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiResponse {
   if (error === tooBusy) return tooBusyResponse();
-  const status = toStatusError(error);
-  if (!(error instanceof StatusError) || status.cause !== undefined) {
+  const known = fromStorageError(error, { resource: { resource: resourceOf(exchange) } });
+  const status = toStatusError(known);
+  if (!(known instanceof StatusError) || status.cause !== undefined) {
     if (exchange.audit !== undefined) exchange.audit.isPanic = true;
     rooms.onError(error, exchange);
-  }
+  } else if (isStoreUnavailable(status)) rooms.onStoreUnavailable();
   return failure(status);
 }
 
-function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): ApiResponse {
-  finishHeaders(exchange, given);
+function resourceOf({ scope }: Exchange): string {
+  return scope?.kind === "resource" ? scope.resource : "";
+}
+
+function finish(exchange: Exchange, made: ApiResponse, rooms: PipelineRooms): ApiResponse {
+  finishHeaders(exchange, made);
+  const given = wantsPretty(exchange.request) ? pretty(made) : made;
   const response = exchange.watchPlace === undefined ? given : inPlace(exchange, given);
   if (exchange.flowSchema !== undefined && rooms.fairness !== undefined) {
     const { cluster } = exchange.scope as RequestScope;
@@ -193,20 +206,6 @@ function mayEnterAll(user: UserInfo): boolean {
   return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }
 
-const writeTimeoutMaxMs = 34_000;
-
-/** Watches run as long as they like; everything else has a minute, writes a little more than half of it. */
-function setDeadline(exchange: Exchange): undefined {
-  const scope = exchange.scope as RequestScope;
-  if (scope.verb === "watch") return undefined;
-  const asked = scope.query.get("timeout");
-  let timeoutMs = asked === null ? timeoutDefaultMs : parseTimeout(asked);
-  const isRead = scope.verb === "get" || scope.verb === "list" || scope.verb === "head";
-  if (!isRead) timeoutMs = Math.min(timeoutMs, writeTimeoutMaxMs);
-  exchange.timeoutMs = timeoutMs;
-  return undefined;
-}
-
 function authenticate(
   exchange: Exchange,
   { authenticator }: PipelineRooms,
@@ -216,6 +215,8 @@ function authenticate(
     const credentials = {
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
+      headers: request.headers,
+      rawHeaders: request.rawHeaders,
       path: exchange.scope?.path,
     };
     const user = authenticator.authenticate(credentials, whereKnown(exchange));
@@ -321,7 +322,7 @@ function authorizeActive(
   const { authorizer } = rooms;
   if (exchange.scope?.service !== undefined)
     return authorizeService(exchange, exchange.scope.service, attributes, rooms);
-  const wantsHome = isHome(exchange.scope);
+  const wantsHome = rooms.tenancy.hasHomes && isHome(exchange.scope);
   const asked = wantsHome ? { ...attributes, verb: "create" } : attributes;
   // A home is found by its user's name, and elsewhere's users may have any name.
   if (wantsHome && !isThemselvesIn(exchange.user, rootCluster)) throw forbidden(asked, homeRefused);
@@ -471,7 +472,8 @@ function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiRes
     const served = view === undefined ? rooms : { ...rooms, catalog };
     return servePath(exchange.request, scope, exchange.user, served);
   }
-  if (isHome(scope)) return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
+  if (rooms.tenancy.hasHomes && isHome(scope))
+    return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();

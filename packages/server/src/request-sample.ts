@@ -2,9 +2,9 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { Exchange } from "./exchange.ts";
 import { servedVerbs } from "./handlers/index.ts";
-import type { ServerMetrics } from "./metrics/index.ts";
-import type { ApiResponse } from "./request/api-request.ts";
-import type { ResourceScope } from "./request/request-scope.ts";
+import type { RequestSample, ServerMetrics } from "./metrics/index.ts";
+import { type ApiResponse, isNoted } from "./request/api-request.ts";
+import type { RequestScope, ResourceScope } from "./request/request-scope.ts";
 import type { ServerLog } from "./server.ts";
 
 export interface Observers {
@@ -22,8 +22,9 @@ export function observe(
   const ms = clock.monotonic() - startedAt;
   const resource = scope?.kind === "resource" ? scope : undefined;
   const isKnown = resource !== undefined && isServed(exchange, resource);
-  metrics.observe({
+  const sample: RequestSample = {
     verb: verbLabel(scope?.verb ?? exchange.request.method),
+    dryRun: scope === undefined || isRead(scope.verb) ? "" : dryRunLabel(scope),
     group: isKnown ? resource.group : "",
     version: isKnown ? resource.version : "",
     resource: isKnown ? resource.resource : "",
@@ -38,7 +39,16 @@ export function observe(
     code: response.status,
     seconds: ms / 1000,
     isLongRunning: response.isWatch === true,
-  });
+  };
+  metrics.observe(sample);
+  const { body } = response;
+  if (body instanceof Uint8Array) metrics.observeSize(sample, body.length);
+  else if (body !== undefined && !sample.isLongRunning)
+    response.onSent = (bytes) => metrics.observeSize(sample, bytes);
+  else if (body !== undefined && isNoted(body)) {
+    const notes = metrics.notesOf(sample);
+    if (notes !== undefined) body.note(notes);
+  }
   if (!log.isLevelEnabled("debug")) return;
   log.debug(
     {
@@ -60,6 +70,16 @@ function isServed({ definition }: Exchange, { subresource }: ResourceScope): boo
   return (
     definition !== undefined && (subresource === "" || definition.subresources.has(subresource))
   );
+}
+
+function isRead(verb: string): boolean {
+  return verb === "get" || verb === "list" || verb === "watch" || verb === "head";
+}
+
+/** As Kubernetes: what is wrong in it is no label of its own. */
+function dryRunLabel({ query }: RequestScope): string {
+  if (!query.has("dryRun")) return "";
+  return query.getAll("dryRun").every((value) => value === "All") ? "All" : "invalid";
 }
 
 const verbLabels = new Map(

@@ -1,7 +1,22 @@
-/** How long a request may take, as its sender says in the parameter `timeout`. */
+/** How long a request may take: as its client asks, within limits. */
 import { statusError } from "@kcp-ts/machinery/status";
+import type { Exchange } from "./exchange.ts";
+import type { RequestScope } from "./request/request-scope.ts";
 
-export const timeoutDefaultMs = 60_000;
+const timeoutDefaultMs = 60_000;
+const writeTimeoutMaxMs = 34_000;
+
+/** Watches run as long as they like; everything else has a minute, writes a little more than half of it. */
+export function setDeadline(exchange: Exchange): undefined {
+  const scope = exchange.scope as RequestScope;
+  if (scope.verb === "watch") return undefined;
+  const asked = scope.query.get("timeout");
+  let timeoutMs = asked === null ? timeoutDefaultMs : parseTimeout(asked);
+  const isRead = scope.verb === "get" || scope.verb === "list" || scope.verb === "head";
+  if (!isRead) timeoutMs = Math.min(timeoutMs, writeTimeoutMaxMs);
+  exchange.timeoutMs = timeoutMs;
+  return undefined;
+}
 
 const durationUnitMs = new Map([
   ["ns", 1e-6],
@@ -14,7 +29,7 @@ const durationUnitMs = new Map([
 ]);
 
 /** A Go duration; zero and more than a minute mean the default. */
-export function parseTimeout(text: string): number {
+function parseTimeout(text: string): number {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)];
   const isWhole = parts.map((part) => part[0]).join("") === text && parts.length > 0;
   if (!isWhole && text !== "0") {

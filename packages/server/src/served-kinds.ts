@@ -21,7 +21,7 @@ import type { WebhookClient } from "./webhooks/index.ts";
 
 type ServedKindsOptions = Pick<
   ApiServerOptions,
-  "storage" | "clock" | "random" | "log" | "resources" | "besides"
+  "storage" | "clock" | "random" | "log" | "resources" | "besides" | "root" | "homeWorkspaces"
 >;
 
 export interface ServedKinds {
@@ -35,7 +35,7 @@ export interface ServedKinds {
 
 /** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
 export function servedKinds(
-  { storage, clock, random, log, resources = [], besides = [] }: ServedKindsOptions,
+  options: ServedKindsOptions,
   rooms: {
     registry: Registry;
     watchCache: WatchCache;
@@ -43,6 +43,7 @@ export function servedKinds(
     webhooks: WebhookClient;
   },
 ): ServedKinds {
+  const { storage, clock, random, log, resources = [], besides = [] } = options;
   const { registry, watchCache, rules, webhooks } = rooms;
   const shared = [...Topology.resources, ...ApiSharing.resources];
   const topology = new Topology({
@@ -58,9 +59,12 @@ export function servedKinds(
     mayUse: useOfType(rules),
     bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
     keepDefaults: (cluster, path, bindings) => sharing.keepDefaults(cluster, path, bindings),
+    defaultsComplete: (cluster, bindings) => sharing.defaultsComplete(cluster, bindings),
+    defaultsIn: (cluster, bindings) => sharing.defaultsIn(cluster, bindings),
     kindIn: (cluster, group, version, kind) =>
       definitionOfKind(sharing.catalog, cluster, { group, version, kind }),
     builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
+    ...{ root: options.root, homeWorkspaces: options.homeWorkspaces },
     onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
   });
   const allBuiltIns = [...builtIns, ...tenancy.resources, ...shared, ...resources];
@@ -86,6 +90,7 @@ export function servedKinds(
     partitionIn: (cluster, name) => topology.selectorOf(cluster, name),
     shardLabels: () => tenancy.shardLabels(),
     maintainedIn: (cluster) => tenancy.maintainedIn(cluster),
+    onBinding: (cluster) => tenancy.bindingChanged(cluster),
     ownNames: (cluster) => customResources.namesIn(cluster),
     mayBind: bindingToExport(rules),
     onError: (error) => log.warn({ err: error }, "a shared API has to wait"),

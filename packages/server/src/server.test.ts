@@ -75,6 +75,9 @@ describe("a store that fails", () => {
     storage.fail();
     const requests: [method: string, path: string, body?: object][] = [
       ["POST", configmaps, { metadata: { name: "y" } }],
+      ["POST", configmaps.replace("default", "elsewhere"), { metadata: { name: "y" } }],
+      ["PATCH", `${configmaps}/x`, { data: { a: "b" } }],
+      ["PATCH", `${configmaps}/new?fieldManager=me`, { metadata: { name: "new" } }],
       ["PUT", `${configmaps}/x`, { metadata: { name: "x" } }],
       ["DELETE", `${configmaps}/x`],
       ["DELETE", configmaps],
@@ -83,12 +86,24 @@ describe("a store that fails", () => {
       ["GET", `${configmaps}?watch=1`],
     ];
     for (const [method, path, body] of requests) {
-      const answer = await server.request(method, path, { body });
+      const type = path.includes("fieldManager") ? "apply-patch+yaml" : "merge-patch+json";
+      const headers = method === "PATCH" ? { "content-type": `application/${type}` } : {};
+      const answer = await server.request(method, path, { body, headers });
       assert.equal(answer.status, 500, `${method} ${path}`);
       assert.equal(answer.object.reason, "InternalError");
-      assert.ok(!/told to fail|disk/.test(answer.text), answer.text);
+      assert.equal(
+        answer.object.message,
+        "Internal error occurred: the store cannot take this request now; see the server's log",
+        `${method} ${path}`,
+      );
       assert.equal(answer.headers["retry-after"], undefined);
     }
+    const told = server.logged.filter(({ message }) => message.startsWith("requests fail"));
+    assert.deepEqual(
+      told.map(({ fields }) => fields),
+      [{ fault: "the disk is on fire" }],
+    );
+    assert.equal(JSON.stringify(server.logged).includes("failed unexpectedly"), false);
     assert.equal((await server.get("/readyz")).status, 500);
     assert.equal((await server.get("/livez")).status, 200);
     storage.recover();

@@ -51,9 +51,11 @@ import { servedKinds } from "./served-kinds.ts";
 import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { storeFaultTeller } from "./store-faults.ts";
 import { StoredLimits } from "./stored-limits.ts";
+import { StoredObjects } from "./stored-objects.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
-import type { NamespaceContent, Tenancy } from "./tenancy/index.ts";
+import type { NamespaceContent, RootContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
 import { composeTraffic, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
@@ -106,6 +108,10 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly furtherReviewers?: ((authorizer: Authorizer) => Reviewers) | undefined;
   /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
   readonly besides?: readonly BesideResource[] | undefined;
+  /** What the logical cluster root begins with, where it is not as usual. */
+  readonly root?: RootContent | undefined;
+  /** False: users have no homes, and `~` in root is a name like any other. */
+  readonly homeWorkspaces?: boolean | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -124,6 +130,7 @@ export class ApiServer {
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
+  readonly #storedObjects: StoredObjects;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
   readonly #topology: Topology;
@@ -151,7 +158,8 @@ export class ApiServer {
     const parts = { storage, watchCache, clock, random, newUid };
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
-    const metrics = metricsOf(watchCache, () => this.#inFlight);
+    this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
+    const metrics = metricsOf(watchCache, this.#storedObjects, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
@@ -203,6 +211,7 @@ export class ApiServer {
         this.#inFlight[kindOf(exchange.request)]--;
         if (this.#isDraining) this.#noteIdle();
       },
+      onStoreUnavailable: storeFaultTeller(options),
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
@@ -238,13 +247,13 @@ export class ApiServer {
   }
 
   #virtualWorkspaces(): VirtualWorkspaces {
-    const { authorizer, rules } = this.#access;
+    const { authorizer, roles } = this.#access;
     const { syncerViews } = this.#options;
     const { catalog } = this.#sharing;
     const views =
       syncerViews &&
       ((consumers: ExportConsumers) => syncerViews({ authorizer, catalog, consumers }));
-    return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, rules), views);
+    return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, roles), views);
   }
 
   #webhookClient(rooms: Omit<ServiceObjectsOptions, "catalog">): WebhookClient {
@@ -290,6 +299,7 @@ export class ApiServer {
   async bootstrap(externalUrl: string): Promise<void> {
     this.#sharing.externalUrl = externalUrl;
     await this.#tenancy.bootstrap(externalUrl);
+    await this.#sharing.bootstrap();
     await this.#flowObjects?.keep();
   }
 
@@ -329,6 +339,7 @@ export class ApiServer {
     await this.#flowObjects?.stop();
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
+    await this.#storedObjects.close();
     await this.#sharing.stop();
     await this.#topology.stop();
     await this.#tenancy.stop();
@@ -418,9 +429,13 @@ export class ApiServer {
   }
 }
 
-function metricsOf(watchCache: WatchCache, inFlight: ServerGauges["inFlight"]): ServerMetrics {
+function metricsOf(
+  watchCache: WatchCache,
+  storedObjects: StoredObjects,
+  inFlight: ServerGauges["inFlight"],
+): ServerMetrics {
   return new ServerMetrics({
-    watchers: () => watchCache.watcherCount,
+    storedObjects: () => storedObjects.read(),
     inFlight,
     revision: () => watchCache.hub.revision,
     cachedCollections: () => watchCache.collections.size,

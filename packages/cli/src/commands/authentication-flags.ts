@@ -24,6 +24,12 @@ export interface AuthenticationFlags {
   readonly oidcSigningAlgs: readonly string[];
   readonly oidcCaFile?: string;
   readonly authenticationConfig?: string;
+  readonly requestheaderClientCaFile?: string;
+  readonly requestheaderAllowedNames: readonly string[];
+  readonly requestheaderUsernameHeaders: readonly string[];
+  readonly requestheaderUidHeaders: readonly string[];
+  readonly requestheaderGroupHeaders: readonly string[];
+  readonly requestheaderExtraHeadersPrefix: readonly string[];
 }
 
 export function addAuthenticationFlags(command: Command): void {
@@ -65,6 +71,36 @@ export function addAuthenticationFlags(command: Command): void {
     );
   addSigningFlags(command);
   addOidcFlags(command);
+  addRequestHeaderFlags(command);
+}
+
+function addRequestHeaderFlags(command: Command): void {
+  command
+    .optionsGroup("Which proxies it believes:")
+    .option(
+      "--requestheader-client-ca-file <path>",
+      "authorities of proxies that say in headers who asks; read again when it changes",
+    )
+    .option(
+      "--requestheader-allowed-names <names>",
+      "common names of such proxies (default: all of these authorities)",
+      commaSeparated,
+      [],
+    )
+    .option(
+      "--requestheader-username-headers <names>",
+      "X-Remote-User is common",
+      commaSeparated,
+      [],
+    )
+    .option("--requestheader-uid-headers <names>", "X-Remote-Uid", commaSeparated, [])
+    .option("--requestheader-group-headers <names>", "X-Remote-Group is common", commaSeparated, [])
+    .option(
+      "--requestheader-extra-headers-prefix <prefixes>",
+      "X-Remote-Extra- is common",
+      commaSeparated,
+      [],
+    );
 }
 
 function addSigningFlags(command: Command): void {
@@ -127,5 +163,11 @@ export function authenticationOptionsOf(flags: AuthenticationFlags) {
     oidcSigningAlgs: flags.oidcSigningAlgs,
     oidcCaFile: flags.oidcCaFile,
     authenticationConfig: flags.authenticationConfig,
+    requestHeaderClientCaFile: flags.requestheaderClientCaFile,
+    requestHeaderAllowedNames: flags.requestheaderAllowedNames,
+    requestHeaderUsernameHeaders: flags.requestheaderUsernameHeaders,
+    requestHeaderUidHeaders: flags.requestheaderUidHeaders,
+    requestHeaderGroupHeaders: flags.requestheaderGroupHeaders,
+    requestHeaderExtraHeadersPrefix: flags.requestheaderExtraHeadersPrefix,
   } satisfies Partial<ControlPlaneOptions>;
 }

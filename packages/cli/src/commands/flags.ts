@@ -39,9 +39,18 @@ const unitMs = new Map([
   ["s", 1000],
 ]);
 
+/** The same without a list to begin with: what is given replaces what is there by default, also when it is nothing. */
+export function listed(text: string, before: readonly string[] | undefined): readonly string[] {
+  return commaSeparated(text, before ?? []);
+}
+
 /** Reads a duration as Go programs take it, such as `1h30m` or `90s`, as milliseconds. */
-export function durationFlag(name: string): (text: string) => number {
+export function durationFlag(
+  name: string,
+  { mayBeZero = false }: { readonly mayBeZero?: boolean } = {},
+): (text: string) => number {
   return (text) => {
+    if (mayBeZero && /^0+[hms]?$/.test(text)) return 0;
     if (!/^(\d+(h|m|s))+$/.test(text)) {
       throw new InvalidArgumentError(`${name} takes a duration such as 1h, 30m or 1h30m.`);
     }

@@ -12,6 +12,11 @@ import {
   addAuthenticationFlags,
   authenticationOptionsOf,
 } from "./authentication-flags.ts";
+import {
+  type AuthorizationFlags,
+  addAuthorizationFlags,
+  authorizationOptionsOf,
+} from "./authorization-flags.ts";
 import { booleanFlag, commaSeparated, durationFlag, integerFlag, repeated } from "./flags.ts";
 import {
   addControllersFlag,
@@ -21,6 +26,7 @@ import {
   physicalClusterOptionsOf,
 } from "./physical-cluster-flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import { addTenancyFlags, type TenancyFlags, tenancyOptionsOf } from "./tenancy-flags.ts";
 import {
   addTrafficFlags,
   auditOptionsOf,
@@ -28,7 +34,13 @@ import {
   trafficLimitsOf,
 } from "./traffic-flags.ts";
 
-interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags, PhysicalClusterFlags {
+interface StartFlags
+  extends StorageFlags,
+    AuthenticationFlags,
+    AuthorizationFlags,
+    TenancyFlags,
+    TrafficFlags,
+    PhysicalClusterFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
@@ -88,6 +100,8 @@ export function addStart(program: Command): void {
     .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
   addStorageFlags(command);
   addAuthenticationFlags(command);
+  addAuthorizationFlags(command);
+  addTenancyFlags(command);
   addWebhookFlags(command);
   addControllerFlags(command);
   addTrafficFlags(command);
@@ -203,6 +217,8 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     mountProxyClientKeyFile: flags.mountProxyClientKeyFile,
     mountProxyCaFile: flags.mountProxyCaFile,
     ...authenticationOptionsOf(flags),
+    ...authorizationOptionsOf(flags),
+    ...tenancyOptionsOf(flags),
     eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
     audit: auditOptionsOf(flags),

@@ -47,6 +47,13 @@ export interface KcpProcess {
   stop(): Promise<number | null>;
   /** SIGKILL: no goodbye. */
   kill(): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  /** Null while it runs. */
+  exitCode(): number | null;
+  /** The exit code when it has ended. */
+  exited(): Promise<number | null>;
+  /** Resolves when it has logged this. */
+  said(message: string): Promise<void>;
 }
 
 export async function startKcp(
@@ -62,6 +69,7 @@ export async function startKcp(
     ...args,
   ]);
   const { url, kubeconfig } = await untilReady(child);
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   return {
     url,
     kubeconfig,
@@ -71,7 +79,22 @@ export async function startKcp(
       return child.exitCode;
     },
     kill: () => end(child, "SIGKILL"),
+    signal: (signal) => child.kill(signal),
+    exitCode: () => child.exitCode,
+    exited: () => closed.then(() => child.exitCode),
+    said: (message) => untilSaid(child, message),
   };
+}
+
+function untilSaid(child: ChildProcess, message: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let log = "";
+    child.stderr?.on("data", (bytes: Buffer) => {
+      log = (log + bytes.toString()).slice(-logCharactersMax);
+      if (log.includes(`"msg":${JSON.stringify(message)}`)) resolve();
+    });
+    child.once("close", () => reject(new Error(`kcp ended and had not said "${message}": ${log}`)));
+  });
 }
 
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

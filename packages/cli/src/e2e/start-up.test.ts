@@ -59,6 +59,24 @@ describe("a start that cannot succeed", () => {
     assert.equal(await kcp.stop(), 0, "and leaves nothing behind that holds the data");
   });
 
+  it("takes kcp's flags, and refuses gates and authorizers that nobody knows", async (t) => {
+    const root = await temporaryFolder(t);
+    const gates = ["--feature-gates", "WorkspaceMounts=true,Nonsense=true"];
+    await fails(start(root, ...gates), 1, /unrecognized feature gate: Nonsense/);
+    const order = ["--authorization-order", "RBAC,Nobody"];
+    await fails(start(root, ...order), 1, /invalid authorizer: "Nobody"/);
+    const kcp = await startKcp(
+      root,
+      ...["--feature-gates=WorkspaceMounts=true,CacheAPIs=false", "--shard-name=root"],
+      ...["--batteries-included=+user", "--enable-home-workspaces=false"],
+      ...["--home-workspaces-home-creator-groups=a,b", "--authorization-always-allow-paths=/x*"],
+      ...["--authorization-order=AlwaysAllowGroups,RBAC", "--requestheader-allowed-names=a"],
+      ...["--authorization-webhook-cache-authorized-ttl=0s"],
+    );
+    assert.match(await readFile(kcp.kubeconfig, "utf8"), /"user"/);
+    assert.equal(await kcp.stop(), 0);
+  });
+
   it("names an address that this machine does not have", async (t) => {
     const root = await temporaryFolder(t);
     const message = /203\.0\.113\.1 port 0: this machine does not have that address; .*--bind-addr/;
@@ -106,6 +124,26 @@ describe("a start that cannot succeed", () => {
     const kcp = await startKcp(root);
     assert.equal((await stat(root)).mode & 0o777, 0o700);
     assert.equal(await kcp.stop(), 0);
+  });
+
+  it("keeps what it stores to its owner in a root directory that others may read", async (t) => {
+    const root = join(await temporaryFolder(t), "open");
+    await mkdir(root, { mode: 0o755 });
+    await chmod(root, 0o755);
+    const first = await startKcp(root);
+    const modeOf = async (name: string) => (await stat(join(root, name))).mode & 0o777;
+    assert.equal(await modeOf("data"), 0o700);
+    assert.equal(await first.stop(), 0);
+
+    // As earlier versions left it.
+    await chmod(join(root, "data"), 0o755);
+    const second = await startKcp(root);
+    assert.equal(await modeOf("data"), 0o700);
+    for (const { name } of await readdir(root, { withFileTypes: true })) {
+      const isPublic = name.endsWith(".crt") || name.endsWith(".pub");
+      if (!isPublic) assert.equal((await modeOf(name)) & 0o077, 0, name);
+    }
+    assert.equal(await second.stop(), 0);
   });
 
   it("names a root directory that cannot be written", async (t) => {

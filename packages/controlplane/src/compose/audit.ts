@@ -1,7 +1,6 @@
 /** From options to the audit trail: the policy's file, a log, a webhook. */
 import { dirname, resolve } from "node:path";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { type Connection, connect, loadKubeconfig } from "@kcp-ts/sdk";
 import {
   type AuditBackend,
   AuditPolicyError,
@@ -14,13 +13,12 @@ import {
 import { parseManifests } from "../manifests/index.ts";
 import { type AuditOptions, OptionsError } from "../options.ts";
 import { makeFolder, readFlagFile } from "./start-up.ts";
+import { connectWebhook, type WebhookConnection } from "./webhook-connection.ts";
 
 interface AuditParts {
   readonly clock: Clock;
   readonly random: Random;
 }
-
-const webhookTimeoutMs = 30_000;
 
 export async function composeAudit(
   options: AuditOptions,
@@ -45,15 +43,12 @@ export async function composeAudit(
   const connection =
     webhookConfigFile === undefined
       ? undefined
-      : connect(await loadKubeconfig({ path: webhookConfigFile }), { clock: parts.clock });
-  const path = connection === undefined ? "" : await pathOf(webhookConfigFile as string);
+      : await connectWebhook(webhookConfigFile, parts.clock);
   return {
     policy,
     backends: (observer) => [
       ...(logPath === undefined ? [] : [logBackend(logPath, options, parts, observer)]),
-      ...(connection === undefined
-        ? []
-        : [webhookBackend(connection, path, options, parts, observer)]),
+      ...(connection === undefined ? [] : [webhookBackend(connection, options, parts, observer)]),
     ],
   };
 }
@@ -86,8 +81,7 @@ function logBackend(
 }
 
 function webhookBackend(
-  { transport, close }: Connection,
-  path: string,
+  { post, close }: WebhookConnection,
   { webhookBatchMaxSize: batchEventsMax, webhookInitialBackoffMs }: AuditOptions,
   { clock, random }: AuditParts,
   observer: BackendObserver,
@@ -97,17 +91,8 @@ function webhookBackend(
     random,
     limits: { batchEventsMax, backoffInitialMs: webhookInitialBackoffMs },
     send: async (body) => {
-      const giveUp = new AbortController();
-      const timer = clock.schedule(webhookTimeoutMs, () => giveUp.abort(new Error("timed out")));
-      try {
-        const headers = { "content-type": "application/json" };
-        const { signal } = giveUp;
-        const answer = await transport.send({ method: "POST", path, headers, body, signal });
-        await answer.body.text();
-        if (answer.status >= 300) throw new Error(`the audit webhook answered ${answer.status}`);
-      } finally {
-        timer.cancel();
-      }
+      const { status } = await post(body);
+      if (status >= 300) throw new Error(`the audit webhook answered ${status}`);
     },
     ...heard("webhook", observer),
   });
@@ -127,13 +112,4 @@ function heard(plugin: string, observer: BackendObserver) {
     onDropped: (events: number) => observer.onDropped(plugin, events),
     onError: (error: unknown) => observer.onError(plugin, error),
   };
-}
-
-/** Events go to the server's URL itself, path and query included. */
-async function pathOf(configFile: string): Promise<string> {
-  const { contexts, clusters, currentContext } = await loadKubeconfig({ path: configFile });
-  const cluster = clusters.get(contexts.get(currentContext ?? "")?.cluster ?? "");
-  if (cluster === undefined) throw new OptionsError(`${configFile} names no server`);
-  const { pathname, search } = new URL(cluster.server);
-  return pathname + search;
 }

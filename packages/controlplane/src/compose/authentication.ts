@@ -18,10 +18,11 @@ import type { AdminTokens } from "../kubeconfig/index.ts";
 import type { FileWatch } from "./file-watch.ts";
 import type { InProcessIdentities } from "./in-process-identities.ts";
 import type { Issuers } from "./issuers.ts";
+import { composeRequestHeaders, type RequestHeaderOptions } from "./request-headers.ts";
 import type { ServiceAccounts } from "./service-accounts.ts";
 import { readFlagFile } from "./start-up.ts";
 
-export interface AuthenticationOptions {
+export interface AuthenticationOptions extends RequestHeaderOptions {
   /** Undefined where only programs of this process are administrators. */
   readonly tokens: AdminTokens | undefined;
   /** By which the control loops of this process are known. */
@@ -50,9 +51,15 @@ export async function composeAuthentication(
           adminTokenHash: hashToken(tokens.adminToken),
           shardAdminTokenHash: hashToken(tokens.shardAdminToken),
         });
-  const staticTokens = new StaticTokenAuthenticator([...admins, internalToken]);
+  const { userToken } = tokens ?? {};
+  const plain =
+    userToken === undefined
+      ? []
+      : [{ tokenHash: hashToken(userToken), user: { username: "user", groups: [] } }];
+  const staticTokens = new StaticTokenAuthenticator([...admins, ...plain, internalToken]);
   const byFlag = { enabled: options.anonymousAuth, paths: undefined };
   const fileTokens = await tokensOfFile(options);
+  const proxies = await composeRequestHeaders(options, options);
   const certificates = await certificatesOf(options);
   return (objects) => {
     const bearer = new BearerTokenAuthenticator(
@@ -66,7 +73,7 @@ export async function composeAuthentication(
       serviceAccounts.audiences,
     );
     return new RequestAuthenticator({
-      authenticators: [...certificates, bearer],
+      authenticators: [...proxies, ...certificates, bearer],
       anonymous: () => issuers.anonymous() ?? byFlag,
     });
   };

@@ -12,9 +12,9 @@ import {
   type AuditTrailOptions,
   type Authorizer,
   anyOf,
-  bootstrapAuthorizer,
   clusterUnit,
   podMetricsKind,
+  publicPaths,
   type RequestAuthenticator,
   type ServerLog,
   type TrafficOptions,
@@ -24,6 +24,11 @@ import {
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
+import {
+  type Authorization,
+  type AuthorizationOptions,
+  composeAuthorization,
+} from "./authorization.ts";
 import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
 import {
   type ControllersOptions,
@@ -63,7 +68,9 @@ export interface CoreOptions
     >,
     ServiceAccountOptions,
     IssuerOptions,
-    ClientAuthorityOptions {
+    AuthorizationOptions,
+    ClientAuthorityOptions,
+    Pick<ApiServerOptions, "root" | "homeWorkspaces"> {
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
@@ -91,6 +98,7 @@ export interface ControlLoopsToStart
 
 interface Parts extends CoreOptions {
   readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
+  readonly authorization: Authorization;
   readonly serviceAccounts: ServiceAccounts;
   readonly clientAuthority: CertificateAuthority;
   readonly files: FileWatch;
@@ -149,7 +157,8 @@ export class Core {
         files,
       };
       const authenticator = await composeAuthentication(parts);
-      return new Core({ ...parts, authenticator, credential });
+      const authorization = await composeAuthorization(options, options);
+      return new Core({ ...parts, authenticator, authorization, credential });
     } catch (error) {
       files.stop();
       throw error;
@@ -178,7 +187,7 @@ export class Core {
       clock,
       random,
       authenticator,
-      authorization: (rbac) => this.#authorization(rbac),
+      authorization: (rbac, gate) => parts.authorization.around(gate(this.#rules(rbac))),
       gate: workspaceContent,
       log,
       apiAudiences: parts.serviceAccounts.audiences,
@@ -212,6 +221,7 @@ export class Core {
         serviceNetworks: parts.webhookServiceNetworks ?? [],
       },
       ...(parts.mounts === undefined ? {} : { mounts: parts.mounts }),
+      ...{ root: parts.root, homeWorkspaces: parts.homeWorkspaces },
       audit: parts.trail,
       ...parts.limits,
       tidyMemory: parts.tidyMemory,
@@ -222,9 +232,10 @@ export class Core {
     );
   }
 
-  #authorization(rbac: Authorizer): Authorizer {
+  /** Of those who may enter a logical cluster. */
+  #rules(rbac: Authorizer): Authorizer {
     const { authorizers = [] } = this.#parts.extensions;
-    const own = [bootstrapAuthorizer, rbac, this.#peers.authorizer, placementReviewAuthorizer];
+    const own = [publicPaths, rbac, this.#peers.authorizer, placementReviewAuthorizer];
     return anyOf([...own, ...authorizers]);
   }
 
@@ -293,10 +304,11 @@ export class Core {
     await Promise.all([...stopping, ...this.#controllers]);
   }
 
-  /** Of a start that did not come to its end. */
-  close(): Promise<void> {
+  /** The last of it, also of a start that did not come to its end. */
+  async close(): Promise<void> {
     this.files.stop();
-    return this.server.close();
+    await this.server.close();
+    await this.#parts.authorization.close();
   }
 
   async #run(program: ControllerProgram): Promise<void> {

@@ -16,6 +16,7 @@ import {
   PodConnections,
   PodMetrics,
   runMulticluster,
+  SentPods,
   type SharedTarget,
   type SightPatience,
   Targets,
@@ -165,6 +166,7 @@ export class PhysicalClusters {
       tunnels: this.tunnels,
       sharedTarget,
       peers,
+      sent: new SentPods(client),
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
     this.#reviewer = new PlacementReviewer({

@@ -20,6 +20,8 @@ export async function writeAdminKubeconfig(
 }
 
 export function formatAdminKubeconfig(config: AdminKubeconfig): string {
+  const { userToken: plainToken } = config;
+  const contexts = plainToken === undefined ? adminContexts : [...adminContexts, userContext];
   const base = config.serverUrl.replace(/\/+$/, "");
   const ca = Buffer.from(config.caPem, "utf8").toString("base64");
   return [
@@ -44,17 +46,19 @@ export function formatAdminKubeconfig(config: AdminKubeconfig): string {
     "users:",
     ...userToken("kcp-admin", config.adminToken),
     ...userToken("shard-admin", config.shardAdminToken),
+    ...(plainToken === undefined ? [] : userToken("user", plainToken)),
     "",
   ].join("\n");
 }
 
 /** As upstream kcp names them; each context has a cluster entry of the same name. */
-const contexts = [
+const adminContexts = [
   { name: "root", user: "kcp-admin", path: "/clusters/root" },
   { name: "base", user: "kcp-admin", path: "" },
   { name: "system:admin", user: "shard-admin", path: "/clusters/system:admin" },
   { name: "shard-base", user: "shard-admin", path: "" },
 ] as const;
+const userContext = { name: "user", user: "user", path: "" } as const;
 
 function userToken(name: string, token: string): string[] {
   return [`- name: ${quoted(name)}`, "  user:", `    token: ${quoted(token)}`];

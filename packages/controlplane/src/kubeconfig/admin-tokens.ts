@@ -16,6 +16,8 @@ export interface AdminTokens {
   readonly adminToken: string;
   /** Of the user `shard-admin`, who passes every check. */
   readonly shardAdminToken: string;
+  /** Of the user `user`, who is nobody in particular; another one after every start. There is none if left out. */
+  readonly userToken?: string | undefined;
 }
 
 export interface AdminTokenPaths {
@@ -65,7 +67,7 @@ export function tokenHash(token: string): string {
 const tokenBytes = 32;
 const tokenLength = Math.ceil((tokenBytes * 4) / 3);
 
-function newToken(): string {
+export function newToken(): string {
   return randomBytes(tokenBytes).toString("base64url");
 }
 

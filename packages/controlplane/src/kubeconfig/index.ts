@@ -8,5 +8,6 @@ export {
   type AdminTokenPaths,
   type AdminTokens,
   loadOrCreateAdminTokens,
+  newToken,
   tokenHash,
 } from "./admin-tokens.ts";

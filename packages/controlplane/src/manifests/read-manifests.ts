@@ -2,16 +2,14 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag } from "js-yaml";
+import { yamlReadSchema } from "@kcp-ts/server";
+import { loadAll } from "js-yaml";
 
 export type Manifest = JsonObject & { readonly apiVersion: string; readonly kind: string };
 
 export class ManifestError extends Error {
   override readonly name = "ManifestError";
 }
-
-/** As the server reads YAML: `yes` and `no` are booleans, dates are text. */
-const schema = CORE_SCHEMA.withTags(boolYaml11Tag, mergeTag);
 
 const extensions = new Set([".yaml", ".yml", ".json"]);
 
@@ -43,7 +41,7 @@ export function parseManifests(text: string, source: string): readonly Manifest[
 
 function parseDocuments(text: string, source: string): unknown[] {
   try {
-    return loadAll(text, { schema });
+    return loadAll(text, { schema: yamlReadSchema });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ManifestError(`${source} is not YAML: ${reason}`, { cause: error });

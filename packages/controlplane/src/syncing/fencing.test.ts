@@ -10,7 +10,7 @@ import { type Syncer, startSyncer, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
 import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
 import { passUntil } from "./pass-until.ts";
-import { deployments, namespaces, Side } from "./side.ts";
+import { cronJobs, deployments, jobs, namespaces, Side } from "./side.ts";
 
 const name = "east";
 const leaseMs = 60_000;
@@ -69,7 +69,7 @@ class Agent {
       scope: { cluster },
       downstream: this.down.clientOf(name),
       target: { name, cluster: "tenant", uid: this.#uid },
-      resources: [{ resource: deployments, hasStatus: true }],
+      resources: [deployments, cronJobs].map((resource) => ({ resource, hasStatus: true })),
       agentLeaseMs: leaseMs,
       clock: this.clock,
       random: new SeededRandom(3),
@@ -160,6 +160,44 @@ describe("an agent that nobody hears of", () => {
       most.push((await agent.runs())["once"] ?? 0);
     }
     assert.equal(Math.max(...most), 0);
+  });
+
+  it("stops a schedule, and what it has begun and not ended", async (t) => {
+    const agent = await Agent.open(t);
+    const labels = {
+      "workloads.kcp.io/cluster": name,
+      "workloads.kcp.io/at-most-one": "true",
+    };
+    const metadata = { name: "nightly", namespace: "shop", labels };
+    await agent.home.resource(cronJobs).create({ metadata, spec: { suspend: false } });
+    await agent.until({ often: 2, once: 2 }, 30_000);
+    const { client } = agent.down;
+    const [schedule] = (await client.resource(cronJobs).list({})).items;
+    assert.ok(schedule !== undefined);
+    const { namespace = "", name: owner, uid = "" } = schedule.metadata;
+    const reference = { apiVersion: "batch/v1", kind: "CronJob", name: owner };
+    const begin = async (job: string, ownerUid: string) => {
+      const ownerReferences = [{ ...reference, uid: ownerUid, controller: true }];
+      const made = { name: job, namespace, ownerReferences };
+      await client.resource(jobs).create({ metadata: made, spec: {} });
+    };
+    await begin("running", uid);
+    await begin("ended", uid);
+    await begin("of-another", "somebody-else");
+    const ended = { type: "Complete", status: "True", reason: "", message: "" };
+    const patch = {
+      status: { conditions: [{ ...ended, lastTransitionTime: "2026-01-01T00:00:00Z" }] },
+    };
+    await client.resource(jobs).patchStatus({ namespace, name: "ended" }, { type: "merge", patch });
+    const left = async () =>
+      (await client.resource(jobs).list({})).items.map((job) => job.metadata.name).sort();
+    assert.deepEqual(await left(), ["ended", "of-another", "running"]);
+    agent.up.suffer(() => "cut");
+    await agent.until({ often: 2, once: 0 }, 90_000);
+    await agent.pass(2000);
+    const [stopped] = (await client.resource(cronJobs).list({})).items;
+    assert.deepEqual(stopped?.["spec"], { suspend: true });
+    assert.deepEqual(await left(), ["ended", "of-another"]);
   });
 
   it("stops it, too, when it starts where the control plane is out of reach", async (t) => {

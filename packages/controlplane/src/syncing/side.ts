@@ -4,6 +4,8 @@
  */
 import { type Clock, type Random, systemRandom } from "@kcp-ts/machinery/base";
 import {
+  bool,
+  condition,
   int32,
   int64,
   list,
@@ -128,6 +130,31 @@ const deploymentType = simpleResource({
   },
 });
 
+const batch = { group: "batch", version: "v1", namespaced: true };
+export const cronJobs = defineResource<DynamicObject>({
+  ...batch,
+  ...{ resource: "cronjobs", kind: "CronJob" },
+});
+export const jobs = defineResource<DynamicObject>({
+  ...batch,
+  ...{ resource: "jobs", kind: "Job" },
+});
+
+/** As much of them as a fence looks at. */
+const batchTypes = ["CronJob", "Job"].map((kind) =>
+  simpleResource({
+    group: "batch",
+    version: "v1",
+    kind,
+    hasStatus: true,
+    shape: message(`com.example.v1.${kind}`, {
+      metadata: [1, objectMeta],
+      spec: [2, message(`com.example.v1.${kind}Spec`, { suspend: [1, bool] })],
+      status: [3, message(`com.example.v1.${kind}Status`, { conditions: [1, list(condition)] })],
+    }),
+  }),
+);
+
 /** What befalls a request of the syncer; undefined: nothing. */
 export type Fault = (request: {
   readonly method: string;
@@ -203,7 +230,12 @@ export class Side {
           authenticators: [new BearerTokenAuthenticator([tokens])],
           anonymous: true,
         }),
-        resources: [widgetType(status), deploymentType, ...multiclusterKinds.map(systemDefinition)],
+        resources: [
+          widgetType(status),
+          deploymentType,
+          ...batchTypes,
+          ...multiclusterKinds.map(systemDefinition),
+        ],
         log: silent,
       });
     const side = new Side(make, storage, { authorization, clock, random });

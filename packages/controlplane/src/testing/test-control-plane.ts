@@ -199,7 +199,7 @@ class InProcessControlPlane implements TestControlPlane {
     core.server.beginDraining();
     await (await this.#listener)?.close();
     await core.server.drain();
-    await core.server.close();
+    await core.close();
     await storage.close();
   }
 }

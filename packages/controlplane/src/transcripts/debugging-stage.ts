@@ -18,7 +18,14 @@ const impatient = {
   importPollMs: 500,
   patience: { settleMs: 0 },
 };
-const resources = ["deployments.apps", "replicasets.apps", "pods", "secrets", "serviceaccounts"];
+const resources = [
+  "deployments.apps",
+  "replicasets.apps",
+  "jobs.batch",
+  "pods",
+  "secrets",
+  "serviceaccounts",
+];
 const patience = { timeoutMs: 120_000, intervalMs: 50 };
 
 export class DebuggingStage {

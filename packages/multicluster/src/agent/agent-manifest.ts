@@ -84,6 +84,10 @@ function rulesFor(names: readonly string[]): JsonObject[] {
     // What the cluster has is summed up.
     { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
     ...(names.some((name) => name === "pods") ? podRules : []),
+    // What a schedule has begun is stopped with it, at most one (`syncer/fence.ts`).
+    ...(names.includes("cronjobs.batch") && !names.includes("jobs.batch")
+      ? [{ apiGroups: ["batch"], resources: ["jobs"], verbs: ["list", "delete"] }]
+      : []),
     ...[...byGroup].flatMap(([group, { resources, statuses }]) => [
       { apiGroups: [group], resources: [...resources].sort(), verbs: [...syncVerbs] },
       ...(statuses.size === 0

@@ -6,6 +6,7 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -26,7 +27,7 @@ import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { type Decision, isOnce } from "./decide.ts";
 import { deployments } from "./deployment.ts";
-import { FencedTargets } from "./fencing.ts";
+import { type FencedIn, FencedTargets } from "./fencing.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
 import { decideWithOverrides } from "./overrides.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
@@ -44,6 +45,8 @@ export interface CoordinatorOptions {
   readonly client: Client;
   /** Where SyncTargets are watched, for all coordinators; run by the caller. */
   readonly targets: Clusters;
+  /** Other logical clusters whose clusters one may use, as far as `targets` has those; none if left out. */
+  readonly homesOf?: ((tenant: ClusterName) => Iterable<ClusterName>) | undefined;
   /** Policy and capacity, for all coordinators; without it, every cluster takes everything. */
   readonly scheduler?: Scheduler | undefined;
   readonly patience: Patience;
@@ -73,7 +76,13 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
   });
   const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
-  const seeing = { strategy, client, clock, seenParts, targets, fenced: new FencedTargets(clock) };
+  const fencedIn = (cluster: ClusterName) => ({
+    client: (home: ClusterName) => client.inCluster(home),
+    cluster,
+    homes: options.homesOf?.(cluster),
+  });
+  const fenced = new FencedTargets(clock);
+  const seeing = { strategy, client, clock, seenParts, targets, fenced, fencedIn };
   const work = { ...seeing, events, patience, reservations, settled: new SettledStatuses() };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
@@ -143,6 +152,7 @@ interface Work {
   readonly seenParts: ObjectStore<KubernetesObject>;
   readonly targets: ObjectStore<Target>;
   readonly fenced: FencedTargets;
+  readonly fencedIn: (cluster: ClusterName) => FencedIn;
   readonly events: EventRecorder;
   readonly patience: Patience;
   readonly reservations: Reservations | undefined;
@@ -186,7 +196,7 @@ async function coordinateOne(
   await work.reservations?.ready(key);
   const known = work.targets.list({ cluster });
   const targets = isOnce(parent, work.reservations?.facts(key, parent).policy)
-    ? await work.fenced.read(client, cluster, known, signal)
+    ? await work.fenced.read(work.fencedIn(cluster), known, signal)
     : known;
   // From here on until what is decided is held, nothing is waited for: others decide by what this one takes, or this one by what they took.
   const surroundings = work.reservations?.facts(key, parent);

@@ -2,6 +2,7 @@
  * The coordinators of all kinds, each started when a cluster that is ready syncs its kind. What nobody syncs costs nothing.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type Client, type Clusters, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
@@ -25,6 +26,8 @@ export interface CoordinatorsOptions extends Partial<Patience> {
   readonly client: Client;
   /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
   readonly targets?: Clusters | undefined;
+  /** Other logical clusters whose clusters one may use, as far as `targets` has those; none if left out. */
+  readonly homesOf?: ((tenant: ClusterName) => Iterable<ClusterName>) | undefined;
   /** Policy and capacity; without it, every cluster takes everything. */
   readonly scheduler?: Scheduler | undefined;
   readonly clock?: Clock;
@@ -63,9 +66,9 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   const { strategies = strategiesDefault } = options;
   const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
-  const { scheduler } = options;
+  const { scheduler, homesOf } = options;
   const patience = { graceMs, settleMs };
-  const shared = { client, clock, onError, concurrency, targets, scheduler, patience };
+  const shared = { client, clock, onError, concurrency, targets, homesOf, scheduler, patience };
   const known = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
   const running = new Map<Strategy | "follower", Promise<void>>();
   const referrers = [...new Set(strategies.map(({ parts }) => parts))].filter(

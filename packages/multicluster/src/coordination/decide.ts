@@ -334,7 +334,7 @@ function placesOf(
     const permission = permitted(judged, prospect);
     const isAtMostOne = placement?.failover.atMostOne === true;
     const isStopped = isAtMostOne && canBeFenced(strategy.parts);
-    const fence = isStopped ? fencedAtMs(target, parent) : undefined;
+    const fence = isStopped ? fencedAtMs(target, parent, strategy.wholes) : undefined;
     const judgement = { ...permission, untilMs: earliest(permission.untilMs, ahead(fence, nowMs)) };
     const member: Member = {
       name,

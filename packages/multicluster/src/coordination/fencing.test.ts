@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { findCondition } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
-import { atMostOneLabel, type SyncTarget } from "../api/index.ts";
+import { atMostOneLabel, type SyncTarget, sharedTargetName } from "../api/index.ts";
 import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment } from "./deployment.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
@@ -200,7 +201,72 @@ describe("silence", () => {
     assert.equal(of("True"), undefined);
     assert.equal(of("Unknown"), startMs);
     assert.equal(of("False"), startMs);
-    assert.equal(fencedAtMs(target("east"), whole), undefined);
+    assert.equal(fencedAtMs(target("east"), whole, { kind: "Deployment" }), undefined);
+  });
+
+  it("waits for Pods to end, wherever their kind says how long that takes", () => {
+    const pod = { spec: { terminationGracePeriodSeconds: 600 } };
+    const specs: readonly (readonly [string, object])[] = [
+      ["Deployment", { template: pod }],
+      ["StatefulSet", { template: pod }],
+      ["Job", { template: pod }],
+      ["CronJob", { jobTemplate: { spec: { template: pod } } }],
+      ["Pod", pod.spec],
+    ];
+    for (const [kind, spec] of specs) {
+      const object = { ...whole, kind, spec: spec as Workload["spec"] };
+      const endMs = startMs + leaseMs + fenceMarginMs(leaseMs);
+      assert.equal(fencedAtMs(silent("east"), object, { kind }), endMs + 600_000, kind);
+      const brief = { ...object, spec: {} as Workload["spec"] };
+      assert.equal(fencedAtMs(silent("east"), brief, { kind }), endMs + 30_000, kind);
+    }
+  });
+
+  it("of a cluster of another workspace is read there, as long as it may be used", async () => {
+    const fenced = new FencedTargets(new FakeClock());
+    const of = (name: string, uid: string) => ({
+      metadata: { name, uid },
+      status: {
+        leaseDurationSeconds: 60,
+        conditions: [
+          {
+            type: "HeartbeatHealthy",
+            status: "Unknown",
+            lastTransitionTime: "2020-01-01T00:00:00Z",
+          },
+        ],
+      },
+    });
+    const stored = new Map([
+      ["tenant", [of("east", "1")]],
+      ["compute", [of("east", "2"), of("west", "3")]],
+    ]);
+    const asked: string[] = [];
+    const client = (cluster: ClusterName) => {
+      asked.push(cluster);
+      async function* pages() {
+        yield { items: stored.get(cluster) ?? [] };
+      }
+      return { resource: () => ({ pages }) } as never;
+    };
+    const cluster = "tenant" as ClusterName;
+    const compute = "compute" as ClusterName;
+    const shared = sharedTargetName({ name: "west", cluster: compute });
+    const { signal } = new AbortController();
+    const read = async (homes: readonly ClusterName[], ...known: readonly string[]) => {
+      const found = await fenced.read(
+        { client, cluster, homes },
+        known.map((name) => target(name)),
+        signal,
+      );
+      return found.map(({ lease }) => lease?.silentSinceMs !== undefined);
+    };
+    assert.deepEqual(await read([compute], "east", shared), [true, true]);
+    // It has left, or the offer has ended.
+    assert.deepEqual(await read([], "east", shared), [true, false]);
+    asked.length = 0;
+    await read([compute], "east");
+    assert.deepEqual(asked, ["tenant"]);
   });
 
   it("counts from when this process saw it, by a clock that nobody sets", async () => {
@@ -223,11 +289,15 @@ describe("silence", () => {
     async function* pages() {
       yield { items: [item()] };
     }
-    const client = { resource: () => ({ pages }) } as never;
+    const client = () => ({ resource: () => ({ pages }) }) as never;
     const since = async () => {
       const { signal } = new AbortController();
       const known = [target("east"), silent("of-another-workspace")];
-      const [found, other] = await fenced.read(client, "root", known, signal);
+      const [found, other] = await fenced.read(
+        { client, cluster: "root" as ClusterName },
+        known,
+        signal,
+      );
       // What is only used here stays, and is never held for stopped.
       assert.equal(other?.name, "of-another-workspace");
       assert.equal(other?.lease, undefined);

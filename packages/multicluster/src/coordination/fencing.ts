@@ -9,8 +9,10 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client } from "@kcp-ts/sdk";
-import { syncTargets } from "../api/index.ts";
+import { isSharedTargetName, syncTargets, targetNameIn } from "../api/index.ts";
+import { podTemplateOf } from "./pod-template.ts";
 import { type Target, targetOf } from "./standing.ts";
 import type { Workload } from "./workload.ts";
 
@@ -23,20 +25,32 @@ export function fenceMarginMs(leaseMs: number): number {
 const terminationSecondsDefault = 30;
 
 /** Undefined while it cannot be told: heartbeats still count, or nobody in the cluster stops anything. */
-export function fencedAtMs(target: Target | undefined, whole: Workload): number | undefined {
+export function fencedAtMs(
+  target: Target | undefined,
+  whole: Workload,
+  of: { readonly kind: string },
+): number | undefined {
   const { durationMs, silentSinceMs } = target?.lease ?? {};
   if (durationMs === undefined || silentSinceMs === undefined) return undefined;
-  return silentSinceMs + durationMs + fenceMarginMs(durationMs) + terminationMs(whole);
+  return silentSinceMs + durationMs + fenceMarginMs(durationMs) + terminationMs(whole, of);
 }
 
-function terminationMs({ spec }: Workload): number {
-  const template = member(spec as JsonValue, "template") ?? (spec as JsonValue);
-  const seconds = member(member(template, "spec"), "terminationGracePeriodSeconds");
+/** As long as its Pods may take; what makes none that are known is given what Pods have that do not say. */
+function terminationMs(whole: Workload, of: { readonly kind: string }): number {
+  const spec = member(podTemplateOf(of, whole), "spec");
+  const seconds = member(spec, "terminationGracePeriodSeconds");
   return (typeof seconds === "number" ? seconds : terminationSecondsDefault) * 1000;
 }
 
 function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return isJsonObject(value) ? value[name] : undefined;
+}
+
+export interface FencedIn {
+  readonly client: (cluster: ClusterName) => Client;
+  /** Whose workload it is. */
+  readonly cluster: ClusterName;
+  readonly homes?: Iterable<ClusterName> | undefined;
 }
 
 /**
@@ -54,19 +68,24 @@ export class FencedTargets {
     this.#clock = clock;
   }
 
-  /** `known` as far as they are of this logical cluster. Of those of another, which it only uses, nothing is read here: they are never held for stopped. */
+  /**
+   * `known` as they are now. `homes` are the other logical clusters whose clusters this one may use: of a cluster that is known and in none of them any more, nothing is read, and it is never
+   * held for stopped.
+   */
   async read(
-    client: Client,
-    cluster: string,
+    { client, cluster, homes = [] }: FencedIn,
     known: readonly Target[],
     signal: AbortSignal,
   ): Promise<readonly Target[]> {
     const live = new Map<string, Target>();
-    for await (const { items } of client.resource(syncTargets).pages({ signal }))
-      for (const item of items) {
-        const key = `${cluster} ${item.metadata.uid}`;
-        live.set(item.metadata.name, this.#seen(key, targetOf(item)));
-      }
+    const isShared = known.some(({ name }) => isSharedTargetName(name));
+    for (const home of [cluster, ...(isShared ? homes : [])])
+      for await (const { items } of client(home).resource(syncTargets).pages({ signal }))
+        for (const item of items) {
+          const { name, uid } = item.metadata;
+          const seen = this.#seen(`${cluster} ${home} ${uid}`, targetOf(item));
+          live.set(targetNameIn(cluster, { name, cluster: home }), seen);
+        }
     return known.map((target) => {
       const found = live.get(target.name);
       if (found === undefined) return { ...target, lease: undefined };

@@ -13,8 +13,8 @@
  *
  *     frozen: the cluster is lost; whatever it was before, nothing is done to it until it is back
  *
- * States × events, complete by type. An event is what is found when one looks, not what has happened since: so most of a state follows from the event alone,
- * nothing depends on having seen every step, and what is kept between looks is little: that a copy is new, and that it was given up (`move-record.ts`).
+ * What is remembered × events, complete by type. An event is what is found when one looks, not what has happened since: so most of a state follows from the event alone,
+ * nothing depends on having seen every step, and what is remembered between looks is little: that there is a copy, that it is new, and that it was given up (`move-record.ts`).
  * `plan-moves.ts` asks here before it lets a copy grow or shrink; docs/internals/moves.md shows the same table, compared by a test.
  */
 
@@ -31,6 +31,10 @@ export const moveStates = [
   "frozen",
 ] as const;
 export type MoveState = (typeof moveStates)[number];
+
+/** Those that a look begins with: there is no copy; there is one; a new one; one that was given up. The others are found anew by every look. */
+export const rememberedStates = ["gone", "ready", "starting", "rolledBack"] as const;
+export type RememberedState = (typeof rememberedStates)[number] & MoveState;
 
 export const moveEvents = [
   "unneeded",
@@ -74,7 +78,7 @@ export const moveEventMeanings: Readonly<Record<MoveEvent, string>> = {
   lost: "the cluster is lost",
 };
 
-/** Where most states lead; those that differ say so. */
+/** Where most lead; those that differ say so. */
 const usual = {
   unneeded: "gone",
   deferred: "pending",
@@ -87,30 +91,25 @@ const usual = {
   lost: "frozen",
 } as const satisfies Readonly<Record<Exclude<MoveEvent, "expired">, MoveState>>;
 
-export const moveTransitions: Readonly<Record<MoveState, Readonly<Record<MoveEvent, MoveState>>>> =
-  {
-    gone: { ...usual, expired: "gone" },
-    pending: { ...usual, expired: "pending" },
-    // Only what was started here for this move can be given up.
-    starting: { ...usual, expired: "rolledBack" },
-    ready: { ...usual, expired: "ready" },
-    waiting: { ...usual, expired: "waiting" },
-    shifting: { ...usual, expired: "shifting" },
-    draining: { ...usual, expired: "draining" },
-    blocked: { ...usual, expired: "blocked" },
-    // Given up is given up, until what is asked for changes; what it has too much of may go at once.
-    rolledBack: {
-      ...usual,
-      deferred: "rolledBack",
-      started: "rolledBack",
-      available: "rolledBack",
-      unwanted: "rolledBack",
-      nowhere: "rolledBack",
-      replaced: "rolledBack",
-      expired: "rolledBack",
-    },
-    frozen: { ...usual, expired: "frozen" },
-  };
+export const moveTransitions: Readonly<
+  Record<RememberedState, Readonly<Record<MoveEvent, MoveState>>>
+> = {
+  gone: { ...usual, expired: "gone" },
+  ready: { ...usual, expired: "ready" },
+  // Only what was started here for this move can be given up.
+  starting: { ...usual, expired: "rolledBack" },
+  // Given up is given up, until what is asked for changes; what it has too much of may go at once.
+  rolledBack: {
+    ...usual,
+    deferred: "rolledBack",
+    started: "rolledBack",
+    available: "rolledBack",
+    unwanted: "rolledBack",
+    nowhere: "rolledBack",
+    replaced: "rolledBack",
+    expired: "rolledBack",
+  },
+};
 
 /** Whether a copy in this state gets more replicas. */
 export const mayGrow: Readonly<Record<MoveState, boolean>> = {

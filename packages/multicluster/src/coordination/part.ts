@@ -214,8 +214,9 @@ function ofMachinery(map: StringMap | undefined): StringMap {
   return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isMachinery(key)));
 }
 
-/** Keys that each object has for itself. */
+/** Keys that each object has for itself. Those of the simulator are for the cluster. */
 export function isMachinery(key: string): boolean {
+  if (key.startsWith("sim.kcp.io/")) return false;
   return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
 }
 

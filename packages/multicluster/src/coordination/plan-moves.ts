@@ -41,6 +41,7 @@ import {
   mayGrow,
   mayShrink,
   moveTransitions,
+  type RememberedState,
 } from "./move-machine.ts";
 import type { MoveRecord } from "./move-record.ts";
 
@@ -185,7 +186,7 @@ function eventOf(view: View, member: Member, cut: number): MoveEvent {
   return availableAtLeast(member) < part.replicas ? "started" : "available";
 }
 
-function previousOf(view: View, member: Member): MoveState {
+function previousOf(view: View, member: Member): RememberedState {
   if (member.part === undefined) return "gone";
   const record = recordOf(view, member);
   if (record === undefined) return "ready";

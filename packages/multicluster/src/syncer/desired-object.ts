@@ -30,6 +30,7 @@ import {
 import { withApiAccess } from "./api-access.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
 import { withoutField } from "./field-path.ts";
+import { withoutGivenSelector } from "./job-labels.ts";
 import { formatOrigin, type TargetIdentity, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import {
@@ -76,6 +77,7 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
     body = withApiAccess(body, { resource, namespace, name: of, target: name, address });
   }
   for (const path of [...policy.omitted, ...foreignPaths]) body = withoutField(body, path);
+  body = withoutGivenSelector(resource, body);
   if (resource.kind === "Secret" && resource.group === "") body = plainSecret(body);
   const labels = { ...downstreamLabels(metadata.labels), [downstreamLabel]: targetKey(target) };
   const annotations = {

@@ -2,7 +2,7 @@
  * The fence: while an agent's lease is gone, whatever of its copies may run once at most is stopped, again and again, and by what is in the cluster alone: the control
  * plane may be out of reach, and may have been when the agent started.
  */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type DynamicObject, defineResource, pause, type Resource } from "@kcp-ts/sdk";
 import { atMostOneLabel, downstreamLabel, fencedKinds, syncerFieldManager } from "../api/index.ts";
@@ -19,6 +19,10 @@ export interface FenceOptions {
 const stoppable: readonly Resource<DynamicObject>[] = fencedKinds.map((one) =>
   defineResource<DynamicObject>({ ...one, version: "v1", namespaced: true }),
 );
+
+const jobs = defineResource<DynamicObject>({
+  ...{ group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
+});
 
 /** Between looks. The control plane waits some seconds more than this for it. */
 const lookMs = 1000;
@@ -38,11 +42,13 @@ export async function runFence(options: FenceOptions): Promise<void> {
 
 async function stopAll({ context }: FenceOptions): Promise<void> {
   const { downstream, target, signal } = context;
+  const schedules: DynamicObject[] = [];
   const labelSelector = `${downstreamLabel}=${targetKey(target)},${atMostOneLabel}=true`;
   for (const resource of stoppable) {
     const client = downstream.resource(resource);
     try {
       for await (const { items } of client.pages({ labelSelector, signal })) {
+        if (resource.kind === "CronJob") schedules.push(...items);
         for (const object of items) {
           const stop = stopOf(resource.kind, object);
           const { name, namespace = "" } = object.metadata;
@@ -58,6 +64,45 @@ async function stopAll({ context }: FenceOptions): Promise<void> {
       if (!isStatusError(error, "NotFound") && !isStatusError(error, "Forbidden")) throw error;
     }
   }
+  for (const schedule of schedules) await stopBegun(schedule, context);
+}
+
+/**
+ * Jobs that a CronJob has begun are its own and carry no label of ours. They are removed, as it does itself with one that is to be replaced: one that was suspended would stay so, and
+ * be in the way of the next. That it may not be done is no reason to keep quiet.
+ */
+async function stopBegun(schedule: DynamicObject, context: SyncContext): Promise<void> {
+  const { namespace = "", uid } = schedule.metadata;
+  const { downstream, signal } = context;
+  const client = downstream.resource(jobs);
+  for await (const { items } of client.pages({ namespace, signal }))
+    for (const { metadata, ...job } of items) {
+      const isBegun = metadata.ownerReferences?.some(
+        (owner) => owner.controller === true && owner.uid === uid,
+      );
+      const isGoing = metadata.deletionTimestamp !== undefined;
+      if (isBegun !== true || isGoing || isOver(job["status"] as JsonValue | undefined)) continue;
+      const { name, uid: own = "" } = metadata;
+      const options = {
+        preconditions: { uid: own },
+        propagationPolicy: "Background" as const,
+        signal,
+      };
+      try {
+        await client.delete({ namespace, name }, options);
+      } catch (error) {
+        if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
+      }
+    }
+}
+
+function isOver(status: JsonValue | undefined): boolean {
+  const { conditions = [] } = (status ?? {}) as {
+    conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+  return conditions.some(
+    ({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True",
+  );
 }
 
 /** What stops it; undefined when it is stopped, or cannot be. */

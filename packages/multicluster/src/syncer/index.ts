@@ -3,6 +3,7 @@ export { accountFolder, serverNames, withApiAccess } from "./api-access.ts";
 export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
+export { nameInCluster } from "./copy-names.ts";
 export { leaseMsDefault } from "./lease.ts";
 export {
   type CopyOf,
@@ -12,6 +13,7 @@ export {
   type Origin,
   parseCopyOf,
   parseLocator,
+  parseOrigin,
   type TargetIdentity,
   targetKey,
 } from "./origin.ts";
@@ -26,7 +28,7 @@ export {
   policyFor,
 } from "./policy.ts";
 export { PolicySet } from "./policy-set.ts";
-export { appliedDiffAnnotation, syncPolicyLabel } from "./protocol.ts";
+export { appliedDiffAnnotation, originAnnotation, syncPolicyLabel } from "./protocol.ts";
 export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";

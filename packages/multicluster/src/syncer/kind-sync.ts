@@ -21,6 +21,8 @@ export interface KindSyncOptions {
   readonly upstreamInformers: UpstreamInformers;
   readonly sharedInformers?: UpstreamInformers | undefined;
   readonly reporter: Reporter;
+  /** What is known of Jobs, if they are synced. */
+  readonly jobs?: (() => KindView | undefined) | undefined;
   readonly onChange: (key: ObjectKey) => void;
 }
 

@@ -94,7 +94,13 @@ export const defaultPolicies: Policies = {
   "volumesnapshotclasses.snapshot.storage.k8s.io": classes,
   "storageclasses.storage.k8s.io": classes,
   // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.
-  pods: { direction: "both", onDownstreamDeletion: "propagate", onUpstreamDeletion: "propagate" },
+  pods: {
+    direction: "both",
+    onDownstreamDeletion: "propagate",
+    onUpstreamDeletion: "propagate",
+    // They are added in the cluster, by an endpoint of their own, and shown here.
+    omitted: ["spec.ephemeralContainers"],
+  },
   endpoints: { direction: "up", statusOwner: "nobody" },
   // Those of a cluster's Services come up; those of imported Services go down.
   "endpointslices.discovery.k8s.io": {

@@ -21,7 +21,7 @@ import {
 import { sharedTargetName, targetNameIn } from "../api/index.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownstreamNamespaces } from "./downstream-namespaces.ts";
-import { EventSync } from "./event-sync.ts";
+import { EventSync, type KindOf } from "./event-sync.ts";
 import { runFence } from "./fence.ts";
 import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
 import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
@@ -267,16 +267,18 @@ class RunningSyncer implements Syncer {
       namespaces: this.#namespaces,
       serves: (cluster) =>
         [...this.#kinds.values()].some((one) => isPods(one) && one.view.serves(cluster)),
-      viewOf: (group, name) => {
-        for (const { synced, policy, view } of this.#kinds.values()) {
-          const { resource } = synced;
-          if (resource.group === group && resource.kind === name) return { resource, policy, view };
-        }
-        return undefined;
-      },
+      viewOf: (group, name) => this.#kindOf(group, name),
       signal: stop.signal,
     });
     this.#running.push(events.run());
+  }
+
+  #kindOf(group: string, name: string): KindOf | undefined {
+    for (const { synced, policy, view } of this.#kinds.values()) {
+      const { resource } = synced;
+      if (resource.group === group && resource.kind === name) return { resource, policy, view };
+    }
+    return undefined;
   }
 
   #startKind(id: string, synced: SyncedResource): void {
@@ -288,6 +290,7 @@ class RunningSyncer implements Syncer {
       upstreamInformers: this.#informers,
       sharedInformers: this.#sharedInformers,
       reporter: this.#reporter,
+      jobs: () => this.#kindOf("batch", "Job")?.view,
       onChange: (key) => this.#queue.add({ kind: id, key }),
     });
     this.#kinds.set(id, kind);

@@ -13,6 +13,7 @@ import {
   formatKey,
   type ObjectInput,
   type ObjectKey,
+  type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
 import {
@@ -28,6 +29,7 @@ import { bodyOf, type CachedObject, cachedObject, statusOf } from "./cached-obje
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { userAnnotations, userLabels } from "./desired-object.ts";
 import type { SyncResult } from "./down-sync.ts";
+import { jobOf, withJobLabels } from "./job-labels.ts";
 import type { KindView } from "./kind-view.ts";
 import { formatCopyOf, parseCopyOf } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
@@ -44,6 +46,8 @@ export interface UpSyncOptions {
   readonly policy: KindPolicy;
   readonly view: KindView;
   readonly upstreamObjects: UpstreamObjects;
+  /** What is known of Jobs, if they are synced. */
+  readonly jobs?: (() => KindView | undefined) | undefined;
 }
 
 const done: SyncResult = {};
@@ -63,6 +67,9 @@ export class UpSync {
     // Synced down by another rule: it has its original upstream.
     if (original !== undefined && view.originOf(original) !== undefined) return done;
     if (original === undefined) return this.#remove(key);
+    // Whose Pod it is, is not known before Jobs are.
+    if (original.metadata.controller?.kind === "Job" && this.#options.jobs?.()?.hasSynced === false)
+      return { againAfterMs: 1000 };
     const copy = view.upstreamObject(key);
     if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(key, copy))
       return this.#followDeletion(key, original, copy);
@@ -115,7 +122,7 @@ export class UpSync {
       throw new Trouble("AlreadyExists", message);
     }
     const body = bodyOf(original);
-    const { labels, annotations } = original.metadata;
+    const { annotations } = original.metadata;
     const held = heldInCluster(synced.resource, original);
     const target = context.nameIn(key.cluster);
     const { uid: targetUid } = context.target;
@@ -123,7 +130,7 @@ export class UpSync {
     const metadata = {
       name: key.name,
       ...(key.namespace === "" ? {} : { namespace: key.namespace }),
-      labels: { ...userLabels(labels), [stateLabel(target)]: stateUpsync },
+      labels: { ...this.#labelsOf(key, original), [stateLabel(target)]: stateUpsync },
       annotations: {
         ...userAnnotations(annotations),
         [copyOfAnnotation]: formatCopyOf({
@@ -146,6 +153,12 @@ export class UpSync {
       object as unknown as ObjectInput<DynamicObject>,
     );
     return view.wroteUpstream(key, answer, known === undefined ? "created" : "other");
+  }
+
+  #labelsOf(key: ObjectKey, original: CachedObject): StringMap {
+    const labels = userLabels(original.metadata.labels);
+    const job = jobOf(original, key, this.#options.jobs?.());
+    return job === undefined ? labels : withJobLabels(labels, job);
   }
 
   async #copyStatus(

@@ -4,6 +4,7 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import { clusterLabel } from "../api/index.ts";
 
 export interface Service extends KubernetesObject {
   readonly spec?: JsonObject;
@@ -44,7 +45,14 @@ export const workloadKinds: readonly Resource<TemplatedObject>[] = [
   defineResource({ ...apps, resource: "deployments", kind: "Deployment" }),
   defineResource({ ...apps, resource: "statefulsets", kind: "StatefulSet" }),
   defineResource({ ...apps, resource: "daemonsets", kind: "DaemonSet" }),
+  defineResource({ ...apps, group: "batch", resource: "jobs", kind: "Job" }),
+  defineResource({ ...apps, group: "", resource: "pods", kind: "Pod" }),
 ];
+
+/** Of Pods, those that were made here and sent to a cluster: what came up from one is somebody's who counts already, and there are very many. */
+export function selectorOf({ kind }: Resource): { readonly labelSelector?: string } {
+  return kind === "Pod" ? { labelSelector: clusterLabel } : {};
+}
 
 /** On EndpointSlices in a cluster: the Service that they are of. */
 export const serviceNameLabel = "kubernetes.io/service-name";

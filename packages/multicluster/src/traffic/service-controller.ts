@@ -54,6 +54,7 @@ import {
   type EndpointSlice,
   endpointSlices,
   type Service,
+  selectorOf,
   serviceNameLabel,
   services,
   workloadKinds,
@@ -96,6 +97,7 @@ export function serviceController(work: TrafficWork): Controller {
     });
   for (const resource of workloadKinds)
     controller.watch(resource, {
+      selector: selectorOf(resource),
       predicate: anyOf(generationChanged, labelsChanged, annotationsChanged),
       map: concerned,
     });
@@ -164,8 +166,8 @@ async function read(
   const slices = (label: string) =>
     listed(client, endpointSlices, { namespace, labelSelector: `${label}=${name}`, signal });
   const workloads = workloadKinds.map(async (resource) =>
-    (await listed(client, resource, { namespace, signal })).flatMap((object) =>
-      workloadsOf(object, resource),
+    (await listed(client, resource, { namespace, ...selectorOf(resource), signal })).flatMap(
+      (object) => workloadsOf(object, resource),
     ),
   );
   const [service, derived, serviceExport, serviceImport, sources, imported, ...lists] =

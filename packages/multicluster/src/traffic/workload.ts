@@ -9,7 +9,7 @@ export interface Workload {
   readonly resource: Resource<TemplatedObject>;
   readonly target: string;
   readonly podLabels: StringMap;
-  /** Undefined where a cluster decides for itself, as for a DaemonSet. */
+  /** Undefined where a cluster decides for itself, as for a DaemonSet, and for what ends: nobody waits for its endpoints. */
   readonly replicas: number | undefined;
   /** The cluster itself has given up on what is not available. */
   readonly isStuck: boolean;
@@ -23,7 +23,10 @@ export function workloadsOf(
   resource: Resource<TemplatedObject>,
 ): readonly Workload[] {
   const { metadata, spec, status } = object;
-  const labels = memberObject(memberObject(memberObject(spec, "template"), "metadata"), "labels");
+  const isPod = resource.kind === "Pod";
+  const labels = isPod
+    ? (metadata.labels ?? {})
+    : memberObject(memberObject(memberObject(spec, "template"), "metadata"), "labels");
   const isStuck = memberObjects(status, "conditions").some(
     (one) =>
       memberText(one, "type") === "Progressing" &&
@@ -34,11 +37,17 @@ export function workloadsOf(
     resource,
     target,
     podLabels: labels as StringMap,
-    replicas: resource.kind === "DaemonSet" ? undefined : countOf(spec?.["replicas"]),
+    replicas: replicasOf(resource.kind, spec),
     isStuck,
     isGoing: metadata.deletionTimestamp !== undefined,
     holders: softFinalizersOf(metadata.annotations, target),
   }));
+}
+
+function replicasOf(kind: string, spec: JsonObject | undefined): number | undefined {
+  if (kind === "DaemonSet" || kind === "Job") return undefined;
+  if (kind !== "Pod") return countOf(spec?.["replicas"]);
+  return (memberText(spec, "restartPolicy") ?? "Always") === "Always" ? 1 : undefined;
 }
 
 /** What the API defaults to. */

@@ -3,20 +3,13 @@
  * else; which Pod is patched says its uid.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
-import { isName } from "./pod-request.ts";
+import { type PodReference, readPodReference } from "./pod-request.ts";
 
-export interface EphemeralRequest {
+export interface EphemeralRequest extends PodReference {
   /** Members of `.spec` of a strategic merge patch. */
   readonly ephemeral: JsonObject;
   readonly isDryRun: boolean;
-  /** Of the Pod, upstream. */
-  readonly cluster: ClusterName;
-  readonly namespace: string;
-  /** In the cluster, as is the uid. */
-  readonly name: string;
-  readonly uid: string;
 }
 
 export const strategicMergePatch = "application/strategic-merge-patch+json";
@@ -38,16 +31,12 @@ export function ephemeralOf(patch: JsonValue): JsonObject {
 /** A wish as it came over a wire; undefined when it is none. */
 export function readEphemeralRequest(value: JsonValue): EphemeralRequest | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { ephemeral, isDryRun, cluster, namespace, name, uid } = value as Record<
-    string,
-    JsonValue | undefined
-  >;
+  const { ephemeral, isDryRun } = value as Record<string, JsonValue | undefined>;
   if (ephemeral === undefined || !isJsonObject(ephemeral)) return undefined;
   if (!Array.isArray(ephemeral["ephemeralContainers"])) return undefined;
-  const parsed = typeof cluster === "string" ? parseClusterName(cluster) : undefined;
-  if (parsed === undefined || !isName(namespace) || !isName(name)) return undefined;
-  if (typeof uid !== "string" || uid === "" || typeof isDryRun !== "boolean") return undefined;
-  return { ephemeral: pickedOf(ephemeral), isDryRun, cluster: parsed, namespace, name, uid };
+  const of = readPodReference(value);
+  if (of === undefined || typeof isDryRun !== "boolean") return undefined;
+  return { ephemeral: pickedOf(ephemeral), isDryRun, ...of };
 }
 
 function pickedOf(spec: JsonObject): JsonObject {

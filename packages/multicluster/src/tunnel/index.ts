@@ -28,7 +28,6 @@ export {
   type PodConnectionsOptions,
   type SharedTarget,
   sessionsPerClusterMaxDefault,
-  type Whereabouts,
 } from "./pod-connections.ts";
 export {
   type ClusterRequest,
@@ -45,6 +44,7 @@ export {
   type PodMetricsOptions,
   type PodMetricsQuestion,
 } from "./pod-metrics.ts";
+export type { Whereabouts } from "./pod-places.ts";
 export {
   isPodSubresource,
   type PodRequest,
@@ -52,4 +52,5 @@ export {
   podSubresources,
 } from "./pod-request.ts";
 export { join, runTunnel, type TunnelOptions } from "./run-tunnel.ts";
+export { SentPods } from "./sent-pods.ts";
 export { Tunnels, type TunnelsOptions } from "./tunnels.ts";

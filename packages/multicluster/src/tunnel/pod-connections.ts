@@ -2,7 +2,7 @@
  * PodConnections: from a Pod as the control plane stores it to a way into the cluster that it runs in.
  *
  * The label says which SyncTarget, and that one's uid must be the one that the copy was made from. So a SyncTarget of the same name that came
- * later reaches nothing of the former's, and a Pod that somebody made by hand is nowhere.
+ * later reaches nothing of the former's. A Pod that was made here is where its part was sent (`pod-places.ts`).
  *
  * Who uses clusters of another workspace has other names for them. What those mean is asked anew each time, since offers end; and such users are told what
  * concerns their Pods, not how the control plane gets on with somebody else's cluster.
@@ -10,12 +10,13 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import { type KubernetesObject, type StringMap, stringMember } from "@kcp-ts/sdk";
-import { copyOfAnnotation, isSharedTargetName, statesOf, stateUpsync } from "../api/index.ts";
+import type { KubernetesObject } from "@kcp-ts/sdk";
+import { isSharedTargetName } from "../api/index.ts";
 import type { Targets } from "../registration/index.ts";
-import { parseCopyOf, type TargetIdentity } from "../syncer/index.ts";
+import type { TargetIdentity } from "../syncer/index.ts";
 import type { PeerWays } from "./peer-ways.ts";
 import { type PodAnswer, PodDoor, type PodWay } from "./pod-door.ts";
+import { type PodPlace, placeOfPod, servingPart, type Whereabouts } from "./pod-places.ts";
 import {
   isName,
   type PodRequest,
@@ -23,6 +24,7 @@ import {
   passedOn,
   passedQuery,
 } from "./pod-request.ts";
+import type { SentPods } from "./sent-pods.ts";
 import type { Tunnels } from "./tunnels.ts";
 
 export interface PodConnectionsOptions {
@@ -34,6 +36,8 @@ export interface PodConnectionsOptions {
   readonly sharedTarget?: SharedTarget | undefined;
   /** Other servers of this control plane; there are none if it is left out. */
   readonly peers?: Pick<PeerWays, "wayTo"> | undefined;
+  /** What is stored of Pods that were made here; those are nowhere if it is left out. */
+  readonly sent?: SentPods | undefined;
   /** Sessions that one logical cluster may have open at a time. */
   readonly sessionsPerClusterMax?: number | undefined;
 }
@@ -87,8 +91,9 @@ export class PodConnections {
 
   /** Counted until `done` of the answer is called. */
   async open(call: PodCall): Promise<PodAnswer & { readonly done: () => void }> {
-    const request = requestOf(call);
-    const { where } = copied(call.pod);
+    const place = await this.#placeOfPod(call);
+    const request = requestOf(call, place);
+    const { where } = place;
     const way = await this.#wayTo(call, where, `pod ${JSON.stringify(call.pod.metadata.name)}`);
     const done = this.#count(call.cluster);
     try {
@@ -105,16 +110,19 @@ export class PodConnections {
     patch: JsonObject,
     isDryRun: boolean,
   ): Promise<readonly JsonValue[]> {
-    const { where, copy } = copied(call.pod);
+    const { where, ...inside } = await this.#placeOfPod(call);
     const { name, namespace = "" } = call.pod.metadata;
-    const inside = copy.name ?? name;
-    if (!isName(inside) || !isName(namespace)) throw notACopy(name);
+    if (!isName(inside.name) || !isName(namespace)) throw runsNowhere(name);
     const way = await this.#wayTo(call, where, `pod ${JSON.stringify(name)}`);
     const { cluster, signal } = call;
-    const of = { cluster, namespace, name: inside, uid: copy.uid };
+    const of = { cluster, namespace, ...inside };
     try {
       const answer = await way.open({ ephemeral: patch, isDryRun, ...of }, signal);
-      return containersOf(await wholeText(answer));
+      const containers = containersOf(await wholeText(answer));
+      // What was made here is shown here as it was made, and knows nothing of them yet.
+      if (inside.isSent && !isDryRun)
+        await this.#options.sent?.showContainers(cluster, call.pod, containers, signal);
+      return containers;
     } catch (error) {
       throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
     }
@@ -146,8 +154,24 @@ export class PodConnections {
     return tunnels.find(target);
   }
 
-  async #wayTo(call: From, { target, uid }: Whereabouts, what: string): Promise<PodWay> {
+  async #placeOfPod({
+    cluster,
+    pod,
+    signal,
+  }: Pick<PodCall, "cluster" | "pod" | "signal">): Promise<PodPlace> {
+    const known = placeOfPod(pod);
+    if (known !== undefined) return known;
+    const part = servingPart((await this.#options.sent?.partsOf(cluster, pod, signal)) ?? []);
+    const place = part && placeOfPod(part);
+    if (place === undefined) throw runsNowhere(pod.metadata.name);
+    return place;
+  }
+
+  async #wayTo(call: From, where: Whereabouts, what: string): Promise<PodWay> {
+    const { target } = where;
     const { cluster, name } = await this.#placeOf(call, target);
+    const uid =
+      where.uid ?? (await this.#options.sent?.targetUid({ cluster, name }, call.signal)) ?? "";
     const own = this.ownWay({ cluster, name, uid });
     if (own !== undefined) return own;
     const next = isSharedTargetName(target)
@@ -196,45 +220,23 @@ export class PodConnections {
   }
 }
 
-function requestOf({ cluster, pod, subresource, method, query, headers }: PodCall): PodRequest {
+function requestOf(
+  { cluster, pod, subresource, method, query, headers }: PodCall,
+  { name, uid, isSent }: PodPlace,
+): PodRequest {
   const { namespace = "" } = pod.metadata;
-  const { copy } = copied(pod);
-  const { name = pod.metadata.name } = copy;
-  if (!isName(name) || !isName(namespace)) throw notACopy(pod.metadata.name);
+  if (!isName(name) || !isName(namespace)) throw runsNowhere(pod.metadata.name);
   return {
     cluster,
     namespace,
     name,
-    uid: copy.uid,
+    uid,
+    isSent,
     subresource,
     method,
     query: passedQuery(subresource, query),
     headers: passedOn(headers),
   };
-}
-
-/** The SyncTarget that a copy is from: what its logical cluster calls it, and its uid at the time. */
-export interface Whereabouts {
-  readonly target: string;
-  readonly uid: string;
-}
-
-/** Undefined for what is no copy. */
-export function whereabouts({ metadata }: Pick<KubernetesObject, "metadata">) {
-  const [target, another] = [...statesOf(metadata.labels as StringMap | undefined)]
-    .filter(([, state]) => state === stateUpsync)
-    .map(([name]) => name);
-  const annotations = metadata.annotations as StringMap | undefined;
-  const copy = parseCopyOf(stringMember(annotations, copyOfAnnotation));
-  if (target === undefined || another !== undefined || copy === undefined) return undefined;
-  const where: Whereabouts = { target, uid: copy.target };
-  return { where, copy };
-}
-
-function copied(pod: KubernetesObject) {
-  const found = whereabouts(pod);
-  if (found === undefined) throw notACopy(pod.metadata.name);
-  return found;
 }
 
 const askProvider = "ask who offers it";
@@ -287,8 +289,8 @@ function containersOf(text: string): readonly JsonValue[] {
   throw statusError.unavailable("the cluster's answer is no Pod with ephemeral containers");
 }
 
-function notACopy(name: string): StatusError {
+function runsNowhere(name: string): StatusError {
   return statusError.badRequest(
-    `pod ${JSON.stringify(name)} does not run in any cluster: it was made here, and is no copy of what a cluster runs`,
+    `pod ${JSON.stringify(name)} does not run in any cluster: see kubectl kcp explain-placement pod/${name}`,
   );
 }

@@ -2,7 +2,7 @@
  * PodDoor: the way to Pods for somebody who can speak to their cluster, in the control plane (Push) or in an agent (Pull).
  *
  * Whatever it is told, it looks for itself: the namespace is the one that this SyncTarget made for that logical cluster and namespace, and
- * says so; the Pod in it has the uid that the control plane knows. Everything else is refused.
+ * says so; the Pod in it has the uid that the control plane knows, or says that it was made from what the control plane knows. Everything else is refused.
  */
 import type { Duplex } from "node:stream";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -17,11 +17,18 @@ import {
   stringMember,
   type UpgradeResponse,
 } from "@kcp-ts/sdk";
-import { namespaceLocatorAnnotations, syncerFieldManager } from "../api/index.ts";
-import { downstreamNamespace, parseLocator, type TargetIdentity } from "../syncer/index.ts";
+import { namespaceLocatorAnnotations, syncerFieldManager, targetNameIn } from "../api/index.ts";
+import {
+  downstreamNamespace,
+  nameInCluster,
+  originAnnotation,
+  parseLocator,
+  parseOrigin,
+  type TargetIdentity,
+} from "../syncer/index.ts";
 import { type EphemeralRequest, strategicMergePatch } from "./ephemeral-request.ts";
 import type { MetricsRequest } from "./metrics-request.ts";
-import { type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
+import { type PodReference, type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
 
 /** The connection itself, or what the cluster says instead. */
 export type PodAnswer =
@@ -44,6 +51,12 @@ export interface PodDoorOptions {
   /** Of the cluster. */
   readonly client: Client;
   readonly target: TargetIdentity;
+}
+
+interface FoundPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
 }
 
 const core = { group: "", version: "v1" };
@@ -79,8 +92,8 @@ export class PodDoor implements PodWay {
   /** The cluster's answer is the Pod as it is then. */
   async #addContainers(request: EphemeralRequest, signal: AbortSignal): Promise<PodAnswer> {
     const right = "patch on pods/ephemeralcontainers";
-    const namespace = await this.#found(request, right, signal);
-    const { name, uid, ephemeral, isDryRun } = request;
+    const { namespace, name, uid } = await this.#found(request, right, signal);
+    const { ephemeral, isDryRun } = request;
     const query = `fieldManager=${syncerFieldManager}${isDryRun ? "&dryRun=All" : ""}`;
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/ephemeralcontainers?${query}`;
     // With its uid: the Pod that was looked at, or none.
@@ -120,8 +133,8 @@ export class PodDoor implements PodWay {
   async #session(request: PodRequest, signal: AbortSignal): Promise<PodAnswer> {
     const { client } = this.#options;
     const right = `get and create on pods/${request.subresource}`;
-    const namespace = await this.#found(request, right, signal);
-    const { name, subresource, method, query, headers } = request;
+    const { namespace, name } = await this.#found(request, right, signal);
+    const { subresource, method, query, headers } = request;
     const parameters = new URLSearchParams(
       query.map(([key, value]): [string, string] => [key, value]),
     );
@@ -134,43 +147,52 @@ export class PodDoor implements PodWay {
     return await this.#answered(right, response);
   }
 
-  /** Its namespace in the cluster, when both have been looked at. */
-  async #found(
-    request: PodRequest | EphemeralRequest,
-    right: string,
-    signal: AbortSignal,
-  ): Promise<string> {
+  /** The Pod in the cluster, when it and its namespace have been looked at. */
+  async #found(request: PodReference, right: string, signal: AbortSignal): Promise<FoundPod> {
     const { client, target } = this.#options;
     const namespace = downstreamNamespace(target, request);
-    const { name } = request;
-    const [home, pod] = await this.#asked(right, () =>
+    const [home, ...found] = await this.#asked(right, () =>
       Promise.all([
         client.resource(namespaces).find({ name: namespace }, { signal }),
-        client.resource(pods).find({ namespace, name }, { signal }),
+        ...this.#namesOf(request).map((name) =>
+          client.resource(pods).find({ namespace, name }, { signal }),
+        ),
       ]),
     );
-    this.#check(request, home, pod);
-    return namespace;
-  }
-
-  #check(
-    request: PodRequest | EphemeralRequest,
-    home: KubernetesObject | undefined,
-    pod: KubernetesObject | undefined,
-  ): void {
-    const { target } = this.#options;
-    const { name, uid } = request;
     this.#checkNamespace(request, home);
-    if (pod === undefined || pod.metadata.uid !== uid)
+    const pod = found.find((one) => one !== undefined && this.#isMeant(request, one));
+    if (pod === undefined)
       throw new StatusError({
         code: 404,
         reason: "NotFound",
-        message: `pod ${JSON.stringify(name)} is not in ${target.name} any more: look for its successor with kubectl get pods`,
+        message: `pod ${JSON.stringify(request.name)} is not in ${target.name} any more: look for its successor with kubectl get pods`,
       });
+    return { namespace, name: pod.metadata.name, uid: pod.metadata.uid ?? "" };
+  }
+
+  /** What was sent may have a shorter name in the cluster (`copy-names.ts`). */
+  #namesOf({ cluster, name, isSent }: PodReference): readonly string[] {
+    const shorter =
+      isSent === true
+        ? nameInCluster(name, targetNameIn(cluster, this.#options.target))
+        : undefined;
+    return shorter === undefined ? [name] : [name, shorter];
+  }
+
+  #isMeant({ cluster, namespace, name, uid, isSent }: PodReference, pod: KubernetesObject) {
+    if (isSent !== true) return pod.metadata.uid === uid;
+    const origin = parseOrigin(stringMember(pod.metadata.annotations, originAnnotation));
+    return (
+      origin?.target === this.#options.target.uid &&
+      origin.cluster === cluster &&
+      origin.namespace === namespace &&
+      origin.name === name &&
+      origin.uid === uid
+    );
   }
 
   #checkNamespace(
-    { cluster, namespace, name = "" }: ClusterRequest,
+    { cluster, namespace, name = "" }: Pick<MetricsRequest, "cluster" | "namespace" | "name">,
     home: KubernetesObject | undefined,
   ): void {
     const { target } = this.#options;

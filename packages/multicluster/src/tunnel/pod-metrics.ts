@@ -1,10 +1,10 @@
 /**
  * PodMetrics: what the Pods of a logical cluster use, read through from the clusters that they run in when somebody asks.
  *
- *     copies upstream ──▶ which cluster has which of them ──▶ one question for each cluster and namespace ──▶ what copies are called
+ *     Pods upstream ──▶ which cluster has which of them ──▶ one question for each cluster and namespace ──▶ what Pods are called upstream
  *
- * Nothing is stored, and nothing is asked of a cluster without a copy from there. What comes back is shown only of Pods that have a copy, under the copy's name and labels. A cluster
- * that cannot say is warned of, once; when none can, that is the answer.
+ * Nothing is stored, and nothing is asked of a cluster that none of the Pods is in. What comes back is shown only of Pods that are known here, under their names and labels here; what was
+ * made here is shown as it was made, and its parts only to who asks for those. A cluster that cannot say is warned of, once; when none can, that is the answer.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
@@ -18,8 +18,10 @@ import {
   type PartialObjectMetadata,
   startDeadline,
 } from "@kcp-ts/sdk";
-import { isSharedTargetName } from "../api/index.ts";
-import { type PodConnections, type Whereabouts, whereabouts } from "./pod-connections.ts";
+import { isSharedTargetName, ownedByLabel } from "../api/index.ts";
+import { nameInCluster } from "../syncer/index.ts";
+import type { PodConnections } from "./pod-connections.ts";
+import { type PodPlace, placeOfPod, type Whereabouts, wholeOf } from "./pod-places.ts";
 
 export interface PodMetricsOptions {
   readonly connections: Pick<PodConnections, "metrics">;
@@ -51,11 +53,17 @@ const pods = defineResource<KubernetesObject>({
   ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
 });
 
-/** One cluster and namespace, with the copies from there by their names in the cluster. */
+/** One cluster and namespace, with the Pods that are shown of it by their names in the cluster. */
 interface Question {
   readonly where: Whereabouts;
   readonly namespace: string;
   readonly copies: Map<string, PartialObjectMetadata>;
+}
+
+/** A Pod as it is shown, and where that runs. */
+interface Placed {
+  readonly pod: PartialObjectMetadata;
+  readonly place: PodPlace;
 }
 
 export class PodMetrics {
@@ -103,22 +111,54 @@ export class PodMetrics {
       signal,
     });
     const questions = new Map<string, Question>();
-    for (const copy of items) {
-      const { name, namespace: home = "" } = copy.metadata;
-      const found = whereabouts(copy);
-      // What was made here by hand runs nowhere, and uses nothing.
-      if (found === undefined) continue;
-      const { where, copy: origin } = found;
+    const shown = await this.#placed(question, items);
+    for (const { pod, place } of shown) {
+      const { where } = place;
+      const { namespace: home = "" } = pod.metadata;
       const id = JSON.stringify([where.target, where.uid, home]);
       const known = questions.get(id) ?? { where, namespace: home, copies: new Map() };
       questions.set(id, known);
-      known.copies.set(origin.name ?? name, copy);
+      for (const name of namesOf(place)) known.copies.set(name, pod);
     }
     if (questions.size > metricsQuestionsMax)
       throw statusError.badRequest(
         `metrics are asked for by cluster and namespace, and ${questions.size} of those are more than ${metricsQuestionsMax} at a time: ask for one namespace`,
       );
     return [...questions.values()];
+  }
+
+  /** What was made here and runs nowhere uses nothing. */
+  async #placed(
+    { cluster, namespace, signal }: PodMetricsQuestion,
+    items: readonly PartialObjectMetadata[],
+  ): Promise<readonly Placed[]> {
+    const listed = new Set(items.flatMap(({ metadata: { uid } }) => uid ?? []));
+    const wholes = new Map(
+      items
+        .filter((pod) => placeOfPod(pod) === undefined)
+        .map((pod) => [pod.metadata.uid ?? "", pod]),
+    );
+    const own = items.filter((pod) => !listed.has(wholeOf(pod) ?? ""));
+    const placed = own.flatMap((pod): Placed[] => {
+      const place = placeOfPod(pod);
+      return place === undefined ? [] : [{ pod, place }];
+    });
+    if (wholes.size === 0) return placed;
+    const { items: parts } = await this.#options
+      .client()
+      .inCluster(cluster)
+      .resource(pods)
+      .listMetadata({
+        ...(namespace === "" ? {} : { namespace }),
+        labelSelector: ownedByLabel,
+        signal,
+      });
+    const ofWholes = parts.flatMap((part): Placed[] => {
+      const pod = wholes.get(wholeOf(part) ?? "");
+      const place = placeOfPod(part);
+      return pod === undefined || place === undefined ? [] : [{ pod, place }];
+    });
+    return [...placed, ...ofWholes];
   }
 
   async #ask(
@@ -143,6 +183,12 @@ export class PodMetrics {
       deadline.cancel();
     }
   }
+}
+
+/** In the cluster: what was sent may have a shorter one there. */
+function namesOf({ name, where, isSent }: PodPlace): readonly string[] {
+  const shorter = isSent ? nameInCluster(name, where.target) : undefined;
+  return shorter === undefined ? [name] : [name, shorter];
 }
 
 /** An answer is believed as far as it is about the Pods that were asked for, and no further. */

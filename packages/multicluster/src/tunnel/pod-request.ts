@@ -1,8 +1,8 @@
 /**
  * A request about one Pod, as it travels from the control plane to the cluster that the Pod runs in.
  *
- * It names the Pod by what the control plane knows of it: where it is upstream, and its uid in the cluster. Namespaces of the cluster, paths
- * and credentials are never part of it: whoever is in the cluster computes them. Only what is on these lists goes along.
+ * It names the Pod by what the control plane knows of it: where it is upstream, and its uid in the cluster, or upstream if it was sent from there. Namespaces
+ * of the cluster, paths and credentials are never part of it: whoever is in the cluster computes them. Only what is on these lists goes along.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
@@ -33,13 +33,19 @@ export function isPodSubresource(text: string): text is PodSubresource {
   return Object.hasOwn(parameters, text);
 }
 
-export interface PodRequest {
+/** Which Pod. */
+export interface PodReference {
   /** Of the Pod, upstream. */
   readonly cluster: ClusterName;
   readonly namespace: string;
-  /** In the cluster, as is the uid. */
+  /** In the cluster, as is the uid; of what was sent there, upstream. */
   readonly name: string;
   readonly uid: string;
+  /** It was made upstream. Agents that know nothing of this find no Pod of such a uid. */
+  readonly isSent?: boolean;
+}
+
+export interface PodRequest extends PodReference {
   readonly subresource: PodSubresource;
   readonly method: "GET" | "POST";
   readonly query: readonly (readonly [string, string])[];
@@ -108,25 +114,31 @@ const namePattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 /** A request as it came over a wire; undefined when it is none. Whoever sent it is not believed more than anybody. */
 export function readPodRequest(value: JsonValue): PodRequest | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { cluster, namespace, name, uid, subresource, method, query, headers } =
-    value as unknown as Record<string, JsonValue | undefined>;
-  const parsed = typeof cluster === "string" ? parseClusterName(cluster) : undefined;
-  if (parsed === undefined || !isName(namespace) || !isName(name)) return undefined;
-  if (typeof uid !== "string" || uid === "") return undefined;
+  const { subresource, method, query, headers } = value as unknown as Record<
+    string,
+    JsonValue | undefined
+  >;
+  const of = readPodReference(value);
+  if (of === undefined) return undefined;
   if (typeof subresource !== "string" || !isPodSubresource(subresource)) return undefined;
   if (method !== "GET" && method !== "POST") return undefined;
   if (!Array.isArray(query) || !query.every(isPair)) return undefined;
   if (headers === undefined || !isTexts(headers)) return undefined;
   return {
-    cluster: parsed,
-    namespace,
-    name,
-    uid,
+    ...of,
     subresource,
     method,
     query: passedQuery(subresource, query as unknown as [string, string][]),
     headers: passedOn(headers),
   };
+}
+
+export function readPodReference(value: JsonObject): PodReference | undefined {
+  const { cluster, namespace, name, uid, isSent } = value as Record<string, JsonValue | undefined>;
+  const parsed = typeof cluster === "string" ? parseClusterName(cluster) : undefined;
+  if (parsed === undefined || !isName(namespace) || !isName(name)) return undefined;
+  if (typeof uid !== "string" || uid === "") return undefined;
+  return { cluster: parsed, namespace, name, uid, ...(isSent === true ? { isSent } : {}) };
 }
 
 export function isName(value: unknown): value is string {

@@ -169,6 +169,57 @@ describe("an API that is shared", () => {
     await test.close();
   });
 
+  it("reads and writes bindings in both versions, and loses nothing between them", async () => {
+    const test = await TestServer.start();
+    const claims = [
+      { group: "", resource: "configmaps", verbs: ["get", "list"] },
+      { group: "", resource: "secrets", verbs: ["*"] },
+    ];
+    await offer(test, "provider", { permissionClaims: claims });
+    const [few, all] = claims as [object, object];
+    await bind(test, "consumer", "provider", "cowboys", [
+      { ...few, selector: { matchLabels: { a: "b" } }, state: "Accepted" },
+      { ...all, selector: { matchAll: true }, state: "Rejected" },
+    ]);
+    await settle(test);
+    const masters = { user: "masters" } as const;
+    const newPath = `${apis("consumer")}/apibindings/cowboys`;
+    const oldPath = `${apis("consumer", "v1alpha1")}/apibindings/cowboys`;
+    const before = await test.must("GET", newPath, masters);
+    const old = await test.must("GET", oldPath, masters);
+    assert.equal(old.apiVersion, "apis.kcp.io/v1alpha1");
+    const oldSpec = old["spec"] as { permissionClaims: readonly Record<string, unknown>[] };
+    assert.deepEqual(
+      oldSpec.permissionClaims.map(({ resource, state, verbs }) => [resource, state, verbs]),
+      [
+        ["configmaps", "Accepted", undefined],
+        ["secrets", "Rejected", undefined],
+      ],
+      "it speaks of no verbs",
+    );
+    assert.deepEqual((old["status"] as { phase: string }).phase, "Bound");
+    await test.must("PUT", oldPath, { ...masters, body: old });
+    await settle(test);
+    const after = await test.must("GET", newPath, masters);
+    assert.deepEqual(after["spec"], before["spec"], "written back in the old version");
+    const made = await test.must("POST", `${apis("other", "v1alpha1")}/apibindings`, {
+      ...masters,
+      body: {
+        metadata: { name: "cowboys" },
+        spec: {
+          reference: { export: { path: "provider", name: "cowboys" } },
+          permissionClaims: [{ group: "", resource: "secrets", all: true, state: "Accepted" }],
+        },
+      },
+    });
+    assert.equal(made.apiVersion, "apis.kcp.io/v1alpha1");
+    const read = await test.must("GET", `${apis("other")}/apibindings/cowboys`, masters);
+    const [claim] = (read["spec"] as { permissionClaims: readonly { verbs: object }[] })
+      .permissionClaims;
+    assert.deepEqual(claim?.verbs, ["*"]);
+    await test.close();
+  });
+
   it("has schemas that never change", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");

@@ -9,12 +9,15 @@ import {
   type ResourceDefinition,
   secrets,
 } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "../storage/index.ts";
-import { type DefaultBinding, shards } from "../tenancy/index.ts";
+import { type DefaultBinding, type DefaultsState, shards } from "../tenancy/index.ts";
 import { partitions } from "../topology/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
+import { bootstrapExports } from "./bootstrap-exports.ts";
 import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
+import { areDefaultsComplete, defaultsIn } from "./default-states.ts";
 import { EagerIndex } from "./eager-index.ts";
 import {
   apiBindings,
@@ -53,6 +56,7 @@ export class ApiSharing {
   readonly #sliceRecords: EagerIndex<SliceRecord>;
   readonly #retirements = new Map<StorageKey, Retirement>();
   #isStopped = false;
+  #isStarting = false;
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
@@ -80,7 +84,8 @@ export class ApiSharing {
       ...{ storage, hub, onError, definition: apiExportEndpointSlices, read: readSlice },
       onChange: (key, now, before) => {
         this.#slices.change(key, now, before);
-        if (now !== undefined) this.#loop.slices.add(key);
+        // What a start finds is looked at when it is known where clients reach this server.
+        if (now !== undefined && !this.#isStarting) this.#loop.slices.add(key);
       },
     });
     this.parts = {
@@ -106,7 +111,9 @@ export class ApiSharing {
     this.#listen();
     await this.#exportRecords.start();
     await this.#bindingRecords.start();
+    this.#isStarting = true;
     await this.#sliceRecords.start();
+    this.#isStarting = false;
     this.#copies.start().catch((error: unknown) => {
       if (!this.#isStopped) this.parts.onError(error);
     });
@@ -123,13 +130,17 @@ export class ApiSharing {
 
   /** Where clients reach this server, without a path. */
   set externalUrl(url: string) {
-    if (url === this.#externalUrl) return;
     this.#externalUrl = url;
     this.#lookAtSlices(this.#slices.all());
   }
 
   get externalUrl(): string {
     return this.#externalUrl;
+  }
+
+  /** Makes what root exports from the start. It must have its namespaces. */
+  bootstrap(): Promise<void> {
+    return bootstrapExports(this.parts);
   }
 
   /** Binds a new workspace to what its type says. */
@@ -139,6 +150,16 @@ export class ApiSharing {
     wanted: readonly DefaultBinding[],
   ): Promise<void> {
     return bindDefaults(this.parts, cluster, path, wanted);
+  }
+
+  /** Whether a new workspace is bound to all of these by that. */
+  defaultsComplete(cluster: ClusterName, wanted: readonly DefaultBinding[]): MaybePromise<boolean> {
+    return areDefaultsComplete(this.parts, cluster, wanted);
+  }
+
+  /** How far one that is there is with them. */
+  defaultsIn(cluster: ClusterName, wanted: readonly DefaultBinding[]): Promise<DefaultsState> {
+    return defaultsIn(this.parts, cluster, wanted);
   }
 
   /** The same for one that is there already. */
@@ -182,10 +203,11 @@ export class ApiSharing {
     for (const { schemaUid } of before?.bound ?? [])
       if (!bindings.isUsed(schemaUid)) this.#copies.unused(schemaUid);
     this.#loop.bindings.add(key);
+    const { cluster } = (now ?? before) as BindingRecord;
+    this.parts.onBinding(cluster);
     if (usesOf(bindings, now ?? before) !== wasUsed) this.#touchSlices(now ?? before);
     if (now !== undefined && now.bound === before?.bound) return;
     // What one lets go another may have been waiting for.
-    const { cluster } = (now ?? before) as BindingRecord;
     this.#lookAgain(cluster, key);
   }
 

@@ -142,62 +142,6 @@ describe("the view of schemas that a consumer uses", () => {
   });
 });
 
-describe("a type with initializers of several types", () => {
-  it("shows each controller those that wait for it, and lets it remove itself alone", async () => {
-    const test = await started();
-    const type = (name: string, spec: object) =>
-      post(test, `${tenancy}/workspacetypes`, { metadata: { name }, spec });
-    await type("alpha", { initializer: true });
-    await type("beta", {
-      initializer: true,
-      extend: { with: [{ name: "alpha", path: "root" }] },
-    });
-    const one = await workspace(test, "one", "alpha");
-    const two = await workspace(test, "two", "beta");
-    const view = (name: string) => `/services/initializingworkspaces/root:${name}/clusters`;
-    const waiting = async (name: string) =>
-      (await test.get(`${view(name)}/*${logicalClusters}`, masters)).items
-        .map(({ metadata }) => metadata.annotations?.["kcp.io/cluster"])
-        .sort();
-    assert.deepEqual(await waiting("alpha"), [one, two].sort());
-    assert.deepEqual(await waiting("beta"), [two]);
-    const at = `${view("beta")}/${two}${logicalClusters}/cluster`;
-    const object = await test.must("GET", at, masters);
-    const status = object["status"] as { initializers: readonly string[] };
-    assert.deepEqual(status.initializers, ["root:alpha", "root:beta"]);
-    const put = (initializers: readonly string[]) => {
-      const body = { ...object, status: { ...status, initializers } };
-      return test.request("PUT", `${at}/status`, { ...masters, body });
-    };
-    const refused = await put(["root:beta"]);
-    assert.equal(refused.status, 422);
-    assert.match(refused.text, /only removing the \\"root:beta\\" initializer is supported/);
-    assert.equal((await put(["root:alpha"])).status, 200);
-    assert.deepEqual(await waiting("beta"), []);
-    assert.deepEqual(await waiting("alpha"), [one, two].sort());
-    await test.close();
-  });
-
-  it("with permissions lets its controller do these and nothing else", async () => {
-    const test = await started();
-    const initializerPermissions = [
-      { apiGroups: [""], resources: ["configmaps"], verbs: ["create", "get"] },
-    ];
-    const spec = { initializer: true, initializerPermissions };
-    await post(test, `${tenancy}/workspacetypes`, { metadata: { name: "strict" }, spec });
-    const cluster = await workspace(test, "w", "strict");
-    const view = `/services/initializingworkspaces/root:strict/clusters/${cluster}/api/v1/namespaces/default`;
-    const body = { metadata: { name: "made" } };
-    const made = await test.request("POST", `${view}/configmaps`, { ...masters, body });
-    assert.equal(made.status, 201, made.text);
-    const secret = await test.request("POST", `${view}/secrets`, { ...masters, body });
-    assert.equal(secret.status, 403);
-    assert.match(secret.text, /denied by initializerPermissions: no rule allows create on/);
-    assert.equal((await test.get(`${view}/configmaps`, masters)).status, 403);
-    await test.close();
-  });
-});
-
 describe("a kind named Cluster", () => {
   it("is served beside the clusters of paths, its status included", async () => {
     const test = await started();

@@ -76,8 +76,9 @@ export class BindingIndex {
   /** How many bindings are bound to a schema, by its uid. */
   readonly #uses = new Map<string, number>();
 
+  /** No binding serves anything. */
   get isEmpty(): boolean {
-    return this.#byCluster.size === 0;
+    return this.#uses.size === 0;
   }
 
   in(cluster: ClusterName): ClusterBindings | undefined {

@@ -133,6 +133,8 @@ export interface ClaimedObject {
   readonly resource: string;
   /** Of the provider that the resource is from; empty for built-in ones. */
   readonly identity: string;
+  /** What a built-in one is claimed by as well. */
+  readonly systemIdentity?: string | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
@@ -140,7 +142,7 @@ export interface ClaimedObject {
 export function claimLabels(
   bindings: Iterable<BindingRecord>,
   exportOf: (binding: BindingRecord) => ExportRecord | undefined,
-  { group, resource, identity, labels }: ClaimedObject,
+  { group, resource, identity, systemIdentity, labels }: ClaimedObject,
 ): ReadonlyMap<string, string> {
   const wanted = new Map<string, string>();
   for (const binding of bindings) {
@@ -148,7 +150,9 @@ export function claimLabels(
     const exported = exportOf(binding);
     if (exported === undefined) continue;
     const accepted = acceptedClaim(exported, binding, group, resource);
-    if (accepted === undefined || accepted.claim.identityHash !== identity) continue;
+    if (accepted === undefined) continue;
+    const { identityHash } = accepted.claim;
+    if (identityHash !== identity && identityHash !== systemIdentity) continue;
     if (!isSelected(accepted.claim, labels)) continue;
     wanted.set(claimLabel(exported.cluster, exported.name), claimHash(accepted.claim));
   }

@@ -15,12 +15,7 @@ import { bindingFinalizer, exportLabel } from "./marks.ts";
 import { keyOf, type SharingParts } from "./parts.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
 import { claimJson, resolveExportPath, settleBinding } from "./settle-binding.ts";
-
-/** What upstream serves by bindings to these and we serve everywhere. */
-const builtInExports: ReadonlySet<string> = new Set([
-  "root:tenancy.kcp.io",
-  "root:topology.kcp.io",
-]);
+import { isSystemExport } from "./system-exports.ts";
 
 export async function bindDefaults(
   parts: SharingParts,
@@ -32,11 +27,12 @@ export async function bindDefaults(
   for (const one of wanted) {
     if (known?.has(defaultBindingName(cluster, one)) === true) continue;
     const exportCluster = await resolveExportPath(parts, cluster, one.path);
+    // Done without: it would be stored in every workspace, and bring nothing.
+    if (isSystemExport(exportCluster, one.export)) continue;
     const found =
       exportCluster === undefined
         ? undefined
         : parts.exports.get(keyOf(apiExports, exportCluster, one.export));
-    if (found === undefined && builtInExports.has(`${one.path}:${one.export}`)) continue;
     const name = defaultBindingName(cluster, one);
     const binding = bindingObject(name, path, one, exportCluster, found);
     const { status } = await settleBinding(parts, cluster, binding);

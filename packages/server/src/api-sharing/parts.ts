@@ -24,6 +24,8 @@ export interface SharingSources {
   readonly resolve: (path: ClusterPath) => MaybePromise<Resolution>;
   /** Default bindings that a logical cluster keeps. */
   readonly maintainedIn: (cluster: ClusterName) => Promise<Maintained>;
+  /** Told when a binding of a logical cluster came, went or changed. */
+  readonly onBinding: (cluster: ClusterName) => void;
   /** Which shards a Partition of a logical cluster selects; undefined when there is none of the name. */
   readonly partitionIn: (
     cluster: ClusterName,

@@ -13,6 +13,7 @@ import { systemWrite } from "./kinds/definitions.ts";
 import type { SharingParts } from "./parts.ts";
 import type { Claim } from "./records.ts";
 import type { SharingCatalog } from "./sharing-catalog.ts";
+import { isBuiltInIdentity, systemIdentity } from "./system-exports.ts";
 
 const pageEntries = 200;
 
@@ -30,7 +31,10 @@ export function claimsAdmission(parts: SharingParts): AdmissionPlugin {
       // Also where nothing is bound nobody may pretend to be claimed.
       if (bindings === undefined && labels === undefined) return undefined;
       const identity = bindings?.find(group, resource)?.bound.identityHash ?? "";
-      const object = { group, resource, identity, labels: labels as ClaimedObject["labels"] };
+      const object = {
+        ...{ group, resource, identity, labels: labels as ClaimedObject["labels"] },
+        systemIdentity: identity === "" ? systemIdentity(parts, group, resource) : undefined,
+      };
       const wanted =
         bindings === undefined
           ? noLabels
@@ -61,12 +65,13 @@ export async function relabel(
 }
 
 async function definitionsOf(
-  { builtIns, bindings, schemas }: SharingParts,
+  parts: SharingParts,
   catalog: SharingCatalog,
   cluster: ClusterName,
   claim: Claim,
 ): Promise<readonly ResourceDefinition[]> {
-  if (claim.identityHash === "") {
+  const { builtIns, bindings, schemas } = parts;
+  if (isBuiltInIdentity(parts, claim)) {
     const claimed = builtIns.filter(
       ({ group, resource, isReview, storedAs, form }) =>
         isClaimOn(claim, group, resource) &&
@@ -98,6 +103,7 @@ async function relabelAll(
       group,
       resource,
       identity,
+      systemIdentity: identity === "" ? systemIdentity(parts, group, resource) : undefined,
       labels,
     });
   for (let continueAfter: StorageKey | undefined; ; ) {

@@ -12,6 +12,7 @@ import { decodeObject } from "../stored-object/index.ts";
 import { member } from "../tenancy/index.ts";
 import { extrasOf } from "./extra-annotations.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
+import { isSystemExport } from "./system-exports.ts";
 
 /** A claim on resources in the workspaces of consumers. */
 export interface Claim {
@@ -126,7 +127,10 @@ export function readBinding(entry: Entry): BindingRecord {
     exportPath: textOf(path),
     exportName: textOf(exportName),
     exportCluster: exportCluster === "" ? undefined : (exportCluster as ClusterName),
-    bound: boundOf(status["boundResources"]),
+    // What is served anyway is not a binding's to serve, to limit or to take along.
+    bound: isSystemExport(exportCluster as ClusterName, textOf(exportName))
+      ? nothingBound
+      : boundOf(status["boundResources"]),
     claims: claimsOf(spec["permissionClaims"], "selector"),
     isDeleted: metadata["deletionTimestamp"] !== undefined,
     isBound: status["phase"] === "Bound",

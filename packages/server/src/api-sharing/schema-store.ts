@@ -71,6 +71,10 @@ export class SchemaStore {
     return this.#held.get(uidOf(object)) ?? this.#keep(object);
   }
 
+  async isThere(cluster: ClusterName, name: string): Promise<boolean> {
+    return (await this.#read(schemaKey(cluster, name))) !== undefined;
+  }
+
   /** One that somebody is bound to; undefined when it is nowhere to be found. */
   get(uid: string, cluster: ClusterName, name: string): MaybePromise<StoredSchema | undefined> {
     const held = this.#held.get(uid);

@@ -24,6 +24,7 @@ import { namingConflicts } from "./naming-conflicts.ts";
 import { keyOf, type SharingParts } from "./parts.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
+import { isSystemExport } from "./system-exports.ts";
 
 export interface Settled {
   readonly status: JsonObject;
@@ -148,6 +149,12 @@ async function boundResources(
       };
     }
     schemas.push(found);
+  }
+  if (isSystemExport(record.cluster, record.name)) {
+    const resources = schemas.map((schema) =>
+      boundResource(schema, record.identityHash, undefined),
+    );
+    return { resources, problem: undefined, isReshaped: false };
   }
   const name = textOf(member(binding, "metadata")["name"]);
   const { conflicts, lost } = await namingConflicts(parts, cluster, name, schemas);

@@ -24,6 +24,7 @@ import { BoundDefinition } from "./bound-definition.ts";
 import type { SharingParts } from "./parts.ts";
 import type { ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
+import { isSystemExport, systemIdentity } from "./system-exports.ts";
 
 export const revisionNever = Number.MAX_SAFE_INTEGER as Revision;
 
@@ -59,6 +60,8 @@ export class SharingCatalog implements Catalog, CollectionSource {
           `invalid resource ${JSON.stringify(resource)}: missing identity`,
         );
       const plain = resource.slice(0, colon);
+      if (systemIdentity(this.#options, group, plain) === identity)
+        return inner.find(cluster, group, version, plain);
       if (cluster === "*") return this.#everywhere(group, version, plain, identity);
       return this.#bound(cluster, group, version, plain, identity);
     }
@@ -177,11 +180,13 @@ export class SharingCatalog implements Catalog, CollectionSource {
     group: string,
     version: string,
     resource: string,
-  ): Promise<BoundDefinition | undefined> {
+  ): Promise<ResourceDefinition | undefined> {
     const wanted = record.resources.find(
       (one) => one.resource === resource && one.group === group && !one.isVirtual,
     );
     if (wanted === undefined || record.identityHash === "") return undefined;
+    if (isSystemExport(record.cluster, record.name))
+      return this.#options.inner.find("*", group, version, resource);
     const schema = await this.#options.schemas.current(record.cluster, wanted.schema);
     const shared = schema?.shared.version(version);
     if (shared?.isServed !== true) return undefined;

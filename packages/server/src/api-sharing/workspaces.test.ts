@@ -1,7 +1,7 @@
 /** Goal: shared APIs and workspaces: default bindings, deletion, initializers, and what a provider lets consumers do. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AnyObject, TestServer } from "../testing/index.ts";
+import { TestServer } from "../testing/index.ts";
 import {
   apis,
   bind,
@@ -115,46 +115,6 @@ describe("a workspace that is deleted", () => {
     await until(test, "the workspace is gone", async () => {
       return (await test.get(`${workspaces}/team`, masters)).status === 404;
     });
-    await test.close();
-  });
-});
-
-describe("the virtual workspace of an initializer", () => {
-  it("shows workspaces that wait for it, lets its controller work there, and is done when it says so", async () => {
-    const test = await started();
-    await test.must("POST", types, { ...masters, body: typeOf("slow", { initializer: true }) });
-    const cluster = await madeWorkspace(test, "slow");
-    const view = "/services/initializingworkspaces/root:slow/clusters";
-    const logicalClusters = "/apis/core.kcp.io/v1alpha1/logicalclusters";
-    const waiting = await test.must("GET", `${view}/*${logicalClusters}`, masters);
-    assert.equal(waiting.items?.length, 1);
-    const watch = await test.watch(
-      `${view}/*${logicalClusters}?watch=1&resourceVersion=${waiting.metadata.resourceVersion}`,
-      masters,
-    );
-    const config = { metadata: { name: "made-by-controller" } };
-    await test.must("POST", `${view}/${cluster}/api/v1/namespaces/default/configmaps`, {
-      ...masters,
-      body: config,
-    });
-    assert.equal((await test.get(`${view}/*${logicalClusters}`, { user: "a" })).status, 403);
-    assert.equal((await test.get(`${view}/root/api/v1/secrets`, masters)).status, 403);
-    const at = `${view}/${cluster}${logicalClusters}/cluster`;
-    const object = (await test.must("GET", at, masters)) as AnyObject;
-    const status = object["status"] as { initializers: string[] };
-    const wrong = { ...object, status: { ...status, initializers: ["root:slow", "root:other"] } };
-    assert.equal(
-      (await test.request("PUT", `${at}/status`, { ...masters, body: wrong })).status,
-      422,
-    );
-    const { initializers: _, ...rest } = status;
-    await test.must("PUT", `${at}/status`, { ...masters, body: { ...object, status: rest } });
-    assert.equal((await watch.next())?.type, "DELETED");
-    await watch.leave();
-    assert.equal((await test.get(at, masters)).status, 404);
-    const after = await test.get(`${view}/${cluster}/api/v1/namespaces`, masters);
-    assert.equal(after.status, 403);
-    assert.match(after.text, /cannot access this workspace/);
     await test.close();
   });
 });

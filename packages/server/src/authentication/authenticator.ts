@@ -4,6 +4,7 @@
  * This room knows neither HTTP nor storage: whoever holds the socket and the headers fills in `Credentials`.
  */
 import type { X509Certificate } from "node:crypto";
+import type { HeaderRecord } from "../request/api-request.ts";
 import type { UserInfo } from "../request/index.ts";
 
 export interface Credentials {
@@ -14,6 +15,9 @@ export interface Credentials {
    * (`getPeerX509Certificate()`): its fingerprint is then computed once.
    */
   readonly clientCertificate?: X509Certificate | undefined;
+  /** All that were sent, for those who are told by headers; `rawHeaders` where these are joined. */
+  readonly headers?: HeaderRecord | undefined;
+  readonly rawHeaders?: readonly string[] | undefined;
   /** Behind the cluster prefix: where strangers may be let in. */
   readonly path?: string | undefined;
 }

@@ -7,6 +7,7 @@
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type HeaderRecord, header } from "../request/api-request.ts";
+import { headerValues, unescapeExtraKey } from "./header-values.ts";
 
 /** One thing that somebody wants to be, each of which must be allowed. */
 export type ImpersonationWish =
@@ -40,11 +41,11 @@ export function impersonationWishes(
   const username = header(headers, "impersonate-user") ?? "";
   const uid = header(headers, "impersonate-uid") ?? "";
   const wishes: ImpersonationWish[] = username === "" ? [] : [userWish(username)];
-  const values = rawHeaders === undefined ? fromRecord(headers) : fromPairs(rawHeaders);
+  const values = headerValues({ headers, rawHeaders }, (name) => name.startsWith(prefix));
   for (const name of values.get("impersonate-group") ?? []) wishes.push({ kind: "Group", name });
   for (const [name, each] of values) {
     if (!name.startsWith(extraPrefix)) continue;
-    const key = unescapeKey(name.slice(extraPrefix.length));
+    const key = unescapeExtraKey(name.slice(extraPrefix.length));
     for (const value of each) wishes.push({ kind: "UserExtra", key, name: value });
   }
   if (uid !== "") wishes.push({ kind: "UID", name: uid });
@@ -60,29 +61,6 @@ export function impersonationWishes(
   return wishes;
 }
 
-/** By lower-case name, in the order of their appearance. */
-function fromPairs(pairs: readonly string[]): Map<string, string[]> {
-  const values = new Map<string, string[]>();
-  for (let at = 0; at + 1 < pairs.length; at += 2) {
-    const name = (pairs[at] as string).toLowerCase();
-    if (!name.startsWith(prefix)) continue;
-    const value = pairs[at + 1] as string;
-    const known = values.get(name);
-    if (known === undefined) values.set(name, [value]);
-    else known.push(value);
-  }
-  return values;
-}
-
-function fromRecord(headers: HeaderRecord): Map<string, string[]> {
-  const values = new Map<string, string[]>();
-  for (const [name, value] of Object.entries(headers)) {
-    if (!name.startsWith(prefix) || value === undefined) continue;
-    values.set(name, typeof value === "string" ? [value] : [...value]);
-  }
-  return values;
-}
-
 const accountName = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
 function userWish(username: string): ImpersonationWish {
@@ -90,16 +68,6 @@ function userWish(username: string): ImpersonationWish {
   const isAccount =
     name !== "" && dnsLabelErrors(namespace).length === 0 && dnsSubdomainErrors(name).length === 0;
   return isAccount ? { kind: "ServiceAccount", namespace, name } : { kind: "User", name: username };
-}
-
-/** What is not well escaped is taken as it stands. */
-function unescapeKey(escaped: string): string {
-  try {
-    return decodeURIComponent(escaped);
-  } catch (error) {
-    if (!(error instanceof URIError)) throw error;
-    return escaped;
-  }
 }
 
 /** As Kubernetes prints an object reference: kind, namespace, name, uid, version, resourceVersion, field. */

@@ -70,6 +70,10 @@ export {
 } from "./oidc/issuer-keys.ts";
 export { issuerOfFlags, type JwtIssuer, type OidcFlags } from "./oidc/jwt-issuer.ts";
 export { RequestAuthenticator, type RequestAuthenticatorOptions } from "./request-authenticator.ts";
+export {
+  RequestHeaderAuthenticator,
+  type RequestHeaderNames,
+} from "./request-headers.ts";
 export type {
   AccountObject,
   AccountObjects,

@@ -55,6 +55,21 @@ describe("anyOf", () => {
 
   it("does not take a failure for a refusal", async () => {
     assert.throws(() => anyOf([breaks, yes]).authorize(attributes), TypeError);
-    await assert.rejects(async () => anyOf([later(breaks), yes]).authorize(attributes), TypeError);
+    await assert.rejects(async () => anyOf([later(breaks), no]).authorize(attributes), TypeError);
+    const allBreak = anyOf([no, later(breaks), later(neither)]);
+    await assert.rejects(async () => allBreak.authorize(attributes), TypeError);
+  });
+
+  it("lets another allow what one failed to decide about", async () => {
+    const decision = await anyOf([later(breaks), later(no), yes]).authorize(attributes);
+    assert.deepEqual(decision, { allowed: true, reason: "because" });
+  });
+
+  it("asks nobody behind a refusal that is final", async () => {
+    const final = answering({ allowed: false, reason: "never", isFinal: true });
+    for (const first of [final, later(final)]) {
+      const decision = await anyOf([no, first, breaks]).authorize(attributes);
+      assert.deepEqual(decision, { allowed: false, reason: "never", isFinal: true });
+    }
   });
 });

@@ -1,38 +1,53 @@
 /**
- * Allowed when one of several authorizers allows; they are asked in order, and no later one is asked after that.
+ * Allowed when one of several authorizers allows; they are asked in order, and no later one is asked after that, nor after a refusal that is
+ * final. One that fails to decide does not keep others from allowing; if nobody does, its failure is the answer.
  *
- * There is no "deny" that outvotes another authorizer: a check that must hold in any case wraps an authorizer instead of standing
- * beside it.
+ * A check that must hold whatever stands beside it wraps an authorizer, or stands first and is final.
  */
 import type { Attributes } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
 export function anyOf(authorizers: readonly Authorizer[]): Authorizer {
-  return { authorize: (attributes) => ask(authorizers, attributes, 0, "") };
+  return { authorize: (attributes) => ask(authorizers, attributes, start, 0) };
 }
+
+/** What those before had to say. */
+interface Heard {
+  readonly reasons: string;
+  readonly failure: unknown;
+}
+
+const start: Heard = { reasons: "", failure: undefined };
 
 /** Stands before every request: nothing is allocated as long as nobody has a reason to refuse. */
 function ask(
   authorizers: readonly Authorizer[],
   attributes: Attributes,
+  heard: Heard,
   from: number,
-  refusals: string,
 ): Decision | Promise<Decision> {
-  let reasons = refusals;
+  const { failure } = heard;
+  let { reasons } = heard;
   for (let at = from; at < authorizers.length; at++) {
     const decision = (authorizers[at] as Authorizer).authorize(attributes);
     if (decision instanceof Promise) {
       const before = reasons;
-      return decision.then((settled) =>
-        settled.allowed
-          ? settled
-          : ask(authorizers, attributes, at + 1, joined(before, settled.reason)),
+      const goOn = (next: Heard) => ask(authorizers, attributes, next, at + 1);
+      return decision.then(
+        (settled) =>
+          isSettled(settled) ? settled : goOn({ reasons: joined(before, settled.reason), failure }),
+        (error: unknown) => goOn({ reasons: before, failure: failure ?? error }),
       );
     }
-    if (decision.allowed) return decision;
+    if (isSettled(decision)) return decision;
     reasons = joined(reasons, decision.reason);
   }
+  if (failure !== undefined) throw failure;
   return reasons === "" ? refused : { allowed: false, reason: reasons };
+}
+
+function isSettled(decision: Decision): boolean {
+  return decision.allowed || decision.isFinal === true;
 }
 
 const refused: Decision = { allowed: false, reason: "" };

@@ -5,10 +5,20 @@
 import { type Attributes, isMaster, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
+/** Members of `system:masters`: whoever runs the server, and its own control loops. */
+export const privilegedGroups = {
+  authorize: ({ user }: Attributes): Decision => (isMaster(user) ? master : refused),
+} satisfies Authorizer;
+
+export const publicPaths = {
+  authorize: ({ isResourceRequest, verb, path }: Attributes): Decision =>
+    !isResourceRequest && verb === "get" && publicPath.test(path) ? open : refused,
+} satisfies Authorizer;
+
 export const bootstrapAuthorizer: Authorizer = {
-  authorize({ user, isResourceRequest, verb, path }: Attributes): Decision {
-    if (isMaster(user)) return master;
-    return !isResourceRequest && verb === "get" && publicPath.test(path) ? open : refused;
+  authorize(attributes: Attributes): Decision {
+    const decision = privilegedGroups.authorize(attributes);
+    return decision.allowed ? decision : publicPaths.authorize(attributes);
   },
 };
 

@@ -4,9 +4,10 @@ export {
   reviewSelfRules,
   reviewSubjectAccess,
 } from "./access-reviews.ts";
+export { AllowedPathsError, allowedPaths } from "./allowed-paths.ts";
 export { anyOf } from "./any-of.ts";
 export type { Authorizer, Decision } from "./authorizer.ts";
-export { bootstrapAuthorizer } from "./bootstrap-authorizer.ts";
+export { bootstrapAuthorizer, privilegedGroups, publicPaths } from "./bootstrap-authorizer.ts";
 export { forbidden, forbiddenMessage } from "./forbidden.ts";
 export { bootstrapPolicy } from "./rbac/bootstrap-policy.ts";
 export {
@@ -19,4 +20,13 @@ export { isThemselvesIn, userExtra } from "./rbac/effective-users.ts";
 export { EscalationCheck, type RoleWrite, rbacGroup } from "./rbac/escalation.ts";
 export { allowsPath, allowsResource, type PolicyRule, readRules } from "./rbac/policy-rule.ts";
 export { type HeldRules, type PolicySource, RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
+export {
+  type ReviewVersion,
+  reviewVersions,
+} from "./webhook/subject-access-review.ts";
+export {
+  type ReviewAnswer,
+  WebhookAuthorizer,
+  type WebhookAuthorizerOptions,
+} from "./webhook/webhook-authorizer.ts";
 export { accessDenied, type LogicalClusterSource, workspaceContent } from "./workspace-content.ts";

@@ -64,12 +64,14 @@ function enter(
   if (state !== undefined) {
     if (!openPhases.has(state.phase)) return refusal;
     if (state.requiredGroups !== undefined && !hasGroups(attributes, state.requiredGroups))
-      return refusal;
+      return finalRefusal;
   }
   if (user.groups.includes(logicalClusterAdmin) || isLocalServiceAccount(attributes))
     return inner.authorize(attributes);
   const access = inner.authorize(accessOf(attributes));
-  const settle = ({ allowed }: Decision) => (allowed ? inner.authorize(attributes) : refusal);
+  // What is not there is not for others to open either.
+  const closed = state === undefined ? finalRefusal : refusal;
+  const settle = ({ allowed }: Decision) => (allowed ? inner.authorize(attributes) : closed);
   return access instanceof Promise ? access.then(settle) : settle(access);
 }
 
@@ -129,3 +131,5 @@ function hasGroups({ user, cluster }: Attributes, required: string): boolean {
 
 /** The same words whatever the cause: a client may see them. */
 const refusal: Decision = { allowed: false, reason: accessDenied };
+/** As upstream: whoever else is asked about requests, such as a webhook, has no say in these. */
+const finalRefusal: Decision = { ...refusal, isFinal: true };

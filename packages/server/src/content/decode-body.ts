@@ -20,6 +20,8 @@ export interface DecodedBody {
   readonly value: JsonObject;
   /** Paths of members that stand twice. */
   readonly duplicates: readonly string[];
+  /** The same of YAML, which tells them in its own words: see `yamlProblemOf`. */
+  readonly yamlDuplicates?: readonly string[];
   /** How many values the body has, where they were counted: none of its objects has more members than a body may have then. */
   readonly values?: number | undefined;
 }
@@ -120,14 +122,19 @@ export function* parseBody(text: string): Pieces<ParsedText> {
 function decodeYaml(
   bytes: Uint8Array,
   { kind }: BodyKind,
-): { value: JsonValue; duplicates: readonly string[] } {
+): Omit<DecodedBody, "value"> & { readonly value: JsonValue } {
   if (bytes.length > yamlBytesMax)
     throw statusError.tooLarge(`limit for YAML is ${yamlBytesMax}, send JSON instead`);
   const text = decodeText(bytes);
   const parsed = parseYaml(text);
   if ("error" in parsed)
     throw unrecognized(kind, `error converting YAML to JSON: ${parsed.error}`, text);
-  return parsed;
+  return { value: parsed.value, duplicates: [], yamlDuplicates: parsed.duplicates };
+}
+
+/** As go-yaml puts together what it found. */
+export function yamlProblemOf(problems: readonly string[]): string {
+  return `yaml: unmarshal errors:\n  ${problems.join("\n  ")}`;
 }
 
 function decodeProtobuf(
@@ -157,11 +164,11 @@ function decodeProtobuf(
 }
 
 function asObject(
-  parsed: { value: JsonValue; duplicates: readonly string[]; values?: number },
+  parsed: Omit<DecodedBody, "value"> & { readonly value: JsonValue },
   { kind }: BodyKind,
 ): DecodedBody {
-  const { value, duplicates, values } = parsed;
-  if (isJsonObject(value)) return { value, duplicates, values };
+  const { value } = parsed;
+  if (isJsonObject(value)) return { ...parsed, value };
   // As in Go, where null leaves everything at its zero value.
   if (parsed.value === null) return { value: {}, duplicates: [] };
   const found = Array.isArray(parsed.value) ? "array" : typeof parsed.value;

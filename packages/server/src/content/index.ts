@@ -10,8 +10,10 @@ export {
   mediaTypeOf,
   parseBody,
   yamlBytesMax,
+  yamlProblemOf,
 } from "./decode-body.ts";
 export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";
+export { pretty, wantsPretty } from "./pretty.ts";
 export { failure, json, jsonBytes, jsonType, success, text, toStatusError } from "./respond.ts";
 export {
   type IncludeObject,
@@ -23,3 +25,4 @@ export {
   toBytes,
 } from "./table.ts";
 export { parseYaml, toYaml } from "./yaml.ts";
+export { yamlReadSchema, yamlWriteSchema } from "./yaml-scalars.ts";

@@ -39,6 +39,7 @@ export function customStrategy(version: SharedVersion): Strategy {
     version.traits.printerColumns.length === 0
       ? workloadPrinter(version.group, version.kind)
       : undefined;
+  const ownsPods = isJob(version);
   return {
     shape: shapeOf(version),
     get applyType() {
@@ -56,11 +57,13 @@ export function customStrategy(version: SharedVersion): Strategy {
     prepareForCreate(draft) {
       if (hasStatus) delete draft["status"];
       (draft["metadata"] as Draft)["generation"] = 1;
+      if (ownsPods) giveSelector(draft);
     },
     validate: (object) => verdict(version, object, undefined),
     prepareForUpdate(draft, old) {
       if (hasStatus) keepStatus(draft, old);
       else countStatus(draft, old);
+      if (ownsPods) giveSelector(draft);
     },
     validateUpdate: (updated, old) => verdict(version, updated, old),
     get selectableFields() {
@@ -157,6 +160,21 @@ function decode(version: SharedVersion, value: JsonObject): Decoded {
 
 function isPod({ group, version, kind }: SharedVersion): boolean {
   return group === "" && version === "v1" && kind === "Pod";
+}
+
+function isJob({ group, version, kind }: SharedVersion): boolean {
+  return group === "batch" && version === "v1" && kind === "Job";
+}
+
+/** Clients look for the Pods of a Job by it; kube-apiserver gives one to those that say nothing of their Pods. */
+function giveSelector(draft: Draft): void {
+  const { spec } = draft;
+  if (spec === undefined || !isJsonObject(spec)) return;
+  if (spec["manualSelector"] === true || spec["selector"] !== undefined) return;
+  const { uid } = draft["metadata"] as { uid?: string };
+  if (uid === undefined) return;
+  const matchLabels = { "batch.kubernetes.io/controller-uid": uid };
+  draft["spec"] = { ...spec, selector: { matchLabels } };
 }
 
 function keepStatus(draft: Draft, old: JsonObject): void {

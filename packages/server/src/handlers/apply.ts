@@ -3,9 +3,9 @@
  */
 import { applyConfiguration, applyInPieces } from "@kcp-ts/machinery/apply";
 import type { Pieces } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
-import { decodeText, parseYaml, yamlBytesMax } from "../content/index.ts";
+import { decodeText, parseYaml, yamlBytesMax, yamlProblemOf } from "../content/index.ts";
 import {
   type Build,
   type Draft,
@@ -43,7 +43,7 @@ export async function applyBuild(
   const { fieldValidation } = request.options;
   if (fieldValidation === "Strict" && body.problems.length > 0) {
     throw statusError.badRequest(
-      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${body.problems.join("\n  ")}`,
+      `error strict decoding YAML: error converting YAML to JSON: ${yamlProblemOf(body.problems)}`,
     );
   }
   const config = withName(body.value, scope.name);
@@ -85,12 +85,6 @@ function ownable(
   return told.length === members.length ? old : Object.fromEntries(told);
 }
 
-interface ParsedText {
-  readonly value: JsonValue;
-  readonly duplicates: readonly string[];
-  readonly duplicateLine?: number;
-}
-
 interface Configuration {
   readonly value: JsonObject;
   /** What is told of members that stand twice. */
@@ -102,17 +96,20 @@ function* decodeConfiguration(bytes: Uint8Array): Pieces<Configuration> {
   const text = decodeText(bytes);
   // Nothing at all is an object with nothing in it.
   const isJson = /^\s*(?:\{|$)/.test(text);
-  const parsed: ParsedText = isJson
+  const { value, duplicates } = isJson
     ? yield* parseJsonPatchBody(text.trim() || "{}")
     : decodeYaml(text, bytes.length);
-  if (!isJsonObject(parsed.value))
+  if (!isJsonObject(value))
     throw statusError.badRequest("error decoding YAML: the configuration must be an object");
-  const line = parsed.duplicateLine ?? (text.includes("\n") ? undefined : 1);
-  const at = line === undefined ? "" : `line ${line}: `;
-  const problems = parsed.duplicates
+  return { value, problems: isJson ? problemsOfJson(duplicates, text) : duplicates };
+}
+
+/** In YAML's words, since JSON is read as YAML upstream; the line is known where there is only one. */
+function problemsOfJson(duplicates: readonly string[], text: string): string[] {
+  const at = text.includes("\n") ? "" : "line 1: ";
+  return duplicates
     .slice(0, problemsMax)
     .map((path) => `${at}key ${quote(path.split(".").at(-1) ?? path)} already set in map`);
-  return { value: parsed.value, problems };
 }
 
 function decodeYaml(text: string, length: number) {

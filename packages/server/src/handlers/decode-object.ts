@@ -21,6 +21,7 @@ import {
   decodeBody,
   decodeInPieces,
   isProtobuf,
+  yamlProblemOf,
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header, type MaybePromise } from "../request/api-request.ts";
@@ -150,22 +151,24 @@ export async function decodeLargeDraft(
 
 function draftOf(
   decoded: Decoded,
-  { duplicates }: DecodedBody,
+  { duplicates, yamlDuplicates = [] }: DecodedBody,
   { fieldValidation }: MutationOptions,
   warnings: string[],
   refuse: Refusal,
 ): Draft {
   const draft = decoded.value as Draft;
   dropRepeatedOwners(draft, warnings);
-  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return draft;
+  const isClean = decoded.unknownFields.length === 0 && duplicates.length === 0;
+  if (isClean && yamlDuplicates.length === 0) return draft;
   const problems = [
     ...decoded.unknownFields.slice(0, problemsMax).map((path) => `unknown field ${quote(path)}`),
     ...duplicates.slice(0, problemsMax).map((path) => `duplicate field ${quote(path)}`),
   ].slice(0, problemsMax);
-  if (problems.length > 0 && fieldValidation === "Strict") {
+  if (fieldValidation === "Strict") {
+    if (yamlDuplicates.length > 0) problems.unshift(yamlProblemOf(yamlDuplicates));
     throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
-  if (fieldValidation === "Warn") warnings.push(...problems);
+  if (fieldValidation === "Warn") warnings.push(...yamlDuplicates, ...problems);
   return draft;
 }
 

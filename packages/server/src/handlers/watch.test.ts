@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Revision } from "../storage/index.ts";
-import { type AnyObject, brief, TestServer, type WatchReader } from "../testing/index.ts";
+import {
+  type AnyObject,
+  brief,
+  openWatches,
+  TestServer,
+  type WatchReader,
+} from "../testing/index.ts";
 
 const base = "/clusters/a/api/v1";
 const configmaps = `${base}/namespaces/default/configmaps`;
@@ -344,11 +350,6 @@ describe("watch", () => {
     });
   });
 });
-
-async function openWatches(server: TestServer): Promise<number> {
-  const { text } = await server.get("/metrics");
-  return Number(/^apiserver_longrunning_requests (\d+)$/m.exec(text)?.[1]);
-}
 
 /** Lets what can go on without time go on. */
 function settle(): Promise<void> {

@@ -17,7 +17,7 @@ import {
   type ResourceDefinition,
   translating,
 } from "../registry/index.ts";
-import { type ApiResponse, header } from "../request/api-request.ts";
+import { type ApiResponse, header, type NotedBody } from "../request/api-request.ts";
 import { responseHeaders } from "../request/response-headers.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
@@ -83,10 +83,18 @@ export async function handleWatch(
     signal,
   });
   const shown = needsConversion
-    ? convertedEvents(events, definition, { form: eventForm, ofServed })
+    ? noted(convertedEvents(events, definition, { form: eventForm, ofServed }), events)
     : events;
   events.note({ onEnd: end });
   return { status: 200, headers: responseHeaders("application/json"), body: shown, isWatch: true };
+}
+
+/** What is made of a stream begins and ends with it. */
+function noted(made: AsyncIterable<Uint8Array>, source: NotedBody): NotedBody {
+  return {
+    [Symbol.asyncIterator]: () => made[Symbol.asyncIterator](),
+    note: (notes) => source.note(notes),
+  };
 }
 
 interface Lifetime {

@@ -115,6 +115,11 @@ describe("metrics", () => {
       "apiserver_request_duration_seconds",
       "apiserver_longrunning_requests",
       "apiserver_current_inflight_requests",
+      "apiserver_request_sli_duration_seconds",
+      "apiserver_response_sizes",
+      "apiserver_storage_objects",
+      "kcp_storage_revision",
+      "process_cpu_seconds_total",
       "process_resident_memory_bytes",
       "process_start_time_seconds",
     ]) {
@@ -122,13 +127,56 @@ describe("metrics", () => {
     }
     assert.match(
       text,
-      /^apiserver_request_total\{verb="LIST",group="",version="v1",resource="configmaps",subresource="",scope="cluster",code="200"\} 1$/m,
+      /^apiserver_request_total\{verb="LIST",dry_run="",group="",version="v1",resource="configmaps",subresource="",scope="cluster",component="apiserver",code="200"\} 1$/m,
+    );
+    assert.match(
+      text,
+      /^apiserver_response_sizes_count\{verb="LIST",group="",version="v1",resource="configmaps",subresource="",scope="cluster",component="apiserver"\} 1$/m,
     );
     const line = /^[a-z_]+(\{([a-z_]+="[^"\\\n]*",?)*\})? [-+.e\dInf]+$/;
     for (const each of await series()) assert.match(each, line);
   });
 
+  it("tell dry runs, open watches and stored objects apart by what they are of", async () => {
+    const path = "/clusters/a/api/v1/namespaces/default/configmaps";
+    await storedObjects("configmaps", 0);
+    const before = await storedObjects("namespaces");
+    await server.must("POST", `${path}?dryRun=All`, { body: { metadata: { name: "dry" } } });
+    await server.request("POST", `${path}?dryRun=Some`, { body: { metadata: { name: "dry" } } });
+    for (const name of ["x", "y"])
+      await server.must("POST", path, { body: { metadata: { name } } });
+    await server.must("DELETE", `${path}/x`);
+    await storedObjects("configmaps", 1);
+    assert.equal(await storedObjects("namespaces"), before + 1);
+    const watch = await server.watch(`${path}?watch=1`);
+    await watch.next();
+    const { text } = await server.get("/metrics");
+    const place = 'group="",version="v1",resource="configmaps",subresource=""';
+    for (const line of [
+      `apiserver_request_total{verb="CREATE",dry_run="All",${place},scope="namespace",component="apiserver",code="201"} 1`,
+      `apiserver_longrunning_requests{verb="WATCH",${place},scope="namespace",component="apiserver"} 1`,
+    ])
+      assert.ok(text.includes(`\n${line}\n`), line);
+    assert.match(text, /verb="CREATE",dry_run="invalid"/);
+    await watch.leave();
+  });
+
+  /** They are counted when somebody first asks, a moment later; until there are as many as wanted. */
+  async function storedObjects(resource: string, wanted?: number): Promise<number> {
+    for (;;) {
+      const { text } = await server.get("/metrics");
+      const line = new RegExp(
+        `^apiserver_storage_objects\\{resource="${resource}"\\} (\\d+)$`,
+        "m",
+      );
+      const count = line.exec(text)?.[1];
+      if (count !== undefined && (wanted ?? Number(count)) === Number(count)) return Number(count);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   it("do not grow with clusters, namespaces or objects", async () => {
+    await storedObjects("configmaps");
     const act = async (cluster: string, name: string) => {
       const path = `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
       await server.must("POST", path, { body: { metadata: { name } } });
@@ -157,7 +205,7 @@ describe("metrics", () => {
       });
     };
     await made(0);
-    await series();
+    await storedObjects("configmaps");
     const before = (await series()).length;
     for (let n = 1; n < 30; n++) await made(n);
     assert.equal((await series()).length, before);

@@ -1,6 +1,6 @@
 /** Large answers are compressed for those who can read it; watches never are, because an event must not wait for a block to fill. */
 
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
 import { type ApiResponse, type HeaderRecord, header } from "../request/api-request.ts";
 
@@ -14,8 +14,8 @@ export function compressed(response: ApiResponse, requestHeaders: HeaderRecord):
   if (!acceptsGzip(requestHeaders)) return response;
   const source = Readable.from(body instanceof Uint8Array ? [body] : body, { objectMode: true });
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-  source.on("error", (error) => gzip.destroy(error));
-  source.pipe(gzip);
+  // Whichever ends first, the other goes with it: a source that is left must know. How it ended its reader sees.
+  pipeline(source, gzip, () => {});
   headers["content-encoding"] = "gzip";
   headers["vary"] =
     headers["vary"] === undefined

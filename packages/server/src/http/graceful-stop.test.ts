@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeEach, describe, it } from "node:test";
 import { MemoryStorage } from "../storage/memory/index.ts";
-import { FaultyStorage, ListeningServer, readToEnd } from "../testing/index.ts";
+import { FaultyStorage, ListeningServer, readToEnd, untilWatches } from "../testing/index.ts";
 import { Listener } from "./index.ts";
 
 const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
@@ -67,7 +67,7 @@ describe("a listener that drains", () => {
     socket.write(
       `GET ${configmaps}?watch=1 HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n`,
     );
-    await watches(server, 2);
+    await untilWatches(server.test, 2);
     const draining = Promise.all([server.listener.drain(never), server.test.server.drain()]);
     await ended;
     await once(stream, "close");
@@ -123,11 +123,3 @@ describe("a listener", () => {
     await server.close();
   });
 });
-
-async function watches({ test }: ListeningServer, count: number): Promise<void> {
-  for (;;) {
-    const { text } = await test.get("/metrics");
-    if (new RegExp(`^apiserver_longrunning_requests ${count}$`, "m").test(text)) return;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { constants } from "node:http2";
 import { connect } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
-import { ListeningServer, readToEnd } from "../testing/index.ts";
+import { ListeningServer, readToEnd, untilWatches } from "../testing/index.ts";
 import type { ListenerLimits } from "./index.ts";
 
 /** Timeouts that are short enough to wait for, and long enough for a busy machine to shake hands in. */
@@ -176,11 +176,7 @@ describe("floods", () => {
       if (round % 2 === 0) await once(streams[0] as (typeof streams)[0], "response");
       session.destroy();
     }
-    for (;;) {
-      const { text } = await current().test.get("/metrics");
-      if (/^apiserver_longrunning_requests 0$/m.test(text)) break;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await untilWatches(current().test, 0);
   });
 
   it("of connections that are dropped in every state are survived", async () => {

@@ -3,6 +3,7 @@ import type { X509Certificate } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { statusError } from "@kcp-ts/machinery/status";
+import type { Backlog } from "../http2/index.ts";
 import type {
   ApiRequest,
   ApiResponse,
@@ -11,8 +12,25 @@ import type {
 } from "../request/api-request.ts";
 import { sentHeaders } from "../request/response-headers.ts";
 import { compressed } from "./compress.ts";
-import { pipe } from "./pipe.ts";
+import { inPieces, pieceBytesMax, pipe } from "./pipe.ts";
 import { readStream } from "./read-body.ts";
+
+/** What the requests of one connection have in common. */
+export class Http1Connection {
+  readonly backlog: Backlog;
+  /** What was begun last may wait for its reader as long as it likes: a watch, or no HTTP at all. */
+  isWatched = false;
+  /** Other answers that are being sent: a client may send requests without waiting for answers. */
+  answers = 0;
+
+  constructor(backlog: Backlog) {
+    this.backlog = backlog;
+  }
+
+  get isHeldOpen(): boolean {
+    return this.isWatched && this.answers === 0;
+  }
+}
 
 export class Http1Exchange implements ApiRequest {
   readonly method: string;
@@ -22,6 +40,7 @@ export class Http1Exchange implements ApiRequest {
   readonly clientCertificate: () => X509Certificate | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #facts: Http1Connection;
   /** Set when the request asks for an upgrade: the connection, which nothing follows on but what is agreed upon. */
   readonly #connection: Socket | undefined;
 
@@ -29,11 +48,13 @@ export class Http1Exchange implements ApiRequest {
     request: IncomingMessage,
     response: ServerResponse,
     clientCertificate: () => X509Certificate | undefined,
+    facts: Http1Connection,
     connection?: Socket,
   ) {
     this.#request = request;
     this.#response = response;
     this.#connection = connection;
+    this.#facts = facts;
     this.method = request.method ?? "GET";
     this.target = request.url ?? "/";
     this.headers = request.headers;
@@ -94,9 +115,11 @@ export class Http1Exchange implements ApiRequest {
     if (isUnread || this.#connection !== undefined) response.setHeader("connection", "close");
     if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
     response.writeHead(status, sentHeaders(headers));
-    if (body !== undefined && this.method !== "HEAD" && !(body instanceof Uint8Array))
-      return this.#pipe(body, answer.pace);
-    response.end(this.method === "HEAD" ? undefined : body);
+    this.#facts.isWatched = answer.isWatch === true;
+    if (body === undefined || this.method === "HEAD") response.end();
+    else if (!(body instanceof Uint8Array)) return this.#pipe(body, answer);
+    else if (body.length > pieceBytesMax) return this.#pipeWhole(body);
+    else response.end(body);
     return undefined;
   }
 
@@ -118,9 +141,33 @@ export class Http1Exchange implements ApiRequest {
     return coding !== undefined || Number(length ?? 0) > 0;
   }
 
-  async #pipe(body: AsyncIterable<Uint8Array>, pace: ApiResponse["pace"]): Promise<void> {
+  /** In pieces, so that it shows whether its reader reads. */
+  async #pipeWhole(body: Uint8Array): Promise<void> {
+    const { backlog } = this.#facts;
+    this.#facts.answers++;
+    backlog.add(body.length);
+    try {
+      await pipe(inPieces(body), this.#response);
+    } finally {
+      backlog.add(-body.length);
+      this.#facts.answers--;
+    }
+    this.#response.end();
+  }
+
+  async #pipe(
+    body: AsyncIterable<Uint8Array>,
+    { pace, isWatch, onSent }: Pick<ApiResponse, "pace" | "isWatch" | "onSent">,
+  ): Promise<void> {
+    const counted = isWatch === true ? 0 : 1;
+    this.#facts.answers += counted;
     this.#response.flushHeaders();
-    await pipe(body, this.#response, pace);
+    try {
+      const bytes = await pipe(body, this.#response, pace);
+      onSent?.(bytes);
+    } finally {
+      this.#facts.answers -= counted;
+    }
     this.#response.end();
   }
 }

@@ -96,11 +96,12 @@ export class Http2Exchange implements ApiRequest {
     const { status, headers, body } = compressed(answer, this.headers);
     const isWhole = body === undefined || body instanceof Uint8Array;
     headers["date"] ??= this.#date();
+    if (answer.isWatch === true) stream.isWatch = true;
     if (isWhole && body !== undefined && this.method !== "HEAD")
       headers["content-length"] = String(body.length);
     if (!isWhole && this.method !== "HEAD") {
       stream.begin(status, headers);
-      return isCalling(body) ? this.#follow(body, answer) : this.#pipe(body, answer.pace);
+      return isCalling(body) ? this.#follow(body, answer) : this.#pipe(body, answer);
     }
     stream.answer(status, headers, isWhole && this.method !== "HEAD" ? body : undefined);
     return undefined;
@@ -126,10 +127,15 @@ export class Http2Exchange implements ApiRequest {
     stream.end();
   }
 
-  async #pipe(body: AsyncIterable<Uint8Array>, pace: ApiResponse["pace"]): Promise<void> {
+  async #pipe(
+    body: AsyncIterable<Uint8Array>,
+    { pace, onSent }: Pick<ApiResponse, "pace" | "onSent">,
+  ): Promise<void> {
     const stream = this.#stream;
     const isLent = isLending(body);
+    let bytes = 0;
     for await (const part of isLent ? body.lend() : body) {
+      bytes += part.length;
       const othersFirst = pace?.(part.length);
       if (othersFirst !== undefined) await othersFirst;
       if (stream.isClosed) return;
@@ -139,6 +145,7 @@ export class Http2Exchange implements ApiRequest {
       } else if (!stream.write(part)) await stream.writable();
     }
     stream.end();
+    onSent?.(bytes);
   }
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { ListeningServer } from "../testing/index.ts";
+import { ListeningServer, untilWatches } from "../testing/index.ts";
 import { compressBytesMin } from "./index.ts";
 
 const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
@@ -162,15 +162,6 @@ describe("watches over the wire", () => {
     });
     await Promise.all(heard);
     session.destroy();
-    await watchesToEnd(server);
+    await untilWatches(server.test, 0);
   });
 });
-
-/** The server notices that clients are gone, sooner or later. */
-async function watchesToEnd({ test }: ListeningServer): Promise<void> {
-  for (;;) {
-    const { text } = await test.get("/metrics");
-    if (/^apiserver_longrunning_requests 0$/m.test(text)) return;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}

@@ -10,11 +10,12 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { Connection, Intake, Outlet } from "../http2/index.ts";
+import { Backlog, Connection, Intake, Outlet } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { httpDate } from "./http-date.ts";
-import { Http1Exchange } from "./http1-exchange.ts";
+import { Http1Connection, Http1Exchange } from "./http1-exchange.ts";
 import { type ConnectionFacts, Http2Exchange } from "./http2-exchange.ts";
+import { type Reader, StalledReaders } from "./stalled.ts";
 import {
   NamedCertificates,
   type NamedTlsMaterial,
@@ -22,6 +23,7 @@ import {
   type TlsMaterial,
   type TlsVersion,
 } from "./tls.ts";
+import { overWebSocket } from "./web-socket-watch.ts";
 
 export interface ListenerOptions {
   readonly host: string;
@@ -49,6 +51,11 @@ export const listenerLimits = {
   keepAliveTimeoutMs: 180_000,
   /** A connection over HTTP/2 without open streams is closed after this long without a word. */
   idleTimeoutMs: 180_000,
+  /** An answer of which nothing was read for this long is ended; watches have rules of their own. */
+  stalledTimeoutMs: 60_000,
+  /** Of answers that wait for their readers: see `Backlog`. */
+  backlogBytesPerConnectionMax: 8 << 20,
+  backlogBytesMax: 128 << 20,
   /** A connection whose peer is gone is found after about this long. */
   tcpKeepAliveMs: 30_000,
   /** How often HTTP/1.1 connections are looked at for these timeouts. */
@@ -68,6 +75,10 @@ export class Listener {
   readonly #connections = new Set<Connection>();
   readonly #intake = new Intake();
   readonly #outlet = new Outlet();
+  readonly #backlog: Backlog;
+  readonly #stalled: StalledReaders;
+  /** What every connection over HTTP/1.1 has in common over its requests. */
+  readonly #http1 = new WeakMap<Socket, Http1Connection>();
   /** Every open connection, also those that are still shaking hands. */
   readonly #sockets = new Set<Socket>();
   /** Connections that no longer carry HTTP: they would not end by themselves. */
@@ -80,6 +91,8 @@ export class Listener {
     this.#limits = { ...listenerLimits, ...options.limits };
     this.#clock = options.clock ?? systemClock;
     this.#date = httpDate(this.#clock);
+    this.#backlog = new Backlog(this.#limits);
+    this.#stalled = new StalledReaders(this.#clock, this.#limits.stalledTimeoutMs, this.#backlog);
     const { tls, namedTls = [], tlsMinVersion = "TLSv1.2" } = options;
     this.#named = new NamedCertificates(namedTls, tlsMinVersion);
     const server = createServer({
@@ -95,7 +108,10 @@ export class Listener {
     server.on("secureConnection", (socket) => {
       if (!this.#onConnection(socket)) return;
       if (socket.alpnProtocol === "h2") this.#onHttp2(socket);
-      else for (const listen of http1) listen.call(server, socket);
+      else {
+        this.#onHttp1(socket);
+        for (const listen of http1) listen.call(server, socket);
+      }
     });
     server.on("tlsClientError", (error) => options.onDebug("TLS handshake failed", error));
     server.on("request", (request, response) => this.#onRequest(request, response));
@@ -157,6 +173,34 @@ export class Listener {
     socket.once("close", () => this.#sockets.delete(socket));
   }
 
+  /** Looks after its reader until it is closed. */
+  #watchOver(socket: TLSSocket, reader: Pick<Reader, "isHeldOpen" | "endStalled">): void {
+    const looked: Reader = {
+      get sentBytes() {
+        return socket.bytesWritten - socket.writableLength;
+      },
+      get unsentBytes() {
+        return socket.writableLength;
+      },
+      get isHeldOpen() {
+        return reader.isHeldOpen;
+      },
+      endStalled: (looksMax) => reader.endStalled?.(looksMax),
+      destroy: () => {
+        this.#options.onDebug("connection ended", new Error("nothing was read of its answers"));
+        socket.destroy();
+      },
+    };
+    this.#stalled.add(looked);
+    socket.once("close", () => this.#stalled.delete(looked));
+  }
+
+  #onHttp1(socket: TLSSocket): void {
+    const connection = new Http1Connection(this.#backlog);
+    this.#http1.set(socket, connection);
+    this.#watchOver(socket, connection);
+  }
+
   #onHttp2(socket: TLSSocket): void {
     const { handle, onDebug } = this.#options;
     const facts: ConnectionFacts = {
@@ -169,6 +213,7 @@ export class Listener {
       limits: this.#limits,
       intake: this.#intake,
       outlet: this.#outlet,
+      backlog: this.#backlog,
       hold: (isHeld) => {
         if (isHeld) socket.pause();
         else socket.resume();
@@ -179,6 +224,12 @@ export class Listener {
       onError: (error) => onDebug("HTTP/2 connection failed", error),
     });
     this.#connections.add(connection);
+    this.#watchOver(socket, {
+      get isHeldOpen() {
+        return connection.openStreams > 0;
+      },
+      endStalled: (looksMax) => connection.endStalled(looksMax),
+    });
     socket.setNoDelay(true);
     socket.on("data", (bytes: Buffer) => connection.receive(bytes));
     socket.on("drain", () => connection.drained());
@@ -200,7 +251,8 @@ export class Listener {
     response.once("finish", () => {
       if (this.#isDraining) socket.destroySoon();
     });
-    new Http1Exchange(request, response, () => this.#certificateOf(socket)).run(
+    const connection = this.#http1.get(socket) as Http1Connection;
+    new Http1Exchange(request, response, () => this.#certificateOf(socket), connection).run(
       this.#options.handle,
       this.#options.onDebug,
     );
@@ -210,6 +262,7 @@ export class Listener {
   #onUpgrade(request: IncomingMessage, connection: Duplex, head: Buffer): void {
     const socket = connection as TLSSocket;
     const { handle, onDebug } = this.#options;
+    const http1 = this.#http1.get(socket) as Http1Connection;
     if (head.length > 0) socket.unshift(head);
     socket.setTimeout(0);
     socket.setNoDelay(true);
@@ -222,6 +275,7 @@ export class Listener {
       const taken = (taken: Duplex) => {
         response.removeAllListeners("finish");
         this.#handedOver.add(socket);
+        http1.isWatched = true;
         socket.once("close", () => this.#handedOver.delete(socket));
         if (this.#isDraining) socket.destroy();
         takeOver(taken);
@@ -229,9 +283,10 @@ export class Listener {
       return { ...answer, takeOver: taken };
     };
     const certificate = () => this.#certificateOf(socket);
-    new Http1Exchange(request, response, certificate, socket).run((asked) => {
+    new Http1Exchange(request, response, certificate, http1, socket).run((asked) => {
       const answer = handle(asked);
-      return answer instanceof Promise ? answer.then(taking) : taking(answer);
+      if (!(answer instanceof Promise)) return taking(overWebSocket(answer, asked));
+      return answer.then((resolved) => taking(overWebSocket(resolved, asked)));
     }, onDebug);
   }
 

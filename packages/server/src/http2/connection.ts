@@ -5,8 +5,11 @@
  * about 6 (docs/adr/0008). It leaves out what an API server has no use for: push, priorities, CONNECT, trailers of its own.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { Backlog } from "./backlog.ts";
+import { checkLength, protocolError, unpadded } from "./frame-checks.ts";
 import type { Frame } from "./frame-reader.ts";
 import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
+import { HeldRequests } from "./held-requests.ts";
 import { Inbound } from "./inbound.ts";
 import type { Intake } from "./intake.ts";
 import { Outbound } from "./outbound.ts";
@@ -32,6 +35,7 @@ export interface ConnectionOptions {
   /** Shared by the connections of a listener. */
   readonly intake: Intake;
   readonly outlet: Outlet;
+  readonly backlog: Backlog;
   /** Nothing more is to be delivered, and again something is. */
   readonly hold: (isHeld: boolean) => void;
   /** A request has come; its body may still be on its way. */
@@ -80,6 +84,7 @@ export class Connection implements StreamHost {
   /** Requests whose bodies are waited for, in the order of their numbers. */
   readonly #arriving = new Set<ServerStream>();
   #arrivalTimer: Timer | undefined;
+  readonly #held: HeldRequests;
   #block: HeaderBlock | undefined;
   #isGreeted = false;
   #isClosed = false;
@@ -104,6 +109,8 @@ export class Connection implements StreamHost {
       onAnswered: (stream) => this.#onAnswered(stream),
       onStuck: () => this.#cut(new Error("the client does not read what it is sent")),
     });
+    const begin = (stream: ServerStream) => this.#begin(stream);
+    this.#held = new HeldRequests({ backlog: options.backlog, intake: options.intake, begin });
     this.#greet(options.limits);
   }
 
@@ -155,6 +162,7 @@ export class Connection implements StreamHost {
     this.#arrivalTimer?.cancel();
     this.#in.closed();
     this.#out.forgetAll();
+    this.#held.clear();
     this.#closeSome();
   }
 
@@ -305,8 +313,23 @@ export class Connection implements StreamHost {
     const stream = new ServerStream(streamId, head, this, this.#streamSendWindow, isEnd);
     this.#streams.set(streamId, stream);
     this.#in.spend(1);
+    this.#held.add(stream);
+  }
+
+  #begin(stream: ServerStream): void {
     this.#options.onStream(stream);
-    if (isEnd) this.#in.received(stream);
+    if (stream.isReceived) this.#in.received(stream);
+  }
+
+  queued(bytes: number): void {
+    this.#held.queued(bytes);
+  }
+
+  /** Ends the answers of which nothing was sent while it was looked `looksMax` times. */
+  endStalled(looksMax: number): void {
+    if (this.#held.queuedBytes === 0 && !this.#out.isBlocked) return;
+    for (const stream of this.#streams.values())
+      if (stream.look() >= looksMax) this.reset(stream, errorCode.cancel);
   }
 
   #onTrailers(stream: ServerStream, fields: readonly HeaderField[], isEnd: boolean): void {
@@ -362,9 +385,14 @@ export class Connection implements StreamHost {
     if (payload.length % 6 !== 0)
       throw new ConnectionError(errorCode.frameSizeError, "half a setting");
     this.#patience.spend();
+    const windowBefore = this.#streamSendWindow;
     for (let at = 0; at < payload.length; at += 6)
       this.#onSetting(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
     this.#out.small(frameType.settings, flag.ack, 0, noBytes);
+    // What the wider windows let through comes after the acknowledgement: before it, the peer counts by the old ones.
+    const change = this.#streamSendWindow - windowBefore;
+    if (change === 0) return;
+    for (const stream of this.#streams.values()) this.#out.widenStream(stream, change);
   }
 
   #onSetting(id: number, value: number): void {
@@ -375,9 +403,7 @@ export class Connection implements StreamHost {
     else if (id === setting.initialWindowSize) {
       if (value > windowMax)
         throw new ConnectionError(errorCode.flowControlError, `a window of ${value} bytes`);
-      const change = value - this.#streamSendWindow;
       this.#streamSendWindow = value;
-      for (const stream of this.#streams.values()) this.#out.widenStream(stream, change);
     }
   }
 
@@ -416,6 +442,7 @@ export class Connection implements StreamHost {
 
   #close(stream: ServerStream): void {
     this.#streams.delete(stream.id);
+    this.#held.delete(stream);
     this.#in.answered(stream);
     this.#out.forget(stream);
     this.#giveBack(stream.close());
@@ -469,24 +496,3 @@ export class Connection implements StreamHost {
 }
 
 const noBytes = Buffer.alloc(0);
-
-/** What a frame carries, without its padding. */
-function unpadded({ flags, payload }: Frame): Buffer {
-  if ((flags & flag.padded) === 0) return payload;
-  const padding = payload[0];
-  if (padding === undefined || padding >= payload.length)
-    throw protocolError("more padding than frame");
-  return payload.subarray(1, payload.length - padding);
-}
-
-function checkLength({ payload, type }: Frame, bytes: number): void {
-  if (payload.length !== bytes)
-    throw new ConnectionError(
-      errorCode.frameSizeError,
-      `a frame of type ${type} of the wrong size`,
-    );
-}
-
-function protocolError(message: string): ConnectionError {
-  return new ConnectionError(errorCode.protocolError, message);
-}

@@ -66,7 +66,7 @@ export class Inbound {
 
   /** The request is here with all its body; until it is answered it counts as work. */
   received(stream: ServerStream): void {
-    if (stream.isAtWork || stream.isClosed || stream.isBegun) return;
+    if (stream.isAtWork || stream.isClosed || stream.isBegun || stream.isHeld) return;
     stream.isAtWork = true;
     this.#atWork++;
     this.#options.intake.begun();

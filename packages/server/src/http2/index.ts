@@ -1,3 +1,4 @@
+export { Backlog } from "./backlog.ts";
 export {
   Connection,
   type ConnectionLimits,

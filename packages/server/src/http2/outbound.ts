@@ -48,6 +48,11 @@ export class Outbound {
     this.#writer = new FrameWriter(options);
   }
 
+  /** What was sent has not left yet. */
+  get isBlocked(): boolean {
+    return this.#writer.isBlocked;
+  }
+
   /** What is sent between these two leaves together. */
   beginTurn(): void {
     this.#writer.beginTurn();

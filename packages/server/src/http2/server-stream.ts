@@ -23,6 +23,8 @@ export interface StreamHost {
   arriving(stream: ServerStream): boolean;
   /** Nobody waits any more. */
   arrived(stream: ServerStream): void;
+  /** So many bytes of an answer wait to be sent; negative when they no longer do. */
+  queued(bytes: number): void;
 }
 
 export class BodyError extends Error {
@@ -64,6 +66,10 @@ export class ServerStream {
   isBegun = false;
   /** It counts as one of the requests that are worked on. */
   isAtWork = false;
+  /** It begins when the client has read of what was answered before. */
+  isHeld = false;
+  /** The answer goes on as things happen: it has its own rules for readers that are slow. */
+  isWatch = false;
   isClosed = false;
 
   #parts: Uint8Array[] = [];
@@ -78,6 +84,10 @@ export class ServerStream {
   #isEnding = false;
   #onWritable: (() => void) | undefined;
   #wakeBelow = waitingBytesMax;
+  /** Something was sent since it was last looked at. */
+  #hasMoved = false;
+  /** How often in a row it was looked at, and had not moved. */
+  #looks = 0;
   readonly #onClose: (() => void)[] = [];
   /** Who waits for the body. */
   #onArrived: (() => void) | undefined;
@@ -153,6 +163,7 @@ export class ServerStream {
     if (body !== undefined && body.length > 0) {
       this.#queue.push(body);
       this.#queuedBytes = body.length;
+      if (!this.isWatch) this.#host.queued(body.length);
     }
     this.#isEnding = true;
     this.#host.ready(this);
@@ -171,6 +182,7 @@ export class ServerStream {
     if (this.isClosed || part.length === 0) return true;
     this.#queue.push(part);
     this.#queuedBytes += part.length;
+    if (!this.isWatch) this.#host.queued(part.length);
     this.#host.ready(this);
     return this.#queuedBytes < waitingBytesMax;
   }
@@ -252,6 +264,7 @@ export class ServerStream {
   takeHead(): { readonly status: number; readonly headers: AnswerHeaders } | undefined {
     const head = this.#answerHead;
     this.#answerHead = undefined;
+    this.#hasMoved = true;
     return head;
   }
 
@@ -266,14 +279,25 @@ export class ServerStream {
       this.#queue[0] = first.subarray(bytesMax);
     }
     this.#queuedBytes -= part.length;
+    this.#hasMoved = true;
+    if (!this.isWatch) this.#host.queued(-part.length);
     if (this.#onWritable !== undefined && this.#queuedBytes < this.#wakeBelow) this.#wake();
     return part;
+  }
+
+  /** Looks whether its reader reads: how often in a row nothing was, though there was something. Never of a watch. */
+  look(): number {
+    const waits = this.hasHead || this.#queuedBytes > 0 || this.#isEnding;
+    this.#looks = waits && !this.#hasMoved && !this.isWatch ? this.#looks + 1 : 0;
+    this.#hasMoved = false;
+    return this.#looks;
   }
 
   /** Ends everything that waits. What was not taken of the body is the connection's to give back. */
   close(): number {
     this.isClosed = true;
     this.#queue.length = 0;
+    if (!this.isWatch && this.#queuedBytes > 0) this.#host.queued(-this.#queuedBytes);
     this.#queuedBytes = 0;
     this.#answerHead = undefined;
     if (this.#onArrived !== undefined) {

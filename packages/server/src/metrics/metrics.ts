@@ -35,9 +35,12 @@ const seriesMax = 5000;
 export class Counter implements MetricSource {
   readonly #description: Description;
   readonly #values = new Map<string, { value: number }>();
+  readonly #type: "gauge" | "counter";
 
-  constructor(description: Description) {
+  /** `type` is gauge for what also goes down. */
+  constructor(description: Description, type: "gauge" | "counter" = "counter") {
     this.#description = description;
+    this.#type = type;
   }
 
   add(labels: readonly string[], by = 1): void {
@@ -60,7 +63,7 @@ export class Counter implements MetricSource {
       ([key, { value }]) =>
         `${name}${format(this.#description.labels, key.split(separator))} ${value}\n`,
     );
-    return heading(this.#description, "counter") + lines.join("");
+    return heading(this.#description, this.#type) + lines.join("");
   }
 }
 

@@ -2,15 +2,17 @@
 import { Counter, Gauge, Histogram, type HistogramSeries, MetricRegistry } from "./metrics.ts";
 
 export interface ServerGauges {
-  readonly watchers: () => number;
   readonly inFlight: () => { readonly readOnly: number; readonly mutating: number };
   readonly revision: () => number;
   readonly cachedCollections: () => number;
   readonly cachedBytes: () => number;
+  /** By resource, for those that are known. */
+  readonly storedObjects: () => Iterable<readonly [labels: readonly string[], count: number]>;
 }
 
 export interface RequestSample {
   readonly verb: string;
+  readonly dryRun: string;
   readonly group: string;
   readonly version: string;
   readonly resource: string;
@@ -26,12 +28,17 @@ interface SampleSeries {
   readonly sample: RequestSample;
   readonly total: { value: number } | undefined;
   readonly duration: HistogramSeries | undefined;
+  readonly sli: HistogramSeries | undefined;
+  readonly sizes: HistogramSeries | undefined;
+  /** Of watches: to be told when one begins and ends, shared by all that are alike. */
+  readonly notes: { readonly onBegin: () => void; readonly onEnd: () => void } | undefined;
 }
 
 function isAlike(a: RequestSample, b: RequestSample): boolean {
   return (
     a.code === b.code &&
     a.verb === b.verb &&
+    a.dryRun === b.dryRun &&
     a.resource === b.resource &&
     a.scope === b.scope &&
     a.isLongRunning === b.isLongRunning &&
@@ -41,7 +48,16 @@ function isAlike(a: RequestSample, b: RequestSample): boolean {
   );
 }
 
-const durationBounds = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 4, 6, 10, 30, 60];
+/** Those of kube-apiserver, on which dashboards and alerts are built. */
+const sliBounds = [
+  ...[0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60],
+];
+const durationBounds = [0.005, 0.025, ...sliBounds];
+const sizeBounds = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+
+const place = ["group", "version", "resource", "subresource", "scope", "component"];
+/** The value of the label `component`, as kube-apiserver has it. */
+const component = "apiserver";
 
 export class ServerMetrics {
   readonly registry = new MetricRegistry();
@@ -49,7 +65,7 @@ export class ServerMetrics {
     new Counter({
       name: "apiserver_request_total",
       help: "Requests by verb, resource and answer.",
-      labels: ["verb", "group", "version", "resource", "subresource", "scope", "code"],
+      labels: ["verb", "dry_run", ...place, "code"],
     }),
   );
   readonly #duration = this.registry.add(
@@ -57,9 +73,39 @@ export class ServerMetrics {
       {
         name: "apiserver_request_duration_seconds",
         help: "Time from the request's arrival to the end of its answer, watches left out.",
-        labels: ["verb", "group", "version", "resource", "subresource", "scope"],
+        labels: ["verb", "dry_run", ...place],
       },
       durationBounds,
+    ),
+  );
+  readonly #sli = this.registry.add(
+    new Histogram(
+      {
+        name: "apiserver_request_sli_duration_seconds",
+        help: "The same; what a request waits for others, or for webhooks, is not left out.",
+        labels: ["verb", ...place],
+      },
+      sliBounds,
+    ),
+  );
+  readonly #sizes = this.registry.add(
+    new Histogram(
+      {
+        name: "apiserver_response_sizes",
+        help: "Bytes of the answers to reads.",
+        labels: ["verb", ...place],
+      },
+      sizeBounds,
+    ),
+  );
+  readonly #longRunning = this.registry.add(
+    new Counter(
+      {
+        name: "apiserver_longrunning_requests",
+        help: "Open watches.",
+        labels: ["verb", ...place],
+      },
+      "gauge",
     ),
   );
 
@@ -68,21 +114,25 @@ export class ServerMetrics {
   constructor(gauges: ServerGauges) {
     const gauge = (name: string, help: string, read: () => number) =>
       this.registry.add(new Gauge({ name, help, labels: [] }, () => [[[], read()]]));
-    gauge("apiserver_longrunning_requests", "Open watches.", gauges.watchers);
-    gauge(
-      "apiserver_storage_revision",
-      "The newest revision this server has seen.",
-      gauges.revision,
+    gauge("kcp_storage_revision", "The newest revision this server has seen.", gauges.revision);
+    gauge("kcp_watch_cache_collections", "Collections in memory.", gauges.cachedCollections);
+    gauge("kcp_watch_cache_bytes", "Bytes of the collections in memory.", gauges.cachedBytes);
+    this.registry.add(
+      new Gauge(
+        {
+          name: "apiserver_storage_objects",
+          help: "Stored objects of built-in kinds, in all logical clusters.",
+          labels: ["resource"],
+        },
+        gauges.storedObjects,
+      ),
     );
-    gauge(
-      "apiserver_watch_cache_collections",
-      "Collections held in memory.",
-      gauges.cachedCollections,
-    );
-    gauge(
-      "apiserver_watch_cache_bytes",
-      "Bytes of the collections held in memory.",
-      gauges.cachedBytes,
+    this.registry.add(
+      new Gauge(
+        { name: "process_cpu_seconds_total", help: "Time of the processors.", labels: [] },
+        () => [[[], cpuSeconds()]],
+        "counter",
+      ),
     );
     gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
     gauge("process_start_time_seconds", "When the process started.", () => startedAt);
@@ -107,22 +157,50 @@ export class ServerMetrics {
   observe(sample: RequestSample): void {
     const series = this.#seriesOf(sample);
     if (series.total !== undefined) series.total.value++;
-    if (series.duration !== undefined && !sample.isLongRunning)
-      this.#duration.observeIn(series.duration, sample.seconds);
+    if (series.duration !== undefined) this.#duration.observeIn(series.duration, sample.seconds);
+    if (series.sli !== undefined) this.#sli.observeIn(series.sli, sample.seconds);
+  }
+
+  /** The answer to a read has so many bytes. */
+  observeSize(sample: RequestSample, bytes: number): void {
+    const { sizes } = this.#seriesOf(sample);
+    if (sizes !== undefined) this.#sizes.observeIn(sizes, bytes);
+  }
+
+  /** By whom a watch is to be followed from its beginning to its end. */
+  notesOf(sample: RequestSample): SampleSeries["notes"] {
+    return this.#seriesOf(sample).notes;
   }
 
   /** Requests of one kind come in rows: the series of the one before are found without putting their labels together. */
   #seriesOf(sample: RequestSample): SampleSeries {
     if (this.#last !== undefined && isAlike(this.#last.sample, sample)) return this.#last;
-    const { verb, group, version, resource, subresource, scope, code, isLongRunning } = sample;
-    const key = `${verb}\0${group}\0${version}\0${resource}\0${subresource}\0${scope}`;
+    const { verb, dryRun, group, version, resource, subresource, scope, code } = sample;
+    const { isLongRunning } = sample;
+    const at = `${group}\0${version}\0${resource}\0${subresource}\0${scope}\0${component}`;
+    const ofVerb = `${verb}\0${at}`;
+    const ofRun = `${verb}\0${dryRun}\0${at}`;
+    const isRead = verb === "GET" || verb === "LIST";
     this.#last = {
       sample,
-      total: this.#total.seriesAt(`${key}\0${code}`),
-      duration: isLongRunning ? undefined : this.#duration.seriesAt(key),
+      total: this.#total.seriesAt(`${ofRun}\0${code}`),
+      duration: isLongRunning ? undefined : this.#duration.seriesAt(ofRun),
+      sli: isLongRunning ? undefined : this.#sli.seriesAt(ofVerb),
+      sizes: isRead && !isLongRunning ? this.#sizes.seriesAt(ofVerb) : undefined,
+      notes: isLongRunning ? notesOn(this.#longRunning.seriesAt(ofVerb)) : undefined,
     };
     return this.#last;
   }
+}
+
+function notesOn(series: { value: number } | undefined): SampleSeries["notes"] {
+  if (series === undefined) return undefined;
+  return { onBegin: () => series.value++, onEnd: () => series.value-- };
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }
 
 const startedAt = Math.floor(performance.timeOrigin / 1000);

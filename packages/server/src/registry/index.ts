@@ -62,7 +62,7 @@ export {
   wideColumn,
 } from "./resources/standard.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
-export { fromStorageError, translating } from "./storage-errors.ts";
+export { fromStorageError, isStoreUnavailable, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export {
   type AdmittedKind,

@@ -3,7 +3,7 @@ import { type GroupResource, StatusError, statusError } from "@kcp-ts/machinery/
 import { isStorageError } from "../storage/index.ts";
 
 export interface FailedRead {
-  readonly resource: GroupResource;
+  readonly resource: Pick<GroupResource, "resource">;
   /** The revision that the client asked for, as it wrote it. */
   readonly askedVersion?: string | undefined;
 }
@@ -24,19 +24,26 @@ export function fromStorageError(error: unknown, { resource, askedVersion }: Fai
     case "closed":
       return statusError.unavailable("the server is stopping");
     case "unavailable":
-      // No cause: the store says once what is wrong with it, not once for every request that it refuses.
+      // No cause: what is wrong with the store is logged now and then, not once for every request that it refuses.
       return new StatusError({
         code: 500,
         reason: "InternalError",
         message:
-          "Internal error occurred: the store cannot take this request now; see /readyz?verbose",
-        details: { kind: resource.resource, causes: [{ message: "storage unavailable" }] },
+          "Internal error occurred: the store cannot take this request now; see the server's log",
+        details: { kind: resource.resource, causes: [{ message: unavailable }] },
       });
     case "corrupt":
       return statusError.internal("stored data is damaged; see the server's log", error);
     case "conflict":
       return statusError.internal("a write conflict was not handled", error);
   }
+}
+
+const unavailable = "storage unavailable";
+
+/** Whether a client was refused because the store does not answer. */
+export function isStoreUnavailable(error: StatusError): boolean {
+  return error.status.details?.causes?.[0]?.message === unavailable;
 }
 
 export async function translating<Result>(

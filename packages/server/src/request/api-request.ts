@@ -45,6 +45,8 @@ export interface ApiResponse {
   readonly microsPerByte?: number;
   /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
   pace?: ((bytes: number) => Promise<void> | undefined) | undefined;
+  /** Told how much a stream was, when it was written to its end. */
+  onSent?: ((bytes: number) => void) | undefined;
   /** The same without a promise: true when it may be written now; else `go` is called when it may. */
   paceCalling?: ((bytes: number, go: () => void) => boolean) | undefined;
 }

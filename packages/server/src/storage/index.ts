@@ -16,6 +16,8 @@ export type {
   Change,
   CountOptions,
   Entry,
+  HistoryMark,
+  KeptHistory,
   ListOptions,
   Page,
   ReadOptions,

@@ -57,6 +57,9 @@ export interface Storage {
    */
   compact(revision: Revision, options: CallOptions): Promise<void>;
 
+  /** Absent where history ends with the process, or is not ours alone to keep. */
+  readonly history?: KeptHistory;
+
   /**
    * Lets go of memory that only makes things faster and that nobody used between the last two calls. Called now and then by the
    * owner's one timer; whatever is forgotten comes from where it is kept.
@@ -68,6 +71,25 @@ export interface Storage {
 
   /** Ends all watches, finishes writes in flight and lets go of files and sockets. Idempotent. */
   close(): Promise<void>;
+}
+
+/** History that outlives the process, and what is to be known of its age. */
+export interface KeptHistory {
+  /** About what it takes. */
+  bytes(): number;
+  /** The marks that were kept last; none in a store that never had any. */
+  marks(options: CallOptions): Promise<readonly HistoryMark[]>;
+  /** Keeps these in place of those that were kept before. */
+  keepMarks(marks: readonly HistoryMark[], options: CallOptions): Promise<void>;
+}
+
+/** At that time this revision was the newest. */
+export interface HistoryMark {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly revision: Revision;
+  /** Bytes of changes up to it; only differences mean anything. */
+  readonly bytes: number;
 }
 
 export interface CallOptions {

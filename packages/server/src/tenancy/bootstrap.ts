@@ -14,14 +14,29 @@ import {
   systemWrite,
   workspaceTypes,
 } from "./kinds/definitions.ts";
+import { makeMetricsViewer } from "./metrics-viewer.ts";
 import { clusterScoped, ensureObject, type Parts, shardKey, systemWriteOptions } from "./parts.ts";
 import { annotation, member } from "./records.ts";
 import { makeRootRoles } from "./root-roles.ts";
 import { shardName } from "./shard.ts";
 import { typeStatus } from "./type-admission.ts";
 
+/** What may be wanted of it or not. */
+export interface RootContent {
+  /** The types `organization` and `team`, the first of which is what workspaces below root are by default; there if left out. */
+  readonly workspaceTypes?: boolean | undefined;
+  /** A service account that may read metrics; not there if left out. */
+  readonly metricsViewer?: boolean | undefined;
+  /** Who may have a home made; everybody who is known if left out. */
+  readonly homeCreatorGroups?: readonly string[] | undefined;
+}
+
 /** True when the server is reached under another address than before. */
-export async function bootstrapRoot(parts: Parts, externalUrl: string): Promise<boolean> {
+export async function bootstrapRoot(
+  parts: Parts,
+  externalUrl: string,
+  content: RootContent = {},
+): Promise<boolean> {
   const inRoot = (name: string) => clusterScoped(rootCluster, name);
   const before = await parts.shardIndex.get(shardKey);
   if (before === undefined)
@@ -40,13 +55,15 @@ export async function bootstrapRoot(parts: Parts, externalUrl: string): Promise<
     spec: { directlyDeletable: false },
     status: { URL: `${externalUrl}/clusters/${rootCluster}` },
   });
-  for (const [name, spec] of builtInTypes) {
+  const { workspaceTypes: hasOrganizations = true } = content;
+  for (const [name, spec] of hasOrganizations ? builtInTypes : plainTypes) {
     const metadata = { annotations: { [annotation.path]: rootCluster } };
     const status = typeStatus(externalUrl, rootCluster, name, parts.clock.now());
     await ensureObject(parts, workspaceTypes, inRoot(name), { metadata, spec, status });
   }
   await ensureObject(parts, namespaces, inRoot("default"), {});
-  await makeRootRoles(parts);
+  await makeRootRoles(parts, content.homeCreatorGroups);
+  if (content.metricsViewer === true) await makeMetricsViewer(parts);
   return isMoved;
 }
 
@@ -117,3 +134,8 @@ const builtInTypes: readonly (readonly [name: string, spec: JsonObject])[] = [
     },
   ],
 ];
+
+/** Without those that are for trying out: then what is below root is a plain workspace unless it says otherwise. */
+const plainTypes: typeof builtInTypes = builtInTypes
+  .filter(([name]) => name !== "organization" && name !== "team")
+  .map(([name, spec]) => [name, { ...spec, defaultChildWorkspaceType: universal }]);

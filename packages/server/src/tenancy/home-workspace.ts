@@ -8,6 +8,7 @@ import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { apiVersionOf } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
 import { decodeObject } from "../stored-object/index.ts";
+import { initializersLeft } from "./bindings-initializer.ts";
 import { homeClusterName } from "./cluster-names.ts";
 import { workspaces } from "./kinds/definitions.ts";
 import { makeLogicalCluster } from "./new-logical-cluster.ts";
@@ -83,7 +84,7 @@ async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
     adminName: username,
     initializers,
     terminators: terminatorsOf(type),
-    waiting: initializers.filter((id) => !ownInitializers.has(id)),
+    waiting: await initializersLeft(options, cluster, type, ownInitializers),
     bindings: defaultBindingsOf(type),
   });
 }

@@ -50,6 +50,8 @@ export interface LifecycleOptions {
   readonly parts: Parts;
   readonly definitions: readonly ResourceDefinition[];
   readonly onError: (error: unknown) => void;
+  /** Told of every LogicalCluster that a start finds. */
+  readonly onSeen: (logicalCluster: Entry) => void;
   /** Puts a workspace somewhere that could not be put anywhere when it was created. */
   readonly reschedule: (cluster: ClusterName, name: string) => Promise<void>;
 }
@@ -191,6 +193,7 @@ export class Lifecycle {
   #lookAtLogicalCluster(entry: Entry, owned: OwnedClusters): void {
     const { cluster } = parseObjectKey(entry.key);
     this.#noteActivity(cluster, entry);
+    this.#options.onSeen(entry);
     this.#noteLimit(cluster, entry);
     const isDeleted = mentions(entry, "deletionTimestamp");
     const owner = isDeleted ? undefined : ownerOf(decodeObject(entry));

@@ -15,6 +15,7 @@ import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { objectKey, resourcePrefix, type Storage, type StorageKey } from "../storage/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import type { DefaultsState } from "./bindings-initializer.ts";
 import { logicalClusterName, logicalClusters, shards } from "./kinds/definitions.ts";
 import type { ObjectIndex } from "./object-index.ts";
 import type {
@@ -62,6 +63,16 @@ export interface Parts {
     path: string,
     bindings: readonly DefaultBinding[],
   ) => Promise<void>;
+  /** Whether a new logical cluster is bound to all of these by the write that binds it. */
+  readonly defaultsComplete: (
+    cluster: ClusterName,
+    bindings: readonly DefaultBinding[],
+  ) => MaybePromise<boolean>;
+  /** How far one that is there is with them. */
+  readonly defaultsIn: (
+    cluster: ClusterName,
+    bindings: readonly DefaultBinding[],
+  ) => Promise<DefaultsState>;
   /** What is stored together with a new namespace. */
   readonly namespaceContent: NamespaceContent;
   /** Binds one that is there already to what it lacks of these, and has it agree to what they claim. */

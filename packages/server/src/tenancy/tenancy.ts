@@ -13,7 +13,8 @@ import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { objectKey, type ResourceKey, type Storage } from "../storage/index.ts";
 import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
-import { bootstrapRoot } from "./bootstrap.ts";
+import { BindingsInitializer } from "./bindings-initializer.ts";
+import { bootstrapRoot, type RootContent } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
 import { FreshNames } from "./fresh-names.ts";
 import { type HomeOptions, homeWorkspace } from "./home-workspace.ts";
@@ -66,9 +67,15 @@ export interface TenancyOptions {
   readonly mayUse: Parts["mayUse"];
   readonly bindDefaults: Parts["bindDefaults"];
   readonly keepDefaults: Parts["keepDefaults"];
+  readonly defaultsComplete: Parts["defaultsComplete"];
+  readonly defaultsIn: Parts["defaultsIn"];
   readonly kindIn: Parts["kindIn"];
   /** Everything else that logical clusters have without defining it themselves. */
   readonly builtIns: readonly ResourceDefinition[];
+  /** What root begins with, where it is not as usual. */
+  readonly root?: RootContent | undefined;
+  /** Whether users have homes; they do if it is left out. */
+  readonly homeWorkspaces?: boolean | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -87,8 +94,12 @@ export class Tenancy {
   readonly #parts: Parts;
   readonly #lifecycle: Lifecycle;
   readonly #maintained: MaintainedBindings;
+  readonly #bindingsInitializer: BindingsInitializer;
   readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
   readonly #home: HomeOptions;
+  readonly #root: RootContent | undefined;
+  /** Whether `~` in root is the home of whoever asks. */
+  readonly hasHomes: boolean;
   readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
   /** Nothing, where nobody looks after it. */
@@ -97,6 +108,8 @@ export class Tenancy {
   constructor(options: TenancyOptions) {
     const { random, builtIns, onError } = options;
     this.#onError = onError;
+    this.#root = options.root;
+    this.hasHomes = options.homeWorkspaces !== false;
     this.#parts = this.#assemble(options);
     this.#authenticationIndex = new ObjectIndex({
       watchCache: options.watchCache,
@@ -104,6 +117,7 @@ export class Tenancy {
       read: readAuthentication,
       recordsMax: authenticationRecordsMax,
     });
+    this.#bindingsInitializer = new BindingsInitializer({ parts: this.#parts, onError });
     const externalUrl = () => this.#externalUrl;
     this.#home = { ...this.#parts, ownInitializers, externalUrl };
     const freshNames = new FreshNames();
@@ -126,6 +140,7 @@ export class Tenancy {
       parts: this.#parts,
       definitions: [...builtIns, ...this.resources],
       onError,
+      onSeen: (entry) => this.#bindingsInitializer.look(entry),
       reschedule: async (cluster, name) => {
         const placed = await placeLate(admission, cluster, name);
         if (placed === undefined) return;
@@ -158,6 +173,12 @@ export class Tenancy {
   async stop(): Promise<void> {
     await this.#lifecycle.stop();
     await this.#maintained.stop();
+    await this.#bindingsInitializer.stop();
+  }
+
+  /** An APIBinding of a logical cluster came, went or changed. */
+  bindingChanged(cluster: ClusterName): void {
+    this.#bindingsInitializer.bindingChanged(cluster);
   }
 
   /** Default bindings that a logical cluster keeps. */
@@ -168,7 +189,7 @@ export class Tenancy {
   /** Makes what root begins with. `externalUrl` is where clients reach this server, without a path. */
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
-    const isMoved = await bootstrapRoot(this.#parts, externalUrl);
+    const isMoved = await bootstrapRoot(this.#parts, externalUrl, this.#root);
     if (isMoved) void this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
   }
 
@@ -274,7 +295,10 @@ export class Tenancy {
       watchCache,
       definition: logicalClusters,
       read: readLogicalCluster,
-      onChange: (event: HubEvent) => this.#lifecycle.onLogicalCluster(event),
+      onChange: (event: HubEvent) => {
+        this.#lifecycle.onLogicalCluster(event);
+        this.#bindingsInitializer.onLogicalCluster(event);
+      },
     });
     const typeIndex = new ObjectIndex({
       watchCache,

@@ -9,6 +9,7 @@ import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
 import { isMaster, type UserInfo } from "../request/user.ts";
 import { decodeObject } from "../stored-object/index.ts";
+import { initializersLeft } from "./bindings-initializer.ts";
 import { shardHash } from "./cluster-names.ts";
 import type { FreshNames } from "./fresh-names.ts";
 import { type Condition, setCondition } from "./kinds/conditions.ts";
@@ -26,7 +27,6 @@ import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
 import { forgetGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 import {
-  initializersOf,
   nameOf,
   placementError,
   type ResolvedType,
@@ -189,9 +189,10 @@ interface Placement {
 
 /** Gives the workspace a logical cluster, if there is a shard for it; what comes back is its status. */
 async function place(
-  { shardIndex, clock, ownInitializers, freshNames }: WorkspaceAdmissionOptions,
+  options: WorkspaceAdmissionOptions,
   { metadata, spec, type, parent, cluster, name }: Placement,
 ): Promise<JsonObject> {
+  const { shardIndex, clock, ownInitializers, freshNames } = options;
   const shard = await shardIndex.get(shardKey);
   const selector = member(spec, "location")["selector"];
   if (shard === undefined || !isSuitable(shard, isJsonObject(selector) ? selector : undefined)) {
@@ -210,7 +211,7 @@ async function place(
   const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
   if (!finalizers.includes(workspaceFinalizer))
     metadata["finalizers"] = [...finalizers, workspaceFinalizer];
-  const waiting = initializersOf(type).filter((id) => !ownInitializers.has(id));
+  const waiting = await initializersLeft(options, own as ClusterName, type, ownInitializers);
   const phase = waiting.length > 0 ? "Initializing" : "Ready";
   addLabels(metadata, regionOf(shard));
   metadata["labels"] = { ...member(metadata, "labels"), [phaseLabel]: phase };

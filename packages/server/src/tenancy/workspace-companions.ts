@@ -8,6 +8,7 @@ import { apiVersionOf, type Companions } from "../registry/index.ts";
 import { isMaster, type UserInfo } from "../request/user.ts";
 import type { FreshNames } from "./fresh-names.ts";
 import { workspaces } from "./kinds/definitions.ts";
+import { textsOf } from "./kinds/phases.ts";
 import { makeLogicalCluster } from "./new-logical-cluster.ts";
 import { logicalClusterKey, type Parts } from "./parts.ts";
 import { annotation, member, reference } from "./records.ts";
@@ -18,7 +19,6 @@ import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./work
 
 export interface CompanionsOptions extends Parts {
   readonly externalUrl: () => string;
-  readonly ownInitializers: ReadonlySet<string>;
   readonly freshNames: FreshNames;
   /** Told of a name that nobody has used before. */
   readonly begins: (cluster: ClusterName) => void;
@@ -56,7 +56,7 @@ async function makeFor(
   options: CompanionsOptions,
   { object, cluster, isFresh, parentCluster, user }: Making,
 ): Promise<void> {
-  const { types, logicalClusterIndex, ownInitializers } = options;
+  const { types, logicalClusterIndex } = options;
   const [metadata, spec] = [member(object, "metadata"), member(object, "spec")];
   const annotations = member(metadata, "annotations");
   const wanted = reference(spec["type"]);
@@ -91,7 +91,8 @@ async function makeFor(
     adminName: owner?.username,
     initializers,
     terminators: type === undefined ? [] : terminatorsOf(type),
-    waiting: initializers.filter((id) => !ownInitializers.has(id)),
+    // As the Workspace says: what it says follows its logical cluster only when that changes.
+    waiting: textsOf(member(object, "status")["initializers"]),
     bindings: type === undefined ? [] : defaultBindingsOf(type),
   });
   if (made === "taken") throw clusterTaken(name, cluster);

@@ -15,6 +15,7 @@ export {
   type WireAnswer,
   type WireRequest,
 } from "./listening-server.ts";
+export { openWatches, untilWatches } from "./open-watches.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
 export { bindingOf, RoleWriter, type RuleObject, rbacPath } from "./role-writer.ts";
 export {

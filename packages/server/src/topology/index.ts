@@ -1,3 +1,3 @@
 /** Topology: shards in Partitions, and the PartitionSets that make them. */
-export { partitions } from "./kinds.ts";
+export { partitions, topologyKinds } from "./kinds.ts";
 export { Topology } from "./topology.ts";

@@ -97,6 +97,8 @@ const partitionSetKind: SystemKind = {
   ),
 };
 
+/** As they are written down: what an export of root says of them. */
+export const topologyKinds: readonly SystemKind[] = [partitionKind, partitionSetKind];
 export const partitions: ResourceDefinition = systemDefinition(partitionKind);
 export const partitionSets: ResourceDefinition = systemDefinition(partitionSetKind);
 

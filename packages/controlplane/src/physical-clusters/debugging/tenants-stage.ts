@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "../../simulation.ts";
-import { startAgent, type TestControlPlane } from "../../testing/index.ts";
+import { type KubeconfigOptions, startAgent, type TestControlPlane } from "../../testing/index.ts";
 import { deployments, impatient, register, startPhysical, startPlane } from "../fixture.ts";
 import { bind, offer, untilOffered, untilReady } from "../tenants.ts";
 import { networkClient, type Pod, runningPods, web } from "./fixture.ts";
@@ -25,7 +25,7 @@ export const clusterRoleBindings = defineResource<DynamicObject>({
   ...{ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" },
 });
 
-const resources = ["deployments.apps", "replicasets.apps", "pods"];
+const resources = ["deployments.apps", "replicasets.apps", "jobs.batch", "pods"];
 export const everything: readonly JsonObject[] = [
   { apiGroups: ["*"], resources: ["*"], verbs: ["*"] },
   { nonResourceURLs: ["*"], verbs: ["*"] },
@@ -40,7 +40,11 @@ export interface TenantsStage {
   readonly admin: (cluster: string) => Promise<Client>;
   /** The same in that logical cluster. */
   readonly inside: (cluster: string) => Promise<Client>;
+  /** Of somebody else there. */
+  readonly as: (cluster: string, user: User) => Promise<Client>;
 }
+
+type User = NonNullable<KubeconfigOptions["user"]>;
 
 /** Roles of a user in one workspace. */
 export async function grant(
@@ -70,7 +74,11 @@ export async function setTenantsStage(
   const { kubeconfig } = east;
   if (mode === "Push") await register(compute, "east", { kubeconfig, resources });
   else {
-    const agent = await startAgent(plane, kubeconfig, { cluster: "compute", name: "east" });
+    const agent = await startAgent(plane, kubeconfig, {
+      cluster: "compute",
+      name: "east",
+      resources,
+    });
     t.after(() => agent.stop());
   }
   await offer(compute);
@@ -105,5 +113,6 @@ export async function setTenantsStage(
   const inside = async (cluster: string) =>
     (await admin(cluster)).withBasePath(`/clusters/${cluster}`);
   const pods = Object.fromEntries(found) as Record<Tenant, Pod>;
-  return { plane, east, pods, admin, inside };
+  const as = (cluster: string, user: User) => networkClient(t, plane, { cluster, user });
+  return { plane, east, pods, admin, inside, as };
 }

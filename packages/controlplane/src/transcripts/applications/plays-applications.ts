@@ -4,12 +4,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { after, before, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { syncedResourcesDefault, syncTargets } from "@kcp-ts/multicluster";
-import type { Ground } from "../../grounds/index.ts";
+import type { Ground, GroundCluster } from "../../grounds/index.ts";
 import { type Manifest, parseManifests } from "../../manifests/index.ts";
 import { eventually, startTestControlPlane, type TestControlPlane } from "../../testing/index.ts";
 import { Terminal } from "../terminal.ts";
 import { readTranscript } from "../transcript.ts";
 import { Fleet } from "./fleet.ts";
+import { limitsManifest, limitsNamespace, outcomesOfLimits } from "./limits.ts";
 import { outcomeOf } from "./outcome.ts";
 import { WriteRecord } from "./write-record.ts";
 
@@ -42,22 +43,11 @@ export function playsApplications(ground: Ground): void {
   before(async () => {
     plane = await startTestControlPlane({ physicalClusters, middleware: [writes.middleware] });
     const until = { after: (close: () => Promise<void>) => void closing.push(close) };
-    const nodes = (name: string) =>
-      Array.from({ length: nodesEach }, (_, index) => ({ name: `${name}-node-${index + 1}` }));
     const clusters = await Promise.all(
       clusterNames.map((name) => ground.lend(until, name, nodes(name))),
     );
     fleet = new Fleet(clusters, nodesEach);
-    for (const { name, kubeconfig } of clusters)
-      await plane.client.resource(syncTargets).create({ metadata: { name }, spec: { kubeconfig } });
-    // Ready is said before every kind is served.
-    await eventually(async () => {
-      const { items } = await plane.client.resource(syncTargets).list({});
-      for (const { metadata, status } of items) {
-        const missing = needed.filter((kind) => !status?.syncedResources?.includes(kind));
-        assert.deepEqual(missing, [], metadata.name);
-      }
-    }, patience);
+    await register(plane, clusters);
     terminal = await Terminal.open(() => Promise.reject(new Error("there are no cues")));
     await terminal.write("kubeconfig", await plane.kubeconfig({ cluster: "root" }));
   });
@@ -92,13 +82,53 @@ export function playsApplications(ground: Ground): void {
   }
 
   it("is what the page says", async () => {
-    const said = (await readFile(page, "utf8")).split("\n").filter((line) => line.startsWith("| "));
-    assert.equal(said.slice(1).join("\n"), rows.join("\n"));
+    assert.equal((await tablesOf(page))[0], rows.join("\n"));
   });
 
   it("ends: when nothing happens, nothing is written", async () => {
     assert.ok(writes.count > rows.length, `${writes.count} writes are known`);
     await eventually(async () => assert.deepEqual(await writes.within(quietMs), []), patience);
+  });
+
+  it("has its limits, and the page says which", async () => {
+    const file = "limits.yaml";
+    await terminal.write(file, limitsManifest);
+    for (const scenario of readTranscript(installs(limitsNamespace, file)))
+      await terminal.play(scenario);
+    const tried = await eventually(async () => {
+      assert.deepEqual(await writes.within(quietMs), []);
+      return await outcomesOfLimits({ client: plane.client, fleet });
+    }, patience);
+    assert.equal((await tablesOf(page))[1], tried.join("\n"));
+  });
+}
+
+function nodes(name: string): { readonly name: string }[] {
+  return Array.from({ length: nodesEach }, (_, index) => ({ name: `${name}-node-${index + 1}` }));
+}
+
+/** Resolves when every kind is served; Ready is said before that. */
+async function register(
+  { client }: TestControlPlane,
+  clusters: readonly GroundCluster[],
+): Promise<void> {
+  for (const { name, kubeconfig } of clusters)
+    await client.resource(syncTargets).create({ metadata: { name }, spec: { kubeconfig } });
+  await eventually(async () => {
+    const { items } = await client.resource(syncTargets).list({});
+    for (const { metadata, status } of items) {
+      const missing = needed.filter((kind) => !status?.syncedResources?.includes(kind));
+      assert.deepEqual(missing, [], metadata.name);
+    }
+  }, patience);
+}
+
+/** The rows of each table of a page, without what stands above them. */
+async function tablesOf(file: URL): Promise<readonly string[]> {
+  const sections = (await readFile(file, "utf8")).split("\n## ");
+  return sections.map((section) => {
+    const lines = section.split("\n").filter((line) => line.startsWith("| "));
+    return lines.slice(1).join("\n");
   });
 }
 

@@ -18,6 +18,7 @@ import { exportLabel } from "../marks.ts";
 import type { SharingParts } from "../parts.ts";
 import type { Claim, ExportRecord } from "../records.ts";
 import type { SharingCatalog } from "../sharing-catalog.ts";
+import { isBuiltInIdentity, isSystemExport } from "../system-exports.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
 const readVerbs = ["get", "list", "watch"] as const;
@@ -60,10 +61,10 @@ export class ExportView implements Catalog {
     version: string,
     resource: string,
   ): Promise<ResourceDefinition | undefined> {
-    const base =
-      cluster === "*"
-        ? await this.#catalog.exported(this.#record, group, version, resource)
-        : await this.#bound(cluster, group, version, resource, this.#record.identityHash);
+    const isForAll = cluster === "*" || isSystemExport(this.#record.cluster, this.#record.name);
+    const base = isForAll
+      ? await this.#catalog.exported(this.#record, group, version, resource)
+      : await this.#bound(cluster, group, version, resource, this.#record.identityHash);
     return base === undefined ? undefined : new RestrictedDefinition(base, {});
   }
 
@@ -88,8 +89,10 @@ export class ExportView implements Catalog {
     resource: string,
   ): Promise<ResourceDefinition | undefined> {
     const base = await this.#baseOf(claim, cluster, group, version, resource);
-    if (base === undefined || base.isReview === true) return undefined;
+    if (base === undefined) return undefined;
     const isAny = claim.verbs.includes("*");
+    // Nothing of a review is stored: it is asked in the consumer's workspace, and answered.
+    if (base.isReview === true) return isAny || claim.verbs.includes("create") ? base : undefined;
     const verbs = base.verbs.filter((verb) => isAny || claim.verbs.includes(verb));
     const accepted = cluster === "*" ? undefined : this.#acceptedIn(cluster, group, resource);
     return new RestrictedDefinition(base, {
@@ -103,13 +106,14 @@ export class ExportView implements Catalog {
   }
 
   async #baseOf(
-    { identityHash }: Claim,
+    claim: Claim,
     cluster: ClusterScope,
     group: string,
     version: string,
     resource: string,
   ): Promise<ResourceDefinition | undefined> {
-    if (identityHash === "")
+    const { identityHash } = claim;
+    if (isBuiltInIdentity(this.#parts, claim))
       return this.#parts.builtIns.find(
         (one) => one.resource === resource && one.group === group && one.version === version,
       );
@@ -194,7 +198,7 @@ export class ExportView implements Catalog {
   async #offered(
     claim: Claim,
   ): Promise<readonly { group: string; version: string; resource: string }[]> {
-    if (claim.identityHash === "")
+    if (isBuiltInIdentity(this.#parts, claim))
       return this.#parts.builtIns.filter(({ group, resource }) =>
         isClaimOn(claim, group, resource),
       );

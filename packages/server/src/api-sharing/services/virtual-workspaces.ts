@@ -30,6 +30,7 @@ import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definition
 import { keyOf, type SharingParts } from "../parts.ts";
 import type { ExportRecord } from "../records.ts";
 import type { SharingCatalog } from "../sharing-catalog.ts";
+import { isSystemExport } from "../system-exports.ts";
 import { ConsumersOfExports, type ExportConsumers } from "./export-consumers.ts";
 import {
   isLogicalClusters,
@@ -168,14 +169,17 @@ export class VirtualWorkspaces {
     const mayUse = await access.mayUseContent(user, service.cluster, service.export, verb);
     const record = this.#exportOf(service);
     if (!mayUse || record === undefined) return refused;
-    if (!this.#isBoundApi(record, attributes)) return refused;
+    if (!(await this.#isBoundApi(record, attributes))) return refused;
     return (await this.#isWithinPolicy(record, attributes)) ? granted : refused;
   }
 
   /** In a workspace by itself there must be a binding to the export, and it must cover what is asked. */
-  #isBoundApi(record: ExportRecord, attributes: Attributes): boolean {
+  async #isBoundApi(record: ExportRecord, attributes: Attributes): Promise<boolean> {
     const { cluster, group, resource, verb } = attributes;
     if (cluster === "*") return true;
+    // What is served everywhere is bound wherever there is a logical cluster.
+    if (isSystemExport(record.cluster, record.name))
+      return (await this.#read(keyOf(logicalClusters, cluster, "cluster"))) !== undefined;
     const { bindings } = this.#options.parts;
     const found = [...bindingsTo(bindings, cluster, record)];
     if (found.length === 0) return false;

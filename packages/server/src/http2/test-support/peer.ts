@@ -1,5 +1,6 @@
 /** The client's end of a connection without sockets: frames in, frames out. For tests of this room. */
 import { FakeClock } from "@kcp-ts/testkit";
+import { Backlog, type BacklogLimits } from "../backlog.ts";
 import { Connection, type ConnectionLimits } from "../connection.ts";
 import { Intake, intakeDefaults } from "../intake.ts";
 import { Outlet } from "../outlet.ts";
@@ -95,6 +96,11 @@ const boundless = new Intake({
   atWorkMax: Number.POSITIVE_INFINITY,
 });
 
+const backlogLimits: BacklogLimits = {
+  backlogBytesPerConnectionMax: 8 << 20,
+  backlogBytesMax: 128 << 20,
+};
+
 export class Peer {
   readonly clock = new FakeClock();
   readonly connection: Connection;
@@ -113,17 +119,20 @@ export class Peer {
     greeting = settings(),
     intake = boundless,
     outlet = new Outlet(),
+    backlog = new Backlog(backlogLimits),
   }: {
     readonly onStream?: (stream: ServerStream) => void;
     readonly limits?: Partial<ConnectionLimits>;
     readonly greeting?: Buffer;
     readonly intake?: Intake;
     readonly outlet?: Outlet;
+    readonly backlog?: Backlog;
   } = {}) {
     this.connection = new Connection({
       clock: this.clock,
       intake,
       outlet,
+      backlog,
       hold: (isHeld) => {
         this.isHeld = isHeld;
       },

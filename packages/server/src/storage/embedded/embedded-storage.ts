@@ -34,6 +34,7 @@ import { Compaction } from "./compaction.ts";
 import type { EngineHome } from "./engine.ts";
 import { EntryCache } from "./entry-cache.ts";
 import { countAt, listAt } from "./history-list.ts";
+import { EmbeddedHistory } from "./history-marks.ts";
 import { changesAfter, entryAt } from "./history-reader.ts";
 import { isLayoutKey, keyBytesMax } from "./layout.ts";
 import { LevelHome, openError } from "./level-engine.ts";
@@ -72,6 +73,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   readonly #state: StoreState;
   readonly #queue: CommitQueue;
   readonly #compaction: Compaction;
+  readonly history: EmbeddedHistory;
   readonly #recovery: Recovery;
   readonly #valueBytesMax: number;
   #closing: Promise<void> | undefined;
@@ -111,6 +113,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
       this.#recovery.start(error),
     );
     this.#compaction = new Compaction(state, this.#queue);
+    this.history = new EmbeddedHistory(state, this.#queue);
   }
 
   /** How many changes history holds. */

@@ -6,6 +6,7 @@
  *     o<key> NUL <deletedAt>x       a deletion, so that a read at an old revision knows that nothing was there
  *     h<last revision><count>       which keys one group of writes changed, see history-group.ts
  *     m                             the counters, see meta.ts
+ *     t                             how old history is, see history-marks.ts
  *
  * So a value is written once, and copied once more when it is replaced; one key's past is beside itself, and
  * a read of one tenant's past does not go through what others wrote. Revisions are 14 hex digits (2^53 fits),
@@ -16,6 +17,7 @@ import type { Revision } from "../revision.ts";
 import type { EngineRange } from "./engine.ts";
 
 export const metaKey = "m";
+export const marksKey = "t";
 
 export function newestKey(key: StorageKey): string {
   return `d${key}`;

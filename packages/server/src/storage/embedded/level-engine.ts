@@ -1,7 +1,7 @@
 /**
  * The engine on LevelDB, through classic-level.
  */
-import { open, readdir, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ClassicLevel, type Iterator, type Snapshot } from "classic-level";
 import { isStorageError, StorageError } from "../errors.ts";
@@ -70,6 +70,7 @@ export class LevelHome implements EngineHome {
     try {
       // Before the constructor: it begins to open by itself.
       await checkLevelFiles(this.name);
+      await keepPrivate(this.name);
       const database = new Database(this.name, {
         keyEncoding: "utf8",
         valueEncoding: "buffer",
@@ -105,6 +106,12 @@ export class LevelHome implements EngineHome {
       await rm(path, { force: true });
     }
   }
+}
+
+/** What is stored is for its owner alone, whatever the folder above allows: LevelDB's files are readable by all. */
+async function keepPrivate(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700);
 }
 
 class LevelEngine implements Engine {

@@ -34,6 +34,15 @@ async function open(cluster: EtcdCluster, overrides: Partial<EtcdStorageOptions>
   return storage;
 }
 
+/** As `etcdctl del --prefix` does it. */
+async function empty({ endpoints }: EtcdCluster, prefix: string): Promise<void> {
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
+  const body = JSON.stringify({ key: base64(prefix), range_end: base64(end) });
+  const answer = await fetch(`${endpoints[0]}/v3/kv/deleterange`, { method: "POST", body });
+  assert.equal(answer.status, 200, await answer.text());
+}
+
 afterEach(async () => {
   for (const storage of stores.splice(0)) await storage.close();
 });
@@ -225,6 +234,32 @@ describe("etcd storage", { skip }, () => {
       changes.map((change) => (change.kind === "put" ? change.entry.key : "")),
       actual.entries.map((entry) => entry.key),
     );
+  });
+
+  it("a restore that was cut short leaves what cannot be opened, until it is emptied", async () => {
+    const prefix = "/half";
+    const target = await open(cluster, { prefix });
+    const entries = numbered("/p/", restoreBatchEntriesMax * 2 + 1).map((name) => ({
+      key: key(name),
+      value: new Uint8Array(1),
+    }));
+    async function* until(count: number) {
+      yield* entries.slice(0, count);
+      if (count < entries.length) throw new Error("the file ends here");
+    }
+    for (const count of [restoreBatchEntriesMax + 1, entries.length - 1]) {
+      await assert.rejects(target.restore(until(count), call()), /the file ends here/);
+      await assert.rejects(open(cluster, { prefix }), {
+        code: "corrupt",
+        message:
+          /a part of a backup under the prefix \/half: a restore was cut short.*etcdctl del --prefix \/half\/\) and restore again/,
+      });
+      await empty(cluster, `${prefix}/`);
+      await open(cluster, { prefix });
+    }
+    await target.restore(until(entries.length), call());
+    const whole = await open(cluster, { prefix });
+    assert.equal(await whole.count(key(""), call()), entries.length);
   });
 
   it("restore refuses a store that is not empty", async () => {

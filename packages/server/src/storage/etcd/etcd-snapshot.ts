@@ -24,10 +24,20 @@ export interface RestoreContext {
   readonly beforeBatch: () => void;
 }
 
-/** One etcd transaction per batch; etcd's default limit is 128 operations (--max-txn-ops). */
-export const restoreBatchEntriesMax = 128;
+/** One etcd transaction per batch; etcd's default limit is 128 operations (--max-txn-ops), and one may be the mark. */
+export const restoreBatchEntriesMax = 127;
 /** Stays below etcd's default --max-request-bytes of 1.5 MiB together with the compares. */
 export const restoreBatchBytesMax = 1 << 20;
+
+/**
+ * Stands at the root of the prefix from the first batch to the last: a store that has it holds a part of a backup, and is not to be served as if it were
+ * the whole.
+ */
+const restoringMark = Buffer.from("restoring");
+
+export function isHalfRestored(rootValue: Uint8Array | undefined): boolean {
+  return rootValue !== undefined && restoringMark.equals(rootValue);
+}
 
 /** Rejects with `GrpcError`, `conflict` or `too-large`. */
 export async function restoreEntries(
@@ -39,10 +49,11 @@ export async function restoreEntries(
   let bytes = 0;
   let written = 0;
   let revision = 0 as Revision;
-  const flush = async () => {
+  const flush = async (isLast: boolean) => {
     if (batch.length === 0) return;
     context.beforeBatch();
-    revision = await writeBatch(context, batch, signal);
+    const mark = isLast ? (written === 0 ? [] : [unmark(context)]) : [markRestoring(context)];
+    revision = await writeBatch(context, batch, mark, signal);
     written += batch.length;
     batch = [];
     bytes = 0;
@@ -53,24 +64,25 @@ export async function restoreEntries(
       throw new StorageError("too-large", `${entry.key} has ${size} bytes`);
     }
     if (batch.length === restoreBatchEntriesMax || bytes + size > restoreBatchBytesMax)
-      await flush();
+      await flush(false);
     batch.push(entry);
     bytes += size;
   }
-  await flush();
+  await flush(true);
   return { entries: written, revision };
 }
 
 async function writeBatch(
   { client, keySpace }: RestoreContext,
   batch: readonly Pick<Entry, "key" | "value">[],
+  mark: readonly Operation[],
   signal: AbortSignal,
 ): Promise<Revision> {
   const pairs = batch.map(({ key, value }) => ({ key: keySpace.encode(key), value }));
   const answer = await client.txn(
     {
       compare: pairs.map(({ key }) => absent(key)),
-      success: pairs.map((pair) => ({ request: { case: "requestPut", value: pair } })),
+      success: [...pairs.map(put), ...mark],
     },
     signal,
   );
@@ -79,6 +91,20 @@ async function writeBatch(
     throw new StorageError("conflict", `a key from ${first} on exists already`);
   }
   return toRevision(answer.header?.revision ?? 0n);
+}
+
+type Operation = ReturnType<typeof put> | ReturnType<typeof unmark>;
+
+function put(value: { readonly key: Uint8Array; readonly value: Uint8Array }) {
+  return { request: { case: "requestPut", value } } as const;
+}
+
+function markRestoring({ keySpace }: RestoreContext) {
+  return put({ key: keySpace.root, value: restoringMark });
+}
+
+function unmark({ keySpace }: RestoreContext) {
+  return { request: { case: "requestDeleteRange", value: { key: keySpace.root } } } as const;
 }
 
 function absent(key: Uint8Array) {

@@ -26,7 +26,7 @@ import { toEntry } from "./entry.ts";
 import { EtcdClient } from "./etcd-client.ts";
 import { toStorageError } from "./etcd-error.ts";
 import { EtcdHealth } from "./etcd-health.ts";
-import { type RestoredSnapshot, restoreEntries } from "./etcd-snapshot.ts";
+import { isHalfRestored, type RestoredSnapshot, restoreEntries } from "./etcd-snapshot.ts";
 import { EtcdWatch } from "./etcd-watch.ts";
 import { GrpcError, parseEndpoint, type TlsOptions } from "./grpc/index.ts";
 import { KeySpace } from "./key-space.ts";
@@ -113,17 +113,29 @@ export class EtcdStorage implements Storage, SnapshotSource {
     });
   }
 
-  /** Connects and reads once, so that wrong addresses, certificates and passwords show at the start. */
+  /** Connects and reads once, so that wrong addresses, certificates and passwords show at the start, and half a backup. */
   static async open(options: EtcdStorageOptions): Promise<EtcdStorage> {
     const storage = new EtcdStorage(options);
     try {
-      await storage.currentRevision({ signal: neverAborted });
+      await storage.#checkRoot();
     } catch (error) {
       await storage.close();
       throw error;
     }
     storage.#health.start();
     return storage;
+  }
+
+  async #checkRoot(): Promise<void> {
+    const { root, prefix } = this.#keySpace;
+    const answer = await this.#translate("read", () =>
+      this.#client.range({ key: root }, neverAborted),
+    );
+    if (!isHalfRestored(answer.kvs[0]?.value)) return;
+    throw new StorageError(
+      "corrupt",
+      `etcd holds a part of a backup under the prefix ${prefix}: a restore was cut short, or is still under way; delete the keys that begin with ${prefix}/ (etcdctl del --prefix ${prefix}/) and restore again, or restore under another --etcd-prefix`,
+    );
   }
 
   async currentRevision({ signal }: CallOptions): Promise<Revision> {
@@ -257,7 +269,8 @@ export class EtcdStorage implements Storage, SnapshotSource {
 
   /**
    * Writes a backup into this store, which must be empty. Revisions are etcd's and cannot be kept: every entry gets new
-   * ones. Not atomic: after a failure the prefix holds a part of the entries and must be emptied before a second try.
+   * ones. Not atomic: after a failure the prefix holds a part of the entries, with a mark so that it is not opened, and must be emptied before
+   * a second try.
    */
   async restore(
     entries: AsyncIterable<Pick<Entry, "key" | "value">>,

@@ -93,6 +93,12 @@ export const workspaceAuthenticationConfigurations: ResourceDefinition = systemD
 );
 export const shards: ResourceDefinition = systemDefinition(shardKind);
 
+/** As they are written down: what exports of root say of them. */
+export const tenancyKinds = {
+  everywhere: [workspaceAuthenticationConfigurationKind, workspaceKind, workspaceTypeKind],
+  rootOnly: [shardKind],
+} as const;
+
 /** Writes of the server itself: any part of the object, held to no rule about what changes. */
 export const systemWrite: SubresourceStrategy = {
   verbs: [],

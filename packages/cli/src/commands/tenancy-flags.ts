@@ -1,0 +1,48 @@
+/** The flags of `kcp start` that say what root begins with, and who has a home. */
+import type { ControlPlaneOptions } from "@kcp-ts/controlplane";
+import type { Command } from "commander";
+import { booleanFlag, listed } from "./flags.ts";
+
+export interface TenancyFlags {
+  readonly batteriesIncluded?: readonly string[];
+  readonly featureGates?: readonly string[];
+  readonly shardName?: string;
+  readonly enableHomeWorkspaces?: boolean;
+  readonly homeWorkspacesHomeCreatorGroups?: readonly string[];
+}
+
+export function addTenancyFlags(command: Command): void {
+  command
+    .optionsGroup("What there is from the start:")
+    .option(
+      "--batteries-included <names>",
+      "of workspace-types, admin, user, metrics-viewer; +x,-y changes the default (default: workspace-types,admin)",
+      listed,
+    )
+    .option(
+      "--enable-home-workspaces [bool]",
+      "users have a workspace of their own, made when they first ask for it (default: true)",
+      booleanFlag("--enable-home-workspaces"),
+    )
+    .option(
+      "--home-workspaces-home-creator-groups <groups>",
+      "who may have one made (default: system:authenticated)",
+      listed,
+    )
+    .option("--shard-name <name>", "root: there is one shard")
+    .option(
+      "--feature-gates <gates>",
+      "Name=true,Name=false of kcp and Kubernetes; checked, and told of where nothing hangs on them",
+      listed,
+    );
+}
+
+export function tenancyOptionsOf(flags: TenancyFlags) {
+  return {
+    batteriesIncluded: flags.batteriesIncluded,
+    featureGates: flags.featureGates,
+    shardName: flags.shardName,
+    homeWorkspaces: flags.enableHomeWorkspaces,
+    homeCreatorGroups: flags.homeWorkspacesHomeCreatorGroups,
+  } satisfies Partial<ControlPlaneOptions>;
+}

@@ -1,0 +1,41 @@
+/** A webhook of the operator, whose address and credentials a kubeconfig has: what is sent goes to the server's URL itself, path and query included. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { connect, loadKubeconfig } from "@kcp-ts/sdk";
+import { OptionsError } from "../options.ts";
+
+export interface WebhookConnection {
+  /** JSON in, the answer out. Rejects when there is none within half a minute. */
+  post(body: Uint8Array | string): Promise<{ readonly status: number; readonly text: string }>;
+  /** An open connection would hold the process. */
+  close(): Promise<void>;
+}
+
+const timeoutMs = 30_000;
+
+export async function connectWebhook(configFile: string, clock: Clock): Promise<WebhookConnection> {
+  const { transport, close } = connect(await loadKubeconfig({ path: configFile }), { clock });
+  const path = await pathOf(configFile);
+  return {
+    async post(body) {
+      const giveUp = new AbortController();
+      const timer = clock.schedule(timeoutMs, () => giveUp.abort(new Error("timed out")));
+      try {
+        const headers = { "content-type": "application/json" };
+        const { signal } = giveUp;
+        const answer = await transport.send({ method: "POST", path, headers, body, signal });
+        return { status: answer.status, text: await answer.body.text() };
+      } finally {
+        timer.cancel();
+      }
+    },
+    close,
+  };
+}
+
+async function pathOf(configFile: string): Promise<string> {
+  const { contexts, clusters, currentContext } = await loadKubeconfig({ path: configFile });
+  const cluster = clusters.get(contexts.get(currentContext ?? "")?.cluster ?? "");
+  if (cluster === undefined) throw new OptionsError(`${configFile} names no server`);
+  const { pathname, search } = new URL(cluster.server);
+  return pathname + search;
+}

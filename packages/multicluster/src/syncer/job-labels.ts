@@ -1,0 +1,52 @@
+/**
+ * Labels of a Job's Pods. In the cluster they name the Job there: a part, of a uid that nobody upstream has heard of. On the copies they name the Job that people know, so that
+ * its selector, and `-l job-name=…`, find exactly the copies of its Pods.
+ */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { ObjectKey, Resource, StringMap } from "@kcp-ts/sdk";
+import { ownedByLabels } from "../api/index.ts";
+import type { CachedObject } from "./cached-object.ts";
+import type { KindView } from "./kind-view.ts";
+
+/** A Job by which Pods are labelled. */
+export interface KnownJob {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** What was made of it in the cluster: `uid` is the Job's there. Undefined for what is no Pod of a synced Job. */
+export function jobOf(
+  { metadata }: CachedObject,
+  { cluster, namespace }: ObjectKey,
+  jobs: Pick<KindView, "upstreamObject"> | undefined,
+): KnownJob | undefined {
+  const { controller } = metadata;
+  if (controller?.kind !== "Job" || controller.apiVersion !== "batch/v1") return undefined;
+  const job = jobs?.upstreamObject({ cluster, namespace, name: controller.name });
+  if (job === undefined) return undefined;
+  const { name, uid, labels, controller: whole } = job.metadata;
+  const isPart = ownedByLabels.some((label) => labels?.[label] !== undefined);
+  return isPart && whole !== undefined ? { name: whole.name, uid: whole.uid } : { name, uid };
+}
+
+/** As kube-apiserver labels the Pods of a Job; of those that somebody chose for himself, none is changed. */
+export function withJobLabels(labels: StringMap, { name, uid }: KnownJob): StringMap {
+  const known = new Map([
+    ["batch.kubernetes.io/controller-uid", uid],
+    ["batch.kubernetes.io/job-name", name],
+    ["controller-uid", uid],
+    ["job-name", name],
+  ]);
+  return Object.fromEntries(
+    Object.entries(labels).map(([label, value]) => [label, known.get(label) ?? value]),
+  );
+}
+
+/** A cluster gives a Job a selector by its uid there, and takes no other. */
+export function withoutGivenSelector({ kind, group }: Resource, body: JsonObject): JsonObject {
+  const { spec } = body as { spec?: JsonObject };
+  if (kind !== "Job" || group !== "batch" || spec === undefined || !isJsonObject(spec)) return body;
+  if (spec["manualSelector"] === true || spec["selector"] === undefined) return body;
+  const { selector: _, ...rest } = spec;
+  return { ...body, spec: rest };
+}

@@ -1,0 +1,54 @@
+/** Headers that may stand several times: joined by commas two groups would look like one. */
+import type { HeaderRecord } from "../request/api-request.ts";
+
+export interface SentHeaders {
+  readonly headers: HeaderRecord;
+  /** Names and values in turn, where `headers` has joined them. */
+  readonly rawHeaders?: readonly string[] | undefined;
+}
+
+/** Those that are wanted, by lower-case name, in the order of their appearance. */
+export function headerValues(
+  { headers, rawHeaders }: SentHeaders,
+  isWanted: (name: string) => boolean,
+): Map<string, string[]> {
+  return rawHeaders === undefined ? fromRecord(headers, isWanted) : fromPairs(rawHeaders, isWanted);
+}
+
+function fromPairs(
+  pairs: readonly string[],
+  isWanted: (name: string) => boolean,
+): Map<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (let at = 0; at + 1 < pairs.length; at += 2) {
+    const name = (pairs[at] as string).toLowerCase();
+    if (!isWanted(name)) continue;
+    const value = pairs[at + 1] as string;
+    const known = values.get(name);
+    if (known === undefined) values.set(name, [value]);
+    else known.push(value);
+  }
+  return values;
+}
+
+function fromRecord(
+  headers: HeaderRecord,
+  isWanted: (name: string) => boolean,
+): Map<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (!isWanted(name) || value === undefined) continue;
+    values.set(name, typeof value === "string" ? [value] : [...value]);
+  }
+  return values;
+}
+
+/** What is not well escaped is taken as it stands. */
+export function unescapeExtraKey(escaped: string): string {
+  try {
+    return decodeURIComponent(escaped);
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
+    return escaped;
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Somebody elsewhere decides: asked by SubjectAccessReviews, as kube-apiserver asks, once for each of those whom a user is in the logical
+ * cluster. It may allow, refuse for good, or leave it to others. Masters are not asked about: it could lock out the server itself.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import type { Attributes } from "../../request/index.ts";
+import type { Authorizer, Decision } from "../authorizer.ts";
+import { privilegedGroups } from "../bootstrap-authorizer.ts";
+import { effectiveUsers } from "../rbac/effective-users.ts";
+import { DecisionCache } from "./decision-cache.ts";
+import { type ReviewVersion, subjectAccessReview } from "./subject-access-review.ts";
+
+export interface WebhookAuthorizerOptions {
+  /** Sends a review and gives back the answer. Rejects when there is none. */
+  readonly review: (review: JsonObject) => Promise<ReviewAnswer>;
+  readonly version: ReviewVersion;
+  readonly authorizedTtlMs: number;
+  readonly unauthorizedTtlMs: number;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** The review with its status filled in. */
+export type ReviewAnswer = JsonObject;
+
+/** Of what a client chose; questions that are longer are not remembered, so that nobody fills memory with them. */
+export const rememberedCharactersMax = 10_000;
+
+export class WebhookAuthorizer implements Authorizer {
+  readonly #options: WebhookAuthorizerOptions;
+  readonly #cache: DecisionCache;
+
+  constructor(options: WebhookAuthorizerOptions) {
+    this.#options = options;
+    this.#cache = new DecisionCache(options.clock);
+  }
+
+  authorize(attributes: Attributes): Decision | Promise<Decision> {
+    const privileged = privilegedGroups.authorize(attributes);
+    return privileged.allowed ? privileged : this.#askForAll(attributes);
+  }
+
+  async #askForAll(attributes: Attributes): Promise<Decision> {
+    const reasons: string[] = [];
+    let failure: unknown;
+    for (const user of effectiveUsers(attributes.user, attributes.cluster)) {
+      try {
+        const decision = await this.#ask({ ...attributes, user });
+        if (decision.allowed || decision.isFinal === true) return decision;
+        if (decision.reason !== "") reasons.push(decision.reason);
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+    return { allowed: false, reason: reasons.join("\n") };
+  }
+
+  async #ask(attributes: Attributes): Promise<Decision> {
+    const { review: send, version, authorizedTtlMs, unauthorizedTtlMs } = this.#options;
+    const review = subjectAccessReview(attributes, version);
+    const key = stringifyJson(review["spec"] as JsonObject);
+    const known = this.#cache.get(key);
+    if (known !== undefined) return known;
+    const decision = decisionOf(await send(review));
+    if (chosenCharacters(attributes) < rememberedCharactersMax)
+      this.#cache.add(key, decision, decision.allowed ? authorizedTtlMs : unauthorizedTtlMs);
+    return decision;
+  }
+}
+
+function decisionOf({ status }: ReviewAnswer): Decision {
+  if (!isJsonObject(status)) throw new Error("the authorization webhook answered without a status");
+  const reason = typeof status["reason"] === "string" ? status["reason"] : "";
+  // Who says both yes and no is taken at the no.
+  if (status["denied"] === true) return { allowed: false, reason, isFinal: true };
+  return status["allowed"] === true ? { allowed: true, reason } : { allowed: false, reason };
+}
+
+function chosenCharacters(attributes: Attributes): number {
+  const { namespace, verb, group, version, resource, subresource, name, path } = attributes;
+  return [namespace, verb, group, version, resource, subresource, name, path].reduce(
+    (sum, text) => sum + text.length,
+    0,
+  );
+}

@@ -1,0 +1,109 @@
+/**
+ * Indented JSON for people: those who ask for it, and those who look at answers with a browser or curl. As in Kubernetes: two spaces, and no line break
+ * at the end.
+ *
+ * It works on the bytes of an answer, whoever made them, piece by piece.
+ */
+import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
+import { jsonType } from "./respond.ts";
+
+/** Whether the one who asks is a person, or says so. Asked of every request. */
+export function wantsPretty({ target, headers }: Pick<ApiRequest, "target" | "headers">): boolean {
+  if (target.includes("pretty")) {
+    const asked = new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("pretty");
+    if (asked !== null && asked !== "") return truths.has(asked);
+  }
+  const agent = headers["user-agent"];
+  if (typeof agent === "string" && people.some((each) => agent.startsWith(each))) return true;
+  const accept = headers["accept"];
+  return typeof accept === "string" && accept.includes("pretty") && acceptsPretty(headers);
+}
+
+const people = ["curl", "Wget", "Mozilla/5.0"];
+/** As Go's strconv.ParseBool has them. */
+const truths = new Set(["1", "t", "T", "true", "TRUE", "True"]);
+
+function acceptsPretty(headers: ApiRequest["headers"]): boolean {
+  const [, value] =
+    /;\s*pretty=("?)([^",;]*)\1/.exec(header(headers, "accept") ?? "")?.slice(1) ?? [];
+  return value !== undefined && truths.has(value);
+}
+
+export function pretty(response: ApiResponse): ApiResponse {
+  const { body, headers, isWatch } = response;
+  const type = headers["content-type"];
+  const isJson = typeof type === "string" && type.startsWith(jsonType);
+  if (body === undefined || isWatch === true || !isJson) return response;
+  if (body instanceof Uint8Array && body.length <= pieceBytes)
+    return { ...response, body: new Indenter().write(body) };
+  return { ...response, body: indented(body instanceof Uint8Array ? piecesOf(body) : body) };
+}
+
+/** What is indented without a rest. */
+const pieceBytes = 64 << 10;
+
+function* piecesOf(body: Uint8Array): Iterable<Uint8Array> {
+  for (let at = 0; at < body.length; at += pieceBytes) yield body.subarray(at, at + pieceBytes);
+}
+
+async function* indented(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const indenter = new Indenter();
+  for await (const piece of body) yield indenter.write(piece);
+}
+
+const [quote, backslash, comma, colon, space, newline] = [0x22, 0x5c, 0x2c, 0x3a, 0x20, 0x0a];
+const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+class Indenter {
+  #depth = 0;
+  #isText = false;
+  #isEscaped = false;
+  /** A bracket was opened, and nothing has come since. */
+  #isJustOpened = false;
+  #out = Buffer.alloc(0);
+  #length = 0;
+
+  write(bytes: Uint8Array): Uint8Array {
+    this.#out = Buffer.allocUnsafe(bytes.length * 2 + 64);
+    this.#length = 0;
+    for (const byte of bytes) this.#take(byte);
+    return this.#out.subarray(0, this.#length);
+  }
+
+  #take(byte: number): void {
+    if (this.#isText) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === backslash) this.#isEscaped = true;
+      else if (byte === quote) this.#isText = false;
+      this.#put(byte);
+    } else if (byte !== space && byte !== newline && byte !== 0x0d && byte !== 0x09)
+      this.#takeStructure(byte);
+  }
+
+  #takeStructure(byte: number): void {
+    const isClosing = byte === closeBrace || byte === closeBracket;
+    if (isClosing) {
+      this.#depth--;
+      if (!this.#isJustOpened) this.#breakLine();
+    } else if (this.#isJustOpened) this.#breakLine();
+    this.#isJustOpened = byte === openBrace || byte === openBracket;
+    if (this.#isJustOpened) this.#depth++;
+    this.#put(byte);
+    if (byte === quote) this.#isText = true;
+    else if (byte === comma) this.#breakLine();
+    else if (byte === colon) this.#put(space);
+  }
+
+  #breakLine(): void {
+    this.#put(newline);
+    for (let i = 0; i < this.#depth * 2; i++) this.#put(space);
+  }
+
+  #put(byte: number): void {
+    if (this.#length === this.#out.length)
+      this.#out = Buffer.concat([this.#out], this.#out.length * 2);
+    this.#out[this.#length++] = byte;
+  }
+}

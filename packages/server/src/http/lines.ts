@@ -1,0 +1,16 @@
+/** A stream cut at its line breaks, which stay at the ends of the lines. */
+export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let parts: Uint8Array[] = [];
+  for await (const chunk of body) {
+    let from = 0;
+    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, from)) {
+      parts.push(chunk.subarray(from, at + 1));
+      yield Buffer.concat(parts);
+      parts = [];
+      from = at + 1;
+    }
+    // A copy: the chunk may only be lent.
+    if (from < chunk.length) parts.push(Buffer.from(chunk.subarray(from)));
+  }
+  if (parts.length > 0) yield Buffer.concat(parts);
+}

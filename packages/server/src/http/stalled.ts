@@ -1,0 +1,68 @@
+/**
+ * Ends answers that nobody reads: they would hold their memory for as long as their client likes. One timer looks at all connections of a listener, and
+ * nothing is done for a single answer.
+ *
+ * Progress is what counts, not time: who reads slowly is served to the end. Watches and what a connection was handed over to have their own rules.
+ */
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { Backlog } from "../http2/index.ts";
+
+/** A connection, as far as its reader is concerned. */
+export interface Reader {
+  /** What was handed to the system, and what was not yet. */
+  readonly sentBytes: number;
+  readonly unsentBytes: number;
+  /** Something is open that may wait for as long as it likes, or that has not been waited for long enough. */
+  readonly isHeldOpen: boolean;
+  /** Ends the answers that have not moved for so many looks, where a connection carries several. */
+  endStalled?(looksMax: number): void;
+  destroy(): void;
+}
+
+/** How often is looked during the time that an answer may stand still. */
+export const looksPerTimeout = 12;
+/** Those who have not moved for this many looks are ended while too much waits in all. */
+const looksWhenFull = 1;
+
+export class StalledReaders {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #backlog: Backlog;
+  readonly #readers = new Map<Reader, { sentBytes: number; looks: number }>();
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, timeoutMs: number, backlog: Backlog) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#backlog = backlog;
+  }
+
+  add(reader: Reader): void {
+    this.#readers.set(reader, { sentBytes: 0, looks: 0 });
+    this.#timer ??= this.#schedule();
+  }
+
+  delete(reader: Reader): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #schedule(): Timer {
+    return this.#clock.schedule(this.#timeoutMs / looksPerTimeout, () => {
+      this.#timer = this.#schedule();
+      const looksMax = this.#backlog.isFull ? looksWhenFull : looksPerTimeout;
+      for (const [reader, seen] of this.#readers) look(reader, seen, looksMax);
+    });
+  }
+}
+
+function look(reader: Reader, seen: { sentBytes: number; looks: number }, looksMax: number): void {
+  reader.endStalled?.(looksMax);
+  const { sentBytes, unsentBytes } = reader;
+  const isStanding = unsentBytes > 0 && sentBytes === seen.sentBytes && !reader.isHeldOpen;
+  seen.looks = isStanding ? seen.looks + 1 : 0;
+  seen.sentBytes = sentBytes;
+  if (seen.looks >= looksMax) reader.destroy();
+}

@@ -1,0 +1,148 @@
+/**
+ * A watch over a WebSocket (RFC 6455): each event is a message of text, as kube-apiserver sends them. For pages in browsers, which cannot read a stream
+ * of lines as easily.
+ *
+ * Its reader sends nothing but what the protocol asks for: pings are answered, a farewell ends the watch, everything else is ignored.
+ */
+import { createHash } from "node:crypto";
+import type { Duplex } from "node:stream";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  header,
+  wantedUpgrade,
+} from "../request/api-request.ts";
+import { responseHeaders } from "../request/response-headers.ts";
+import { linesOf } from "./lines.ts";
+import { pipe } from "./pipe.ts";
+
+/** An answer that is a watch becomes one over a WebSocket, for those who ask for one; others stay what they are. */
+export function overWebSocket(answer: ApiResponse, request: ApiRequest): ApiResponse {
+  const { body, isWatch, status, pace, headers } = answer;
+  if (isWatch !== true || status !== 200 || body === undefined || body instanceof Uint8Array)
+    return answer;
+  if (wantedUpgrade(request.headers) !== "websocket") return answer;
+  const handshake = handshakeOf(request);
+  if (typeof handshake === "string") {
+    void leave(body);
+    return { status: 400, headers: responseHeaders(plainText), body: Buffer.from(handshake) };
+  }
+  const takeOver = (connection: Duplex) => {
+    hear(connection);
+    pipe(messages(body), connection, pace).then(
+      () => connection.end(frame(opcode.close, closeOf(1000)), () => connection.destroy()),
+      (error) => connection.destroy(error instanceof Error ? error : undefined),
+    );
+  };
+  return { status: 101, headers: { ...headers, ...handshake }, body: undefined, takeOver };
+}
+
+const plainText = "text/plain; charset=utf-8";
+
+/** What was begun is ended by whoever does not read it. */
+async function leave(body: AsyncIterable<Uint8Array>): Promise<void> {
+  await body[Symbol.asyncIterator]().return?.();
+}
+
+const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+/** Browsers put their token among the protocols; it is none. */
+const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./i;
+
+/** What is answered, or why it is none. */
+function handshakeOf(request: ApiRequest): Record<string, string> | string {
+  const { headers } = request;
+  const key = header(headers, "sec-websocket-key") ?? "";
+  if (header(headers, "sec-websocket-version") !== "13") return "missing or bad WebSocket Version";
+  if (Buffer.from(key, "base64").length !== 16) return "missing or bad WebSocket key";
+  if (isForeign(request)) return "a page of another origin may not use this browser's certificate";
+  const offered = (header(headers, "sec-websocket-protocol") ?? "")
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "" && !tokenProtocol.test(each));
+  if (offered.length > 1) return "missing or bad WebSocket protocol";
+  const accept = createHash("sha1").update(`${key}${magic}`).digest("base64");
+  return {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-accept": accept,
+    ...(offered[0] === undefined ? {} : { "sec-websocket-protocol": offered[0] }),
+  };
+}
+
+/** Browsers show their certificate to whatever page opens the connection, and let it read what comes: no other rule keeps it out. */
+function isForeign(request: ApiRequest): boolean {
+  const origin = header(request.headers, "origin");
+  if (origin === undefined || request.clientCertificate() === undefined) return false;
+  return !URL.canParse(origin) || new URL(origin).host !== header(request.headers, "host");
+}
+
+const opcode = { text: 1, close: 8, ping: 9, pong: 10 } as const;
+/** Nothing that is heard is longer, or it is not heard. */
+const heardBytesMax = 64 << 10;
+/** Who pings and does not read has no answers. */
+const unreadBytesMax = 64 << 10;
+
+async function* messages(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const line of linesOf(body)) yield frame(opcode.text, line);
+}
+
+function frame(code: number, payload: Uint8Array): Buffer {
+  const { length } = payload;
+  const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
+  head[0] = 0x80 | code;
+  head[1] = length < 126 ? length : length < 65_536 ? 126 : 127;
+  if (head.length === 4) head.writeUInt16BE(length, 2);
+  else if (head.length === 10) head.writeBigUInt64BE(BigInt(length), 2);
+  return Buffer.concat([head, payload]);
+}
+
+function closeOf(status: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(status);
+  return bytes;
+}
+
+/** Reads what the client sends, for as long as it keeps to the rules. */
+function hear(connection: Duplex): void {
+  let held = Buffer.alloc(0);
+  const end = (status: number) => {
+    connection.removeAllListeners("data");
+    connection.resume();
+    connection.end(frame(opcode.close, closeOf(status)), () => connection.destroy());
+  };
+  connection.on("end", () => connection.destroy());
+  connection.on("data", (bytes: Buffer) => {
+    held = Buffer.concat([held, bytes]);
+    for (let heard = readFrame(held); heard !== undefined; heard = readFrame(held)) {
+      if (typeof heard === "number") return end(heard);
+      if (heard.code === opcode.close) return end(1000);
+      if (heard.code === opcode.ping && connection.writableLength < unreadBytesMax)
+        connection.write(frame(opcode.pong, heard.payload));
+      held = held.subarray(heard.end);
+    }
+  });
+}
+
+interface HeardFrame {
+  readonly code: number;
+  readonly payload: Buffer;
+  readonly end: number;
+}
+
+/** The first frame, undefined when it is not whole yet, or the status with which the connection ends. */
+function readFrame(bytes: Buffer): HeardFrame | number | undefined {
+  if (bytes.length < 2) return undefined;
+  const [first, second] = [bytes[0] as number, bytes[1] as number];
+  if ((second & 0x80) === 0) return 1002;
+  const short = second & 0x7f;
+  if (short === 127) return 1009;
+  const maskAt = short === 126 ? 4 : 2;
+  if (bytes.length < maskAt + 4) return undefined;
+  const length = short === 126 ? bytes.readUInt16BE(2) : short;
+  if (length > heardBytesMax) return 1009;
+  const end = maskAt + 4 + length;
+  if (bytes.length < end) return undefined;
+  const payload = Buffer.from(bytes.subarray(maskAt + 4, end));
+  for (let at = 0; at < length; at++) (payload[at] as number) ^= bytes[maskAt + (at % 4)] as number;
+  return { code: first & 0x0f, payload, end };
+}

@@ -1,0 +1,24 @@
+/** What is asked of every frame, whatever it carries. */
+import type { Frame } from "./frame-reader.ts";
+import { ConnectionError, errorCode, flag } from "./protocol.ts";
+
+/** What a frame carries, without its padding. */
+export function unpadded({ flags, payload }: Frame): Buffer {
+  if ((flags & flag.padded) === 0) return payload;
+  const padding = payload[0];
+  if (padding === undefined || padding >= payload.length)
+    throw protocolError("more padding than frame");
+  return payload.subarray(1, payload.length - padding);
+}
+
+export function checkLength({ payload, type }: Frame, bytes: number): void {
+  if (payload.length !== bytes)
+    throw new ConnectionError(
+      errorCode.frameSizeError,
+      `a frame of type ${type} of the wrong size`,
+    );
+}
+
+export function protocolError(message: string): ConnectionError {
+  return new ConnectionError(errorCode.protocolError, message);
+}
