@@ -96,6 +96,7 @@ export {
   parseSigningKey,
   parseTokenFile,
   parseVerificationKeys,
+  parseYamlDocuments,
   pipeline,
   podMetricsKind,
   privilegedGroups,
@@ -142,6 +143,7 @@ export {
   type TokenAuthenticator,
   type TokenIdentity,
   type TrafficOptions,
+  toYaml,
   type UserInfo,
   type VerificationKey,
   verificationKeyOf,
@@ -150,8 +152,6 @@ export {
   type WebhookClientOptions,
   wantedUpgrade,
   workspaceContent,
-  yamlReadSchema,
-  yamlWriteSchema,
 } from "@kcp-ts/server";
 export type { Storage } from "@kcp-ts/server/storage";
 export { MemoryStorage } from "@kcp-ts/server/storage/memory";

@@ -87,7 +87,7 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
-export { yamlReadSchema, yamlWriteSchema } from "./content/index.ts";
+export { parseYamlDocuments, toYaml } from "./content/index.ts";
 export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
 export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {

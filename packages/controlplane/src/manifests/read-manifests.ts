@@ -2,8 +2,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { yamlReadSchema } from "@kcp-ts/server";
-import { loadAll } from "js-yaml";
+import { parseYamlDocuments } from "@kcp-ts/server";
 
 export type Manifest = JsonObject & { readonly apiVersion: string; readonly kind: string };
 
@@ -41,7 +40,7 @@ export function parseManifests(text: string, source: string): readonly Manifest[
 
 function parseDocuments(text: string, source: string): unknown[] {
   try {
-    return loadAll(text, { schema: yamlReadSchema });
+    return parseYamlDocuments(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ManifestError(`${source} is not YAML: ${reason}`, { cause: error });

@@ -24,5 +24,4 @@ export {
   tableOf,
   toBytes,
 } from "./table.ts";
-export { parseYaml, toYaml } from "./yaml.ts";
-export { yamlReadSchema, yamlWriteSchema } from "./yaml-scalars.ts";
+export { parseYaml, parseYamlDocuments, toYaml } from "./yaml.ts";

@@ -1,6 +1,6 @@
 /** YAML as Kubernetes reads it: by go-yaml's rules for scalars, with string keys, no aliases that multiply. */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { dump, load, YAMLException } from "js-yaml";
+import { dump, load, loadAll, YAMLException } from "js-yaml";
 import { duplicatesOf } from "./yaml-duplicates.ts";
 import { yamlReadSchema, yamlWriteSchema } from "./yaml-scalars.ts";
 
@@ -48,9 +48,14 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? (error.message.split("\n")[0] as string) : String(error);
 }
 
-/** Texts that a reader of YAML 1.1 would take for something else are quoted. */
-export function toYaml(value: JsonValue): string {
-  return dump(value, { schema: yamlWriteSchema, lineWidth: -1, noRefs: true });
+/** Texts that a reader of YAML 1.1 would take for something else are quoted. Lines are as long as they come if nobody says how long they may be. */
+export function toYaml(value: JsonValue, lineWidth = -1): string {
+  return dump(value, { schema: yamlWriteSchema, lineWidth, noRefs: true });
+}
+
+/** The documents of a file of one's own: nothing is bounded, and what is wrong is thrown as the reader says it. */
+export function parseYamlDocuments(text: string): unknown[] {
+  return loadAll(text, { schema: yamlReadSchema });
 }
 
 /** Not too many nodes, and nothing that JSON cannot say. */
