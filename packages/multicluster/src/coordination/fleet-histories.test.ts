@@ -23,6 +23,7 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
   [3120, "a claim that was asked for in a cluster that had left"],
   [5275, "a number that left by a report from before its cluster was cut off"],
   [5420, "a StatefulSet with nowhere to go, and a drain on a budget"],
+  [5629, "turns that were given beside a cut of a part whose Pods were being replaced"],
   [
     7692,
     "a Pod that was taken from a lost cluster before its fence was up, because of one that was being removed",

@@ -79,14 +79,23 @@ function purseOf(
   return { available: sum(known, surely), surge: Math.max(0, surge - inUse), placed, unavailable };
 }
 
-/** However its cluster uses its pace. */
-function surely({ has, pods, available, pace }: RollingPart): number {
-  const kept = pace === undefined ? pods : Math.min(pods, has - pace.unavailable);
-  return Math.max(0, Math.min(available, kept));
+/** However its cluster uses its pace: before it hears of a larger share, and when it has heard of a smaller one, of which it may stop as many. */
+function surely(part: RollingPart): number {
+  return atWorst(part, Math.min(part.has, part.pods));
+}
+
+/** The same, if it hears of another pace together with its share. */
+function untilTurn(part: RollingPart): number {
+  return atWorst(part, part.has);
+}
+
+function atWorst({ pods, available, pace }: RollingPart, share: number): number {
+  const kept = pace === undefined ? pods : share - pace.unavailable;
+  return Math.max(0, Math.min(available, pods, kept));
 }
 
 function lossOf(part: RollingPart, { unavailable }: Pace): number {
-  return surely(part) - Math.max(0, Math.min(surely(part), part.pods - unavailable));
+  return surely(part) - Math.max(0, Math.min(untilTurn(part), part.pods - unavailable));
 }
 
 /** Undefined: it has to wait. */
@@ -94,14 +103,14 @@ function paceFor(part: RollingPart, purse: Purse, allowance: Pace | "clusterwise
   const { pods, isReported } = part;
   if (pods === 0) return { unavailable: 0, surge: 0 };
   const left = purse.available - (purse.placed - purse.unavailable);
-  const missing = pods - surely(part);
+  const needed = surely(part) - left;
   if (allowance === "clusterwise") {
-    const isSpared = left + pods >= surely(part) || (isReported && missing === pods);
+    const isSpared = pods >= needed || (isReported && untilTurn(part) === 0);
     return isSpared ? { unavailable: pods, surge: 0 } : undefined;
   }
   // What is missing already costs nothing more, if it is known to be missing.
-  const spared = isReported ? Math.max(0, left) : left;
-  const unavailable = Math.max(0, Math.min(pods, missing + spared));
+  const kept = isReported ? Math.min(untilTurn(part), needed) : needed;
+  const unavailable = Math.max(0, Math.min(pods, pods - kept));
   const surge = Math.min(pods, purse.surge);
   return unavailable + surge === 0 ? undefined : { unavailable, surge };
 }
