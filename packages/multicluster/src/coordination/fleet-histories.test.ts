@@ -28,6 +28,8 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
     7692,
     "a Pod that was taken from a lost cluster before its fence was up, because of one that was being removed",
   ],
+  [7887, "a rollout that was undone beside such a cut, in a cluster that was to be emptied"],
+  [7961, "such a cut by one, and a turn for one"],
   [9238, "a Pod that was late in two clusters, and sent from one to the other for ever"],
   [17503, "a replica that was started while another, which was being removed, could be, too"],
 ];
