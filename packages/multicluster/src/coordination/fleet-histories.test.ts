@@ -21,6 +21,7 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
   [1781, "a Pod that went back to where it was being removed"],
   [2010, "a number that left while another was missing, when fewer were asked for"],
   [3120, "a claim that was asked for in a cluster that had left"],
+  [3785, "two clusters that had their turn at once, where one was to follow the other"],
   [5275, "a number that left by a report from before its cluster was cut off"],
   [5420, "a StatefulSet with nowhere to go, and a drain on a budget"],
   [5629, "turns that were given beside a cut of a part whose Pods were being replaced"],

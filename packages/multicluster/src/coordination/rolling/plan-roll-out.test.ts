@@ -79,6 +79,12 @@ describe("a template that is rolled out", () => {
     assert.deepEqual(Object.keys(turns([{ ...a, ...newest }, b], "clusterwise")), ["b"]);
   });
 
+  it("goes to one cluster, where a move makes up for another one", () => {
+    const parts = [behind("a", 1, { has: 2 }), behind("b", 3, { available: 2 }), behind("c", 2)];
+    const given = planRollOut({ parts, placed: 5, allowance: "clusterwise" });
+    assert.deepEqual([...given.keys()], ["a"]);
+  });
+
   it("waits for a cluster that is to have fewer while it replaces Pods: it may stop more of those that are left", () => {
     const cut = { ...newest, has: 4, available: 2, pace: { unavailable: 2, surge: 0 } };
     assert.deepEqual(turns([behind("a", 2, cut), behind("b", 2)]), {});

@@ -52,7 +52,9 @@ export function planRollOut({ parts, placed, allowance }: RollOutInput): Turns {
   for (const part of inTurn(parts, behind)) {
     const pace = paceFor(part, purse, allowance);
     if (pace === undefined) continue;
-    purse.available -= lossOf(part, pace);
+    const loss = lossOf(part, pace);
+    purse.available -= loss;
+    if (loss > 0) purse.smallest = Math.min(purse.smallest, part.pods);
     purse.surge -= pace.surge;
     turns.set(part.name, allowance === "clusterwise" ? undefined : pace);
   }
@@ -63,6 +65,8 @@ interface Purse {
   /** What stays available, whatever happens. */
   available: number;
   surge: number;
+  /** Of those that have their turn now, and something to lose. */
+  smallest: number;
   readonly placed: number;
   readonly unavailable: number;
 }
@@ -76,7 +80,9 @@ function purseOf(
   const { unavailable, surge } =
     allowance === "clusterwise" ? { unavailable: 0, surge: 0 } : allowance;
   const inUse = sum(known, ({ pace }) => pace?.surge ?? 0);
-  return { available: sum(known, surely), surge: Math.max(0, surge - inUse), placed, unavailable };
+  const left = Math.max(0, surge - inUse);
+  const available = sum(known, surely);
+  return { available, surge: left, smallest: Number.POSITIVE_INFINITY, placed, unavailable };
 }
 
 /** However its cluster uses its pace: before it hears of a larger share, and when it has heard of a smaller one, of which it may stop as many. */
@@ -105,7 +111,9 @@ function paceFor(part: RollingPart, purse: Purse, allowance: Pace | "clusterwise
   const left = purse.available - (purse.placed - purse.unavailable);
   const needed = surely(part) - left;
   if (allowance === "clusterwise") {
-    const isSpared = pods >= needed || (isReported && untilTurn(part) === 0);
+    // All of a cluster, and no more; whichever of those that have their turn now is the last to hear of it.
+    const most = Math.min(pods, purse.smallest);
+    const isSpared = most >= needed || (isReported && untilTurn(part) === 0);
     return isSpared ? { unavailable: pods, surge: 0 } : undefined;
   }
   // What is missing already costs nothing more, if it is known to be missing.
