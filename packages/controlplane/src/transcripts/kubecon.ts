@@ -99,6 +99,7 @@ $ kubectl api-resources -o name --sort-by=name | grep -E 'workload.kcp.io|apires
 apiresourceimports.apiresource.kcp.io
 clusterdaemonsets.workload.kcp.io
 negotiatedapiresources.apiresource.kcp.io
+placementreviews.workload.kcp.io
 synctargets.workload.kcp.io
 workloadstrategies.workload.kcp.io
 

@@ -1,6 +1,7 @@
 /** Goal: a workspace is ready when its creation is answered, is found by its paths and its name, and says what kcp says of it. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { eventually } from "../testing/index.ts";
 import {
   admin,
   conditionOf,
@@ -235,11 +236,14 @@ describe("metrics", () => {
   it("have as many series with many workspaces as with few", async () => {
     // Loops ask in their own time, and each new question is a series.
     const tenants = await Tenants.start({ controlLoops: false });
-    const series = async () => {
+    const metrics = async () => {
       const { transport } = tenants.plane.clientFor("root", master);
       const answer = await transport.send({ method: "GET", path: "/metrics", headers: {} });
       assert.equal(answer.status, 200);
-      const text = await answer.body.text();
+      return await answer.body.text();
+    };
+    const series = async () => {
+      const text = await metrics();
       return text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length;
     };
     const use = async (name: string) => {
@@ -249,6 +253,8 @@ describe("metrics", () => {
     try {
       await use("first");
       await use("second");
+      // Stored objects are counted when somebody first asks, and told a moment later.
+      await eventually(async () => assert.match(await metrics(), /^apiserver_storage_objects\{/m));
       await series();
       const before = await series();
       for (let at = 0; at < 20; at++) await use(`more-${at}`);
