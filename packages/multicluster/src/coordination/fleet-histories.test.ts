@@ -21,12 +21,16 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
   [1781, "a Pod that went back to where it was being removed"],
   [2010, "a number that left while another was missing, when fewer were asked for"],
   [3120, "a claim that was asked for in a cluster that had left"],
+  [3785, "two clusters that had their turn at once, where one was to follow the other"],
   [5275, "a number that left by a report from before its cluster was cut off"],
   [5420, "a StatefulSet with nowhere to go, and a drain on a budget"],
+  [5629, "turns that were given beside a cut of a part whose Pods were being replaced"],
   [
     7692,
     "a Pod that was taken from a lost cluster before its fence was up, because of one that was being removed",
   ],
+  [7887, "a rollout that was undone beside such a cut, in a cluster that was to be emptied"],
+  [7961, "such a cut by one, and a turn for one"],
   [9238, "a Pod that was late in two clusters, and sent from one to the other for ever"],
   [17503, "a replica that was started while another, which was being removed, could be, too"],
 ];

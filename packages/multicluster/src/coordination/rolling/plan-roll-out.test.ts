@@ -79,7 +79,33 @@ describe("a template that is rolled out", () => {
     assert.deepEqual(Object.keys(turns([{ ...a, ...newest }, b], "clusterwise")), ["b"]);
   });
 
-  it("puts no more at stake than it may, in 2,000 cases", () => {
+  it("goes to one cluster, where a move makes up for another one", () => {
+    const parts = [behind("a", 1, { has: 2 }), behind("b", 3, { available: 2 }), behind("c", 2)];
+    const given = planRollOut({ parts, placed: 5, allowance: "clusterwise" });
+    assert.deepEqual([...given.keys()], ["a"]);
+  });
+
+  it("waits for a cluster that is to have fewer while it replaces Pods: it may stop more of those that are left", () => {
+    const cut = { ...newest, has: 4, available: 2, pace: { unavailable: 2, surge: 0 } };
+    assert.deepEqual(turns([behind("a", 2, cut), behind("b", 2)]), {});
+  });
+
+  it("gives a cluster no more to stop because it is to have fewer: with its share it hears of its pace", () => {
+    const cut = { has: 2, available: 1, pace: oneAtATime };
+    assert.deepEqual(turns([behind("a", 1, cut), behind("b", 1, newest)]), {
+      a: { unavailable: 1, surge: 0 },
+    });
+    const short = behind("b", 2, { ...newest, available: 1 });
+    assert.deepEqual(turns([behind("a", 1, cut), short]), {});
+  });
+
+  it("waits for a cluster that is to have more: it may stop some before it hears of that", () => {
+    const more = { ...newest, has: 2, available: 2, pace: oneAtATime };
+    const two = { unavailable: 2, surge: 0 };
+    assert.deepEqual(turns([behind("a", 3, more), behind("b", 2)], two), {});
+  });
+
+  it("puts no more at stake than it may, also while shares change, in 2,000 cases", () => {
     for (let seed = 0; seed < 2000; seed++) {
       const random = new SeededRandom(seed);
       const parts = Array.from({ length: 1 + random.integer(6) }, (_, index) => {
@@ -87,17 +113,20 @@ describe("a template that is rolled out", () => {
         const unavailable = random.integer(pods + 1);
         const pace = random.chance(0.3) ? { unavailable, surge: random.integer(3) } : undefined;
         const available = random.chance(0.6) ? pods : random.integer(pods + 1);
-        return behind(`c${index}`, pods, { available, isBehind: random.chance(0.6), pace });
+        const has = random.chance(0.6) ? pods : random.integer(9);
+        return behind(`c${index}`, pods, { has, available, isBehind: random.chance(0.6), pace });
       });
       const allowance = { unavailable: random.integer(4), surge: random.integer(4) };
       const placed = parts.reduce((sum, { pods }) => sum + pods, 0);
       const given = planRollOut({ parts, placed, allowance });
-      const sure = (part: RollingPart, pace = part.pace) =>
-        Math.min(part.available, part.pods - (pace?.unavailable ?? 0));
-      const before = parts.reduce((sum, part) => sum + sure(part), 0);
+      const sure = ({ available, pods, pace }: RollingPart, share: number) =>
+        Math.max(0, Math.min(available, pods, pace ? share - pace.unavailable : pods));
+      const surely = (part: RollingPart) => sure(part, Math.min(part.has, part.pods));
+      const before = parts.reduce((sum, part) => sum + surely(part), 0);
       const after = parts.reduce((sum, part) => {
         const pace = given.get(part.name);
-        return sum + Math.min(sure(part), sure(part, pace ?? part.pace));
+        if (pace === undefined) return sum + surely(part);
+        return sum + Math.min(sure(part, part.has), sure({ ...part, pace }, part.pods));
       }, 0);
       const least = Math.min(before, placed - allowance.unavailable);
       assert.ok(

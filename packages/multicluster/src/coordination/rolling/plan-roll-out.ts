@@ -52,7 +52,9 @@ export function planRollOut({ parts, placed, allowance }: RollOutInput): Turns {
   for (const part of inTurn(parts, behind)) {
     const pace = paceFor(part, purse, allowance);
     if (pace === undefined) continue;
-    purse.available -= lossOf(part, pace);
+    const loss = lossOf(part, pace);
+    purse.available -= loss;
+    if (loss > 0) purse.smallest = Math.min(purse.smallest, part.pods);
     purse.surge -= pace.surge;
     turns.set(part.name, allowance === "clusterwise" ? undefined : pace);
   }
@@ -63,6 +65,8 @@ interface Purse {
   /** What stays available, whatever happens. */
   available: number;
   surge: number;
+  /** Of those that have their turn now, and something to lose. */
+  smallest: number;
   readonly placed: number;
   readonly unavailable: number;
 }
@@ -76,17 +80,28 @@ function purseOf(
   const { unavailable, surge } =
     allowance === "clusterwise" ? { unavailable: 0, surge: 0 } : allowance;
   const inUse = sum(known, ({ pace }) => pace?.surge ?? 0);
-  return { available: sum(known, surely), surge: Math.max(0, surge - inUse), placed, unavailable };
+  const left = Math.max(0, surge - inUse);
+  const available = sum(known, surely);
+  return { available, surge: left, smallest: Number.POSITIVE_INFINITY, placed, unavailable };
 }
 
-/** However its cluster uses its pace. */
-function surely({ has, pods, available, pace }: RollingPart): number {
-  const kept = pace === undefined ? pods : Math.min(pods, has - pace.unavailable);
-  return Math.max(0, Math.min(available, kept));
+/** However its cluster uses its pace: before it hears of a larger share, and when it has heard of a smaller one, of which it may stop as many. */
+function surely(part: RollingPart): number {
+  return atWorst(part, Math.min(part.has, part.pods));
+}
+
+/** The same, if it hears of another pace together with its share. */
+function untilTurn(part: RollingPart): number {
+  return atWorst(part, part.has);
+}
+
+function atWorst({ pods, available, pace }: RollingPart, share: number): number {
+  const kept = pace === undefined ? pods : share - pace.unavailable;
+  return Math.max(0, Math.min(available, pods, kept));
 }
 
 function lossOf(part: RollingPart, { unavailable }: Pace): number {
-  return surely(part) - Math.max(0, Math.min(surely(part), part.pods - unavailable));
+  return surely(part) - Math.max(0, Math.min(untilTurn(part), part.pods - unavailable));
 }
 
 /** Undefined: it has to wait. */
@@ -94,14 +109,16 @@ function paceFor(part: RollingPart, purse: Purse, allowance: Pace | "clusterwise
   const { pods, isReported } = part;
   if (pods === 0) return { unavailable: 0, surge: 0 };
   const left = purse.available - (purse.placed - purse.unavailable);
-  const missing = pods - surely(part);
+  const needed = surely(part) - left;
   if (allowance === "clusterwise") {
-    const isSpared = left + pods >= surely(part) || (isReported && missing === pods);
+    // All of a cluster, and no more; whichever of those that have their turn now is the last to hear of it.
+    const most = Math.min(pods, purse.smallest);
+    const isSpared = most >= needed || (isReported && untilTurn(part) === 0);
     return isSpared ? { unavailable: pods, surge: 0 } : undefined;
   }
   // What is missing already costs nothing more, if it is known to be missing.
-  const spared = isReported ? Math.max(0, left) : left;
-  const unavailable = Math.max(0, Math.min(pods, missing + spared));
+  const kept = isReported ? Math.min(untilTurn(part), needed) : needed;
+  const unavailable = Math.max(0, Math.min(pods, pods - kept));
   const surge = Math.min(pods, purse.surge);
   return unavailable + surge === 0 ? undefined : { unavailable, surge };
 }

@@ -135,7 +135,7 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     },
   ],
   "takes away what it counts on while Pods are replaced elsewhere": [
-    330,
+    460,
     {
       product: takingParts((part) => ({ ...part, mayLose: 0 })),
       found: /after a cut in .* whatever is replaced/,
