@@ -2,6 +2,7 @@
 
 /** Those that take more than ten seconds of processor time, or wait as long; a test fails when one is no more. */
 export const longFiles: readonly string[] = [
+  "tools/bench/bench",
   "packages/cli/src/e2e/guide",
   "packages/controlplane/src/physical-clusters/traffic",
   "packages/server/src/handlers/isolation",
@@ -12,6 +13,9 @@ export const longFiles: readonly string[] = [
   "packages/controlplane/src/use-cases/simulated",
   "packages/multicluster/src/coordination/fleet-histories",
   "packages/controlplane/src/physical-clusters/registration",
+  "packages/cli/src/e2e/kubectl",
+  "tools/docs/code-blocks",
+  "packages/controlplane/src/physical-clusters/debugging/tunnel",
   "packages/controlplane/src/physical-clusters/api-access",
   "packages/controlplane/src/physical-clusters/placement",
   "packages/controlplane/src/physical-clusters/volumes-kinds",
@@ -32,6 +36,10 @@ export const longFiles: readonly string[] = [
   "packages/controlplane/src/soak/informer-soak",
   "packages/controlplane/src/control-loops/election",
   "packages/cli/src/e2e/kill",
+  "packages/cli/src/e2e/fenced-agent",
+  "packages/multicluster/src/coordination/fleet-laws",
+  "packages/server/src/storage/etcd/etcd-failover",
+  "packages/kcp-ts/src/examples",
 ];
 
 /** The named ones in their order, then the others in theirs. */

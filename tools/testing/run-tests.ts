@@ -17,6 +17,7 @@ export async function runTests({ files, missing, failedSteps }: TestRun): Promis
   const root = process.cwd();
   const nameOf = (file: string) =>
     relative(root, file)
+      .replace(/^tools\/dist\//, "tools/")
       .replace("/dist/", "/src/")
       .replace(/\.test\.[jt]s$/, "");
   const report = new TestReport({ print: (line) => process.stdout.write(`${line}\n`), nameOf });
