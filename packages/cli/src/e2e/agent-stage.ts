@@ -55,7 +55,10 @@ export const services = defineResource<DynamicObject>({
 });
 
 /** A machine may be slow: how long something takes decides no test, but where that is what it is about. */
-export function eventually<Value>(check: () => Promise<Value>, timeoutMs = 60_000): Promise<Value> {
+export function eventually<Value>(
+  check: () => Promise<Value>,
+  timeoutMs = 180_000,
+): Promise<Value> {
   return eventuallyWithin(check, { timeoutMs, intervalMs: 50 });
 }
 
