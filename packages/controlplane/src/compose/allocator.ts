@@ -14,11 +14,9 @@ export async function allocatorTrimmer(): Promise<TrimAllocator | undefined> {
   const trim = await glibcTrim().catch(() => undefined);
   if (trim === undefined) return undefined;
   return () =>
-    new Promise((resolve, reject) => {
-      trim.async(0, (error: unknown, isGivenBack: number) => {
-        if (error) reject(error);
-        else resolve(isGivenBack === 1);
-      });
+    new Promise((resolve) => {
+      // A call that could not be made has given nothing back, and is no reason for a server to end.
+      trim.async(0, (error: unknown, isGivenBack: number) => resolve(!error && isGivenBack === 1));
     });
 }
 
