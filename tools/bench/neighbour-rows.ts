@@ -166,6 +166,7 @@ function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
   const probes = [
     ["what a get met, p99 (CPU time)", ({ probe }: Round) => probe.waitP99Ms],
     ["the server's CPU time per second", ({ probe }: Round) => probe.busyMsPerSecond],
+    ["its loop waited for a processor", ({ probe }: Round) => probe.delayedMsPerSecond],
     ["longest hold of the loop (CPU time)", ({ probe }: Round) => probe.holdMaxMs],
     ["longest collection of garbage", ({ probe }: Round) => probe.collectionMaxMs],
   ] as const;
