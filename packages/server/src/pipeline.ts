@@ -18,7 +18,16 @@ import {
   isThemselvesIn,
 } from "./authorization/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
-import { failure, json, pretty, toStatusError, wantsPretty } from "./content/index.ts";
+import {
+  failure,
+  isYamlType,
+  json,
+  mediaTypeOf,
+  pretty,
+  toStatusError,
+  wantsPretty,
+  YamlRequest,
+} from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import {
@@ -269,17 +278,32 @@ function takeSeat(
   const scope = exchange.scope as RequestScope;
   if (watches !== undefined && scope.verb === "watch" && !isOperators(exchange.user))
     exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
-  if (fairness === undefined) return undefined;
-  fairness.classify(exchange);
+  fairness?.classify(exchange);
   const { method } = exchange.request;
   if (method === "GET" || method === "HEAD" || method === "OPTIONS") {
-    return fairness.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
+    return fairness?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
   }
+  readYamlOf(exchange);
+  if (fairness === undefined) return undefined;
   exchange.request = new GatedRequest(exchange.request, {
     reserve: (bytes) => fairness.reserveBody(exchange, bytes),
-    admit: (bytes) => fairness.admit(exchange, estimateWrite(bytes)),
+    admit: (bytes) => fairness.admit(exchange, estimateWrite(jsonLength(exchange) ?? bytes)),
   });
   return undefined;
+}
+
+/** What is sent on to another server is for that one to read. */
+function readYamlOf(exchange: Exchange): void {
+  const { request, detour, scope, share } = exchange;
+  if (detour !== undefined || scope?.kind !== "resource") return;
+  const mediaType = mediaTypeOf(header(request.headers, "content-type"));
+  if (!isYamlType(mediaType)) return;
+  const turnOf = share === "" ? scope.cluster : share;
+  exchange.request = new YamlRequest(request, { mediaType, turnOf, sender: exchange });
+}
+
+function jsonLength({ yaml }: Exchange): number | undefined {
+  return yaml !== undefined && "json" in yaml ? yaml.json.length : undefined;
 }
 
 function impersonateStage(
