@@ -48,6 +48,8 @@ interface Job {
 
 interface Thread {
   readonly worker: Worker;
+  hasStarted: boolean;
+  /** The system's number of it. */
   id: number | undefined;
   /** Why it ends, when it does not do so by itself. */
   error: unknown;
@@ -99,11 +101,11 @@ export class YamlThread {
       this.#settle()?.refuse(error);
       return;
     }
-    const { worker, id } = this.#thread;
+    const { worker, hasStarted } = this.#thread;
     const copy = new Uint8Array(job.bytes);
     worker.ref();
     worker.postMessage(copy, [copy.buffer]);
-    this.#limitWork(this.#thread, this.#options.workMsMax, processorMsOf(id) ?? 0);
+    if (hasStarted) this.#limitWork(this.#thread);
   }
 
   #start(): Thread {
@@ -116,10 +118,11 @@ export class YamlThread {
       execArgv: [],
       env: {},
     });
-    const thread: Thread = { worker, id: undefined, error: undefined };
+    const thread: Thread = { worker, hasStarted: false, id: undefined, error: undefined };
     worker.on("message", (message: WorkerMessage) => {
-      if ("thread" in message) thread.id = message.thread;
-      else if (this.#thread === thread) this.#answered(message.translated);
+      if (this.#thread !== thread) return;
+      if ("translated" in message) this.#answered(message.translated);
+      else this.#started(thread, message.thread);
     });
     worker.on("error", (error) => {
       thread.error = error;
@@ -128,6 +131,13 @@ export class YamlThread {
       if (this.#thread === thread) this.#ended(thread);
     });
     return thread;
+  }
+
+  /** Until then nothing of the text was read. */
+  #started(thread: Thread, id: number | undefined): void {
+    thread.hasStarted = true;
+    thread.id = id;
+    if (this.#job !== undefined) this.#limitWork(thread);
   }
 
   #answered(translated: TranslatedYaml): void {
@@ -147,16 +157,24 @@ export class YamlThread {
   }
 
   /** The processor's time counts, not the clock's: on a busy machine the thread gets little of it. */
-  #limitWork(thread: Thread, leftMs: number, before: number): void {
-    this.#limit = systemClock.schedule(leftMs, () => {
-      const workedMs = (processorMsOf(thread.id) ?? Number.POSITIVE_INFINITY) - before;
-      const stillLeftMs = Math.ceil(this.#options.workMsMax - workedMs);
-      if (stillLeftMs > 0) return this.#limitWork(thread, stillLeftMs, before);
-      this.#thread = undefined;
-      thread.worker.terminate();
-      this.#settle()?.refuse(statusError.tooLarge("reading it as YAML takes too long, send JSON"));
-      this.#next();
-    });
+  #limitWork(thread: Thread): void {
+    const { workMsMax } = this.#options;
+    const before = processorMsOf(thread.id) ?? 0;
+    const lookIn = (leftMs: number) => {
+      this.#limit = systemClock.schedule(leftMs, () => {
+        const workedMs = (processorMsOf(thread.id) ?? Number.POSITIVE_INFINITY) - before;
+        if (workedMs < workMsMax) lookIn(Math.ceil(workMsMax - workedMs));
+        else this.#stop(thread);
+      });
+    };
+    lookIn(workMsMax);
+  }
+
+  #stop({ worker }: Thread): void {
+    this.#thread = undefined;
+    worker.terminate();
+    this.#settle()?.refuse(statusError.tooLarge("reading it as YAML takes too long, send JSON"));
+    this.#next();
   }
 
   #settle(): Job | undefined {

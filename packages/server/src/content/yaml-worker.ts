@@ -6,7 +6,7 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { systemClock } from "@kcp-ts/machinery/base";
+import { systemClock, type Timer } from "@kcp-ts/machinery/base";
 import { translateYaml } from "./translate-yaml.ts";
 import type { WorkerMessage, WorkerOptions } from "./yaml-thread.ts";
 
@@ -15,14 +15,14 @@ const niceness = 10;
 
 const port = parentPort as MessagePort;
 const { idleMs } = workerData as WorkerOptions;
-const rest = () => systemClock.schedule(idleMs, () => port.close());
 
-let resting = rest();
+/** Not before the first text, for which it was started. */
+let rest: Timer | undefined;
 port.on("message", (bytes: Uint8Array) => {
-  resting.cancel();
+  rest?.cancel();
   const translated = translateYaml(Buffer.from(bytes.buffer).toString("utf8"));
   tell({ translated }, "json" in translated ? [translated.json.buffer as ArrayBuffer] : []);
-  resting = rest();
+  rest = systemClock.schedule(idleMs, () => port.close());
 });
 tell({ thread: lowerPriority() });
 
@@ -33,7 +33,12 @@ function tell(message: WorkerMessage, transferred: readonly ArrayBuffer[] = []):
 /** Linux knows threads by numbers of their own, and the priority of each. Elsewhere it would be that of the whole process, and nothing is done. */
 function lowerPriority(): number | undefined {
   if (process.platform !== "linux") return undefined;
-  const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
-  setPriority(thread, niceness);
-  return thread;
+  try {
+    const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
+    setPriority(thread, niceness);
+    return thread;
+  } catch {
+    // A sandbox may have neither. Then it competes with the event loop for processors, which is better than that nobody reads.
+    return undefined;
+  }
 }
