@@ -18,16 +18,7 @@ import {
   isThemselvesIn,
 } from "./authorization/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
-import {
-  failure,
-  isYamlType,
-  json,
-  mediaTypeOf,
-  pretty,
-  toStatusError,
-  wantsPretty,
-  YamlRequest,
-} from "./content/index.ts";
+import { failure, json, pretty, toStatusError, wantsPretty } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import {
@@ -66,6 +57,7 @@ import {
 } from "./request/request-scope.ts";
 import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { setDeadline } from "./request-timeout.ts";
+import { jsonBytes, readYamlOf } from "./request-yaml.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -287,23 +279,9 @@ function takeSeat(
   if (fairness === undefined) return undefined;
   exchange.request = new GatedRequest(exchange.request, {
     reserve: (bytes) => fairness.reserveBody(exchange, bytes),
-    admit: (bytes) => fairness.admit(exchange, estimateWrite(jsonLength(exchange) ?? bytes)),
+    admit: (bytes) => fairness.admit(exchange, estimateWrite(jsonBytes(exchange) ?? bytes)),
   });
   return undefined;
-}
-
-/** What is sent on to another server is for that one to read. */
-function readYamlOf(exchange: Exchange): void {
-  const { request, detour, scope, share } = exchange;
-  if (detour !== undefined || scope?.kind !== "resource") return;
-  const mediaType = mediaTypeOf(header(request.headers, "content-type"));
-  if (!isYamlType(mediaType)) return;
-  const turnOf = share === "" ? scope.cluster : share;
-  exchange.request = new YamlRequest(request, { mediaType, turnOf, sender: exchange });
-}
-
-function jsonLength({ yaml }: Exchange): number | undefined {
-  return yaml !== undefined && "json" in yaml ? yaml.json.length : undefined;
 }
 
 function impersonateStage(
