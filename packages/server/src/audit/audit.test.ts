@@ -312,6 +312,21 @@ describe("audit", () => {
     assert.equal(objectOf(events.at(-1)), undefined);
   });
 
+  it("says that long YAML is left out when its sender did not wait for it to be read", async () => {
+    const { server, events } = await started([{ level: "Request" }]);
+    const body = `metadata: {name: left}\n${"# nothing\n".repeat(1000)}`;
+    const headers = { "content-type": "application/yaml" };
+    const signal = AbortSignal.abort();
+    const { status } = await server.request("POST", path, { body, headers, signal, user: "a" });
+    assert.equal(status, 499);
+    const event = events.at(-1) as Event & { annotations: Record<string, string> };
+    assert.equal(event["requestObject"], undefined);
+    assert.equal(
+      event.annotations["audit.kcp.io/body-left-out"],
+      "it is long YAML that was not read here",
+    );
+  });
+
   it("leaves out a body that is nested too deeply to be written down, and keeps numbers as they came", async () => {
     const { server, events } = await started([{ level: "Request" }]);
     const headers = { "content-type": "application/json" };

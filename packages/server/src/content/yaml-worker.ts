@@ -4,13 +4,13 @@
  * A text comes in, an answer goes out. The thread gives way to whoever wants its processor, and ends when it has had nothing to do for a while.
  */
 import { readlinkSync } from "node:fs";
-import { setPriority } from "node:os";
+import { constants, getPriority, setPriority } from "node:os";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { systemClock, type Timer } from "@kcp-ts/machinery/base";
 import { translateYaml } from "./translate-yaml.ts";
 import type { WorkerMessage, WorkerOptions } from "./yaml-thread.ts";
 
-/** The event loop of the server is at 0, and what is higher waits. */
+/** So much lower than that of the event loop: it gets a tenth of a processor that both want. */
 const niceness = 10;
 
 const port = parentPort as MessagePort;
@@ -35,7 +35,7 @@ function lowerPriority(): number | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
-    setPriority(thread, niceness);
+    setPriority(thread, Math.min(getPriority(thread) + niceness, constants.priority.PRIORITY_LOW));
     return thread;
   } catch {
     // A sandbox may have neither. Then it competes with the event loop for processors, which is better than that nobody reads.

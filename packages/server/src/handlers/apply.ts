@@ -25,13 +25,12 @@ import {
   checkAddress,
   decodeDraft,
   decodeLargeDraft,
-  largeBodyBytes,
   problemsMax,
   refuseTooManyValues,
 } from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { sentLength } from "./read-sent.ts";
+import { isLargeBody } from "./read-sent.ts";
 
 export interface ApplyRequest {
   readonly sent: SentBody;
@@ -55,7 +54,7 @@ export async function applyBuild(
   }
   const config = withName(body.value, scope.name);
   const ofTheKind = handled.warnings.length;
-  const isLarge = sentLength(request.sent) >= largeBodyBytes;
+  const isLarge = isLargeBody(request.sent);
   return async (old) => {
     handled.warnings.length = ofTheKind;
     if (fieldValidation === "Warn") handled.warnings.push(...body.problems);

@@ -26,7 +26,7 @@ import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/i
 import { inPieces, otherWork } from "../request/other-work.ts";
 import type { HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
-import { decodeSent, readSent, sentLength } from "./read-sent.ts";
+import { decodeSent, isLargeBody, readSent } from "./read-sent.ts";
 
 export interface SentObject {
   readonly draft: Draft;
@@ -54,7 +54,7 @@ export async function readObject(
   }
   if (isJsonObject(body.value["metadata"])) handled.noteObject(body.value["metadata"]);
   checkKind(definition, body.value);
-  if (sentLength(sent) < largeBodyBytes)
+  if (!isLargeBody(sent))
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   if ((body.values ?? Number.POSITIVE_INFINITY) > objectValuesMax) {
     await otherWork();
@@ -72,9 +72,6 @@ async function decodeForeign(sent: SentBody, expected: BodyKind): Promise<Decode
     ? body
     : { ...body, value: decodeShape(expected.shape, body.value).value };
 }
-
-/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
-export const largeBodyBytes = 32 << 10;
 
 /**
  * Values of an object (objects, arrays and what is in them), its managedFields aside. Every step of a write looks at each of them in one turn of the event

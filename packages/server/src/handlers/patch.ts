@@ -29,7 +29,6 @@ import {
   decodeDraft,
   decodeLargeDraft,
   hasManyValues,
-  largeBodyBytes,
   problemsMax,
   type Refusal,
   refuseTooManyValues,
@@ -37,7 +36,7 @@ import {
 import { fieldOwner } from "./field-owner.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { readSent, sentLength } from "./read-sent.ts";
+import { isLargeBody, readSent } from "./read-sent.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
 import { settled } from "./settled.ts";
 
@@ -69,7 +68,7 @@ export async function handlePatch(
   if (refused !== undefined) throw refused;
   const owner = fieldOwner(handled, options, isApply ? "apply" : "update");
   const sent = await readSent(handled);
-  const isLarge = sentLength(sent) >= largeBodyBytes;
+  const isLarge = isLargeBody(sent);
   const build = isApply
     ? await applyBuild(handled, rooms, { sent, options, owner, force: force === true })
     : patchBuild(handled, await readPatch(sent.bytes, type, definition), options);

@@ -1,4 +1,5 @@
 /** The body of a request as handlers see it: the one door to it, whatever it came as. */
+import { atOnce } from "@kcp-ts/machinery/base";
 import {
   type BodyKind,
   type DecodedBody,
@@ -15,12 +16,15 @@ export async function readSent(handled: HandlerRequest): Promise<SentBody> {
   return { bytes, contentType: header(request.headers, "content-type"), yaml: handled.yaml };
 }
 
-/** At once, unless it is long. */
-export function decodeSent(sent: SentBody, expected: BodyKind): MaybePromise<DecodedBody> {
-  return promptly(decodeInPieces(sent, expected));
+/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
+const largeBodyBytes = 32 << 10;
+
+export function isLargeBody({ bytes, yaml }: SentBody): boolean {
+  const { length } = yaml !== undefined && "json" in yaml ? yaml.json : bytes;
+  return length >= largeBodyBytes;
 }
 
-/** What there is to decode. */
-export function sentLength({ bytes, yaml }: SentBody): number {
-  return yaml !== undefined && "json" in yaml ? yaml.json.length : bytes.length;
+export function decodeSent(sent: SentBody, expected: BodyKind): MaybePromise<DecodedBody> {
+  const work = decodeInPieces(sent, expected);
+  return isLargeBody(sent) ? promptly(work) : atOnce(work);
 }
