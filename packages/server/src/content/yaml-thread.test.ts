@@ -54,7 +54,7 @@ describe("the thread that reads YAML", () => {
 
   it("ends by itself, and what came just then is read by the next one", async () => {
     const thread = started({ idleMs: 0 });
-    for (let i = 0; i < 100; i++) {
+    for (let i = 0; i < 40; i++) {
       assert.equal(await jsonOf(thread, `a: ${i}`), `{"a":${i}}`);
       // Sooner or later than it ends.
       for (let turns = 0; turns < (i % 10) * 20; turns++)

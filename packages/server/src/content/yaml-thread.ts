@@ -1,5 +1,5 @@
 /**
- * The way to the thread that reads long YAML (`yaml-worker.ts`): reading it takes a second per megabyte, and on the event loop everybody would wait for it.
+ * The way to the thread that reads long YAML (`yaml-worker.ts`): reading it takes up to a second per megabyte, and on the event loop everybody would wait for it.
  *
  * There is one thread for all servers of a process. It is started when there is something to read, and ends by itself when there was nothing for a while.
  * Whoever waits holds neither a seat nor a turn of fairness; what may wait is bounded by the memory that fairness lets bodies have, in all and of one
@@ -13,9 +13,9 @@ import type { TranslatedYaml } from "./translate-yaml.ts";
 import { YamlTurns } from "./yaml-turns.ts";
 
 export interface YamlThreadOptions {
-  /** Processor time that one text may take; by the clock where the system does not tell. The worst of 3 MiB take a third of it. */
+  /** Processor time that one text may take; by the clock where the system does not tell. What takes longest of 3 MiB takes a fourth of it. */
   readonly workMsMax: number;
-  /** Memory of the thread. The worst of 3 MiB take two thirds of it. */
+  /** Heap of the thread. Manifests of 3 MiB take half of it; what is denser than any may take more, and ends it. */
   readonly heapMbMax: number;
   /** After so long without work it ends. */
   readonly idleMs: number;
