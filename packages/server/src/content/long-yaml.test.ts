@@ -82,6 +82,9 @@ describe("long YAML", () => {
       const withoutPlace = (message = "") => message.replace(/\(\d+:\d+\)/, "");
       assert.equal(withoutPlace(long.object.message), withoutPlace(short.object.message));
     }
+    const named = await post(configmaps, `a: *${"nobody".repeat(100_000)}\n`);
+    assert.equal(named.status, 400);
+    assert.ok(named.text.length < 5000, "the refusal is short");
     const bytes = Buffer.concat([Buffer.from([0xff]), Buffer.from(lengthened("a: b\n"))]);
     const { status, object } = await post(configmaps, bytes);
     assert.deepEqual([status, object.message], [400, "the body of the request is not valid UTF-8"]);

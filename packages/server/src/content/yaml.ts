@@ -70,9 +70,13 @@ function construct(
   return value;
 }
 
+/** It may name what was sent, which may be long. */
 function messageOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split("\n")[0] as string) : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return (message.split("\n")[0] as string).slice(0, messageCharsMax);
 }
+
+const messageCharsMax = 1000;
 
 /** Texts that a reader of YAML 1.1 would take for something else are quoted. Lines are as long as they come if nobody says how long they may be. */
 export function toYaml(value: JsonValue, lineWidth = -1): string {
