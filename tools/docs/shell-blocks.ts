@@ -4,7 +4,7 @@
 export const players: readonly Player[] = [
   { by: "packages/cli/src/e2e/guide.test.ts", language: "sh" },
   { by: "packages/controlplane/src/transcripts/debugging.ts", language: "console" },
-  { by: "packages/controlplane/src/transcripts/operators.test.ts", language: "console" },
+  { by: "packages/controlplane/src/transcripts/operators.ts", language: "console" },
 ];
 
 export interface Player {

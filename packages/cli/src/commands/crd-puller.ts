@@ -38,7 +38,9 @@ The version that the cluster prefers is taken. Exit code 1 when something that w
 
 Example:
   kcp crd-puller --kubeconfig east.kubeconfig deployments.apps services
-  kubectl apply -f deployments.apps.yaml`,
+  kubectl apply --server-side -f deployments.apps.yaml
+
+Without --server-side kubectl keeps a copy in an annotation, for which the definitions of real clusters are too large.`,
     )
     .action(run);
 }

@@ -1,25 +1,9 @@
-/** Goal: docs/guides/operators.md tells the truth, in both modes and not in root: its blocks are typed into a terminal, with the kubectl of this machine. */
-import { readFile } from "node:fs/promises";
-import { after, before, describe, it } from "node:test";
+/** Goal: docs/guides/operators.md tells the truth. */
+import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
 import { simulatedGround } from "../grounds/index.ts";
-import { DebuggingStage } from "./debugging-stage.ts";
-import { readGuide } from "./guide.ts";
+import { playsOperators } from "./operators.ts";
 
-const guide = new URL("../../../../docs/guides/operators.md", import.meta.url);
-const scenarios = await readGuide(guide, "O");
-const file = "queue-operator.yaml";
-const example = new URL(`../../../../examples/applications/${file}`, import.meta.url);
-const manifests = await readFile(example, "utf8");
-
-for (const mode of ["Push", "Pull"] as const) {
-  describe(`operators in ${mode} mode`, { skip: kubectlMissing() ?? false }, () => {
-    let stage: DebuggingStage;
-    before(async () => {
-      stage = await DebuggingStage.set(simulatedGround, mode, "acme");
-      await stage.terminal.write(file, manifests);
-    });
-    after(() => stage?.close());
-    for (const scenario of scenarios) it(scenario.title, () => stage.terminal.play(scenario));
-  });
-}
+describe("operators on simulated clusters", { skip: kubectlMissing() ?? false }, () => {
+  playsOperators(simulatedGround);
+});

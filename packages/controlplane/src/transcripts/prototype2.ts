@@ -9,8 +9,8 @@ export const prototype2 = `
 P1  a Deployment is there before any cluster, and waits
 $ kubectl config use-context user
 Switched to context "user".
-$ kubectl apply -f deployments.apps.yaml
-customresourcedefinition.apiextensions.k8s.io/deployments.apps created
+$ kubectl apply --server-side -f deployments.apps.yaml
+customresourcedefinition.apiextensions.k8s.io/deployments.apps serverside-applied
 ~ kubectl api-resources --api-group=apps --no-headers
 deployments deploy apps/v1 true Deployment
 $ kubectl create deployment httpecho --image=example.io/http-echo:1.0 --port=5678

@@ -21,15 +21,15 @@ import { writeObject } from "./fake-writes.ts";
 
 export interface FakeApiServerOptions {
   readonly clock: Clock;
-  /** Off: the server refuses `sendInitialEvents`, as old servers do. */
-  readonly watchList?: boolean;
+  /** Off: the server refuses `sendInitialEvents`, as old servers do. "accepted": it takes the watch and says then that its store cannot, as new ones on an old etcd do. */
+  readonly watchList?: boolean | "accepted";
 }
 
 export class FakeApiServer {
   readonly store = new FakeStore();
   /** Every request that reached the server, as `GET /path?query`. */
   readonly requests: string[] = [];
-  watchList: boolean;
+  watchList: boolean | "accepted";
   readonly #clock: Clock;
   readonly #watches = new Set<FakeWatch>();
   #refuseUntilMs = 0;
@@ -206,6 +206,11 @@ export class FakeApiServer {
         message: "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch",
       });
     }
+    if (this.watchList === "accepted") {
+      watch.send({ type: "ERROR", object: noWatchProgress.status });
+      watch.end();
+      return;
+    }
     for (const [key, object] of this.store.stateAt(this.store.revision) ?? []) {
       if (isInScope(watch.scope, key)) watch.send({ type: "ADDED", object });
     }
@@ -292,3 +297,10 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
     onAbort(signal, () => reject(signal?.reason));
   });
 }
+
+const noWatchProgress = new StatusError({
+  code: 500,
+  reason: "InternalError",
+  message:
+    "a watch stream was requested by the client but the required storage feature RequestWatchProgress is disabled",
+});

@@ -23,7 +23,11 @@ export function classifyFailure(error: unknown): Failure {
   return { kind: "expired" };
 }
 
-/** Servers before 1.32 refuse `sendInitialEvents`, or do not know it. */
-export function isInitialEventsRefusal(error: unknown): boolean {
-  return isStatusError(error) && (error.code === 422 || error.code === 400);
+/**
+ * Servers before 1.32 refuse `sendInitialEvents`, or do not know it. Later ones accept the watch, and say on it that they cannot (500), if their store
+ * does not tell its progress: an etcd before 3.4.31 or 3.5.13, say.
+ */
+export function isInitialEventsRefusal(error: unknown, { isOpen }: { isOpen: boolean }): boolean {
+  if (!isStatusError(error)) return false;
+  return error.code === 422 || error.code === 400 || (isOpen && error.code === 500);
 }

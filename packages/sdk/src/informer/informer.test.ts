@@ -28,7 +28,9 @@ afterEach(() => {
 });
 
 function setUp(
-  options: Partial<InformerOptions<Thing, Thing>> & { watchListServer?: boolean } = {},
+  options: Partial<InformerOptions<Thing, Thing>> & {
+    watchListServer?: boolean | "accepted";
+  } = {},
 ) {
   const clock = new FakeClock();
   const server = new FakeApiServer({ clock, watchList: options.watchListServer ?? true });
@@ -103,6 +105,7 @@ describe("an informer", () => {
   for (const [name, options] of [
     ["a server that streams the state", {}],
     ["a server that refuses to", { watchListServer: false }],
+    ["a server that agrees to, and whose store cannot", { watchListServer: "accepted" }],
     ["pages by choice", { watchList: false, pageSize: 2 }],
   ] as const) {
     it(`learns the state and follows changes with ${name}`, async () => {

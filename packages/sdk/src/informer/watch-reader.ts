@@ -82,7 +82,7 @@ export class WatchReader<Object extends KubernetesObject> {
       await this.#read({ signal, sendInitialEvents: true, onOpen }, { take, pauseMs });
     } catch (error) {
       const isEndless = isOpen && isTransportError(error, "timeout");
-      if (isInitial && (isEndless || isInitialEventsRefusal(error))) {
+      if (isInitial && (isEndless || isInitialEventsRefusal(error, { isOpen }))) {
         throw new NoInitialEvents("the server does not send initial events", { cause: error });
       }
       throw error;
