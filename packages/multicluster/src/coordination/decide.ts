@@ -16,6 +16,7 @@ import {
   assignedCluster,
   canBeFenced,
   evictAnnotation,
+  lostSinceAnnotation,
   openedAnnotation,
   softFinalizersOf,
 } from "../api/index.ts";
@@ -40,7 +41,6 @@ import {
   adjustedPart,
   askedReplicasAnnotation,
   handsOffAnnotation,
-  lostSinceAnnotation,
   newPart,
   partName,
 } from "./part.ts";
@@ -288,6 +288,7 @@ function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessme
     workload: schedulable(strategy, parent),
     candidates: targets,
     wish,
+    asked: strategy.asked(parent),
     present: (cluster) => {
       const part = byCluster.get(cluster);
       if (part === undefined) return { replicas: 0, available: 0 };

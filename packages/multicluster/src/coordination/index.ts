@@ -33,7 +33,6 @@ export {
   handsOffAnnotation,
   isMachinery,
   isWhole,
-  lostSinceAnnotation,
   newPart,
   ownerLabelOf,
   ownerLabelValue,
