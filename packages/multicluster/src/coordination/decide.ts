@@ -45,7 +45,7 @@ import {
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import { withPlacementRecord } from "./placement-history.ts";
+import { meantBy, readPlacementHistory, withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { withinQuotas } from "./quotas.ts";
@@ -146,7 +146,9 @@ export function decide(input: DecideInput): Decision {
   const { maxSkews } = assessment;
   const scaledDownBy = asked - replicas;
   const bounds = { placeable: total?.replicas, maxSkews };
-  const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
+  // A share of what is asked for may be all that may be there.
+  const placeable = Math.min(replicas, total?.replicas ?? replicas);
+  const moving = { ...movingOf(placement, placeable), nowMs, of: wishOf(parent) };
   const wish = { replicas, members, scaledDownBy, takeover };
   const plan = strategy.plan({ ...wish, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
@@ -189,12 +191,21 @@ export function decide(input: DecideInput): Decision {
     rollOut,
     assessment,
     total,
-    placementHistory: isHeld ? undefined : historyOf(input, places, plan),
+    // What is there twice while nothing may move is not what was decided.
+    placementHistory:
+      isHeld || (budget?.isPaused === true && isMore(plan, total))
+        ? undefined
+        : historyOf(input, places, plan),
   };
 }
 
 function isReceiving({ standing }: Member): boolean {
   return standing === "accepting" || standing === "settling";
+}
+
+function isMore({ goal }: Plan, total: Bound | undefined): boolean {
+  const sum = [...goal.values()].reduce((all, share) => all + share, 0);
+  return total !== undefined && sum > total.replicas;
 }
 
 function historyOf(
@@ -209,8 +220,31 @@ function historyOf(
     .filter((place) => !isReceiving(place.member) || isFull(place))
     .map(obstacle)
     .filter((text) => text !== undefined);
-  const record = { replicas: strategy.asked(parent), split, because };
+  const replicas = strategy.asked(parent);
+  const [last] = readPlacementHistory(parent.metadata.annotations);
+  const kept = keptOf(places, goal, Math.min(replicas, last === undefined ? 0 : meantBy(last)));
+  const record = { replicas, split, ...(kept === undefined ? {} : { kept }), because };
   return withPlacementRecord(parent.metadata.annotations, record, nowMs);
+}
+
+/** Of what was meant to be somewhere: what has nowhere to go now and stays where it is; undefined where that is nothing. */
+function keptOf(
+  places: readonly Place[],
+  goal: ReadonlyMap<string, number>,
+  meant: number,
+): Readonly<Record<string, number>> | undefined {
+  let missing = meant;
+  for (const share of goal.values()) missing -= share;
+  const kept: Record<string, number> = {};
+  for (const { name, member } of places) {
+    const { standing, part } = member;
+    if (standing === "gone" || part?.isGoing === true) continue;
+    const more = Math.min(missing, (part?.replicas ?? 0) - (goal.get(name) ?? 0));
+    if (more <= 0) continue;
+    kept[name] = more;
+    missing -= more;
+  }
+  return Object.keys(kept).length === 0 ? undefined : kept;
 }
 
 /** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
