@@ -35,6 +35,7 @@ import {
 import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { happeningsOf, rollHappenings } from "./happenings.ts";
+import { isMore, keptOf } from "./kept-places.ts";
 import { moveRecordOf } from "./move-record.ts";
 import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
@@ -203,11 +204,6 @@ function isReceiving({ standing }: Member): boolean {
   return standing === "accepting" || standing === "settling";
 }
 
-function isMore({ goal }: Plan, total: Bound | undefined): boolean {
-  const sum = [...goal.values()].reduce((all, share) => all + share, 0);
-  return total !== undefined && sum > total.replicas;
-}
-
 function historyOf(
   { strategy, parent, nowMs }: DecideInput,
   places: readonly Place[],
@@ -225,26 +221,6 @@ function historyOf(
   const kept = keptOf(places, goal, Math.min(replicas, last === undefined ? 0 : meantBy(last)));
   const record = { replicas, split, ...(kept === undefined ? {} : { kept }), because };
   return withPlacementRecord(parent.metadata.annotations, record, nowMs);
-}
-
-/** Of what was meant to be somewhere: what has nowhere to go now and stays where it is; undefined where that is nothing. */
-function keptOf(
-  places: readonly Place[],
-  goal: ReadonlyMap<string, number>,
-  meant: number,
-): Readonly<Record<string, number>> | undefined {
-  let missing = meant;
-  for (const share of goal.values()) missing -= share;
-  const kept: Record<string, number> = {};
-  for (const { name, member } of places) {
-    const { standing, part } = member;
-    if (standing === "gone" || part?.isGoing === true) continue;
-    const more = Math.min(missing, (part?.replicas ?? 0) - (goal.get(name) ?? 0));
-    if (more <= 0) continue;
-    kept[name] = more;
-    missing -= more;
-  }
-  return Object.keys(kept).length === 0 ? undefined : kept;
 }
 
 /** The clusters as they stand for this whole; and why what its author says about them cannot be read. */

@@ -50,7 +50,7 @@ export function withinQuotas(
 /** What is there and was meant to be, wherever: while it has nowhere to go it stays. */
 function meantIn(places: readonly Place[], last: PlacementRecord | undefined): number {
   const there = places.reduce((sum, { member }) => sum + (member.part?.replicas ?? 0), 0);
-  return last === undefined ? 0 : Math.min(there, meantBy(last));
+  return last === undefined ? there : Math.min(there, meantBy(last));
 }
 
 function atLeast({ replicas, because }: Bound, least: number): Bound {
@@ -70,13 +70,13 @@ function presentIn(
   places: readonly Place[],
   meant: PlacementRecord | undefined,
 ): Presence {
-  let [replicas, available] = [0, 0];
+  let replicas = 0;
   for (const { name, member } of places) {
     if (!clusters.has(name)) continue;
     replicas += member.part?.replicas ?? 0;
-    available += Math.min(member.part?.replicas ?? 0, member.part?.available ?? 0);
   }
-  if (meant === undefined) return { replicas, available };
+  // Before the first decision is on it, all that is there was decided.
+  if (meant === undefined) return { replicas, available: replicas };
   const { kept: _, ...goal } = meant;
   const decided = meantBy(goal, (name) => clusters.has(name));
   return { replicas, available: Math.min(replicas, decided) };

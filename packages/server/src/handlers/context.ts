@@ -1,6 +1,5 @@
 /** What every handler gets: the server's rooms, and the one request it is about. */
-import { setMaxListeners } from "node:events";
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -61,6 +60,4 @@ export function oneCluster(scope: ResourceScope): ClusterName {
  * The signal of writes: none. A write that has been received goes through whether or not its sender waits for the answer, as in
  * Kubernetes; the answer's deadline is the pipeline's, and the store bounds its own waiting.
  */
-export const uncancelled: AbortSignal = new AbortController().signal;
-// Every write in flight may listen to it, and none of them leaks.
-setMaxListeners(0, uncancelled);
+export const uncancelled: AbortSignal = neverAborted;

@@ -67,8 +67,12 @@ export class FleetBounds {
     this.#memory = new Memory(this);
   }
 
-  facts(wholes: readonly Whole[], whole: Whole): SchedulingFacts {
+  /** What watches bring: who waits hears of room that was given back. */
+  see(wholes: readonly Whole[]): void {
     this.#memory.see(wholes);
+  }
+
+  facts(whole: Whole): SchedulingFacts {
     return this.#memory.reservationsOf(whole, this.#onNews).facts(keyOf(whole), whole.parent);
   }
 

@@ -165,6 +165,7 @@ export class Fleet {
     for (const [name, target] of this.targets)
       if (this.random.chance(0.4)) this.#lookAtDrain(name, target);
     this.#lookAtTargets();
+    this.bounds?.see(this.wholes);
     for (const whole of this.wholes) {
       if (whole.kind.hasClaims === true) moveClaims(this, whole);
       if (this.random.chance(0.6) && this.#isNews(whole)) this.coordinate(whole);
@@ -364,7 +365,8 @@ export class Fleet {
     const known = { strategy, parent, parts, related, ...facts };
     const { bounds } = this;
     if (bounds === undefined) return this.#product.decide(known);
-    const surroundings = bounds.facts(this.wholes, whole);
+    bounds.see(this.wholes);
+    const surroundings = bounds.facts(whole);
     const decision = this.#product.decide({ ...known, surroundings });
     checkPromises(this, bounds, whole, () => bounds.hold(whole, decision));
     return decision;

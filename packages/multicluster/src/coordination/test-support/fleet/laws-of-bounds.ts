@@ -75,17 +75,20 @@ export function checkBoundsAtRest(fleet: Fleet, bounds: FleetBounds): void {
   for (const whole of fleet.wholes) if (isHeldByBounds(whole)) checkWaiting(fleet, bounds, whole);
 }
 
-/** What is there; of what is held, what leaves a cluster has nowhere to go, stays beside what has replaced a part of it (ADR 0059), and does not count. */
+/** What is there; of what is held, what has nowhere to go stays beside what has replaced a part of it (ADR 0059), and does not count. */
 function leftOf(fleet: Fleet, whole: Whole, isIn: (cluster: string) => boolean): number {
-  const isHeld = placedOf(whole.parent)?.status === "False";
-  return podsAsked([whole], whole.tenant, (cluster) => {
+  const { parent, tenant } = whole;
+  if (placedOf(parent)?.status !== "False") return podsAsked([whole], tenant, isIn);
+  const [last] = readPlacementHistory(parent.metadata.annotations);
+  const stays = (cluster: string) => {
     const target = fleet.targets.get(cluster);
-    const isLeaving =
-      target === undefined ||
-      fleet.judgement(cluster).isLeaving === true ||
-      !isSelected(whole.parent, target);
-    return isIn(cluster) && !(isHeld && isLeaving);
-  });
+    const isLeft = fleet.judgement(cluster).isLeaving === true;
+    return target !== undefined && !isLeft && isSelected(parent, target) && isIn(cluster);
+  };
+  let kept = 0;
+  for (const [cluster, share] of Object.entries(last?.kept ?? {}))
+    if (stays(cluster)) kept += podsOf(whole, share);
+  return podsAsked([whole], tenant, stays) - kept;
 }
 
 function isOpen(fleet: Fleet, { parent }: Whole, target: FleetTarget): boolean {
