@@ -63,6 +63,8 @@ async function bundle(folder: string): Promise<void> {
     entryPoints: {
       ...Object.fromEntries(doors.map((door) => [door, `packages/kcp-ts/dist/${door}.js`])),
       cli: "packages/cli/dist/index.js",
+      // A thread, found beside what starts it, which several doors share.
+      "shared/yaml-worker": "packages/server/dist/content/yaml-worker.js",
     },
     outdir: join(folder, "lib"),
     bundle: true,

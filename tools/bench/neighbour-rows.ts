@@ -119,7 +119,7 @@ function countOf(attack: Attack, { options }: Bench): number {
     ? options.sizes.neighbourWatches
     : {
         ...{ writes: 1000, lists: 100, "custom-lists": 100, tables: 20 },
-        ...{ bodies: 20, "largest-bodies": 20 },
+        ...{ bodies: 20, "largest-bodies": 20, "yaml-bodies": 20 },
       }[attack];
 }
 

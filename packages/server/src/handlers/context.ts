@@ -4,6 +4,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Admission, AdmissionRequest } from "../admission/index.ts";
+import type { TranslatedYaml } from "../content/index.ts";
 import type { Registry, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
 import type { ApiRequest, MaybePromise } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
@@ -41,6 +42,8 @@ export interface HandlerRequest {
   readonly warnings: string[];
   /** Aborts when the client goes away or the request's time is up. */
   readonly signal: AbortSignal;
+  /** What the body says, when it came as YAML and has been read. */
+  readonly yaml: TranslatedYaml | undefined;
   /** Leaves a note for the audit of the request. */
   annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
   /** Tells the audit of the request which object it is about, as far as the path does not say. */
