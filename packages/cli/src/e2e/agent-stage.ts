@@ -66,6 +66,8 @@ export interface RunningAgent {
   readonly process: ChildProcess;
   /** Nothing gets through any more, and nobody is told. */
   cut(): void;
+  /** What is begun from now on gets through again. */
+  heal(): void;
 }
 
 export class AgentStage {
@@ -144,6 +146,9 @@ export class AgentStage {
       process: child,
       cut: () => {
         isCut = true;
+      },
+      heal: () => {
+        isCut = false;
       },
     };
   }

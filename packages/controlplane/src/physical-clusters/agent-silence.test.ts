@@ -25,7 +25,14 @@ import { endpointSlices, namespace, readyBySource, services } from "./traffic-st
 
 const names = ["east", "west"] as const;
 type Name = (typeof names)[number];
-const heartbeatMs = 20_000;
+
+interface Agents {
+  readonly leaseSeconds: number;
+  /** Whether a proxy lets their WebSockets through. */
+  readonly hasTunnels: boolean;
+}
+
+const usual: Agents = { leaseSeconds: 60, hasTunnels: true };
 
 /** The servers' side of the tunnels, which dies with its process. */
 interface Process {
@@ -43,19 +50,21 @@ class Stage {
   readonly #ends = new Map<Name, Duplex>();
   /** Agents that write heartbeats. */
   readonly beating = new Set<Name>(names);
+  readonly #agents: Agents;
   #process: Process;
 
-  private constructor(client: Client, system: Client, clock: FakeClock) {
+  private constructor(client: Client, system: Client, clock: FakeClock, agents: Agents) {
+    this.#agents = agents;
     this.client = client;
     this.#system = system;
     this.clock = clock;
     this.#process = this.#start();
   }
 
-  static async open(t: TestContext): Promise<Stage> {
+  static async open(t: TestContext, agents: Agents = usual): Promise<Stage> {
     const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });
     await defineTrafficKinds(plane.client);
-    const stage = new Stage(plane.client, plane.clientFor("*"), plane.clock);
+    const stage = new Stage(plane.client, plane.clientFor("*"), plane.clock, agents);
     t.after(async () => {
       await stage.#end(stage.#process);
       await plane.close();
@@ -95,7 +104,7 @@ class Stage {
       this.#uids.set(name, made.metadata.uid ?? "");
       await this.#patch(name, { syncedResources: ["services"] });
       await eventually(() => this.client.resource(endpointSlices).create(copyOf(name) as never));
-      this.dial(name);
+      if (this.#agents.hasTunnels) this.dial(name);
     }
     const labels = Object.fromEntries(
       names.map((name) => [`state.workload.kcp.io/${name}`, "Sync"]),
@@ -145,6 +154,8 @@ class Stage {
   }
 
   async pass(ms: number): Promise<void> {
+    // Three in each lease.
+    const heartbeatMs = (this.#agents.leaseSeconds * 1000) / 3;
     for (let left = ms; left > 0; left -= 100) {
       const beforeMs = this.clock.now();
       await this.clock.advanceAndSettle(Math.min(left, 100));
@@ -159,7 +170,7 @@ class Stage {
     for (const name of this.beating)
       await this.#patch(name, {
         lastHeartbeatTime: timestamp(this.clock.now()),
-        leaseDurationSeconds: 60,
+        leaseDurationSeconds: this.#agents.leaseSeconds,
       });
   }
 
@@ -213,6 +224,30 @@ describe("endpoints of a cluster with an agent", () => {
     stage.beating.delete("west");
     assert.equal(await stage.withdrawnAfterMs("west", 40_000), undefined);
     assert.notEqual(await stage.withdrawnAfterMs("west", 60_000), undefined);
+  });
+
+  it("are withdrawn by heartbeats alone where there is no tunnel: in time with a short lease, after a minute with the usual one", async (t) => {
+    for (const [leaseSeconds, withinMs] of [
+      [5, 10_000],
+      [60, 66_000],
+    ] as const) {
+      const stage = await Stage.open(t, { leaseSeconds, hasTunnels: false });
+      stage.beating.delete("west");
+      const tookMs = await stage.withdrawnAfterMs("west", 120_000);
+      assert.ok(tookMs !== undefined && tookMs <= withinMs, `withdrawn after ${tookMs} ms`);
+      t.diagnostic(`lease of ${leaseSeconds} s: withdrawn after ${tookMs} ms`);
+      assert.deepEqual(await readyBySource(stage.client), { east: 1, west: 0 });
+    }
+  });
+
+  it("are withdrawn as soon with a short lease when the control plane is started anew and the agent is not there", async (t) => {
+    const stage = await Stage.open(t, { leaseSeconds: 5, hasTunnels: false });
+    stage.beating.delete("west");
+    await stage.restart();
+    const tookMs = await stage.withdrawnAfterMs("west", 120_000);
+    assert.ok(tookMs !== undefined && tookMs <= 10_000, `withdrawn after ${tookMs} ms`);
+    t.diagnostic(`withdrawn after ${tookMs} ms`);
+    assert.deepEqual(await readyBySource(stage.client), { east: 1, west: 0 });
   });
 
   it("stay when the control plane is started anew, although the agents dial late", async (t) => {

@@ -20,6 +20,8 @@ export interface StageOptions {
   /** Of their SyncTargets. */
   readonly labels?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly specs?: Readonly<Record<string, SyncTargetSpec>>;
+  /** How long a lost cluster is waited for; longer than any test if left out. */
+  readonly graceMs?: number;
 }
 
 interface Status {
@@ -54,7 +56,8 @@ export class PlacementStage {
   }
 
   static async set(t: TestContext, options: StageOptions): Promise<PlacementStage> {
-    const plane = await startPlane(t, { patience: { graceMs: 600_000, settleMs: 0 } });
+    const { graceMs = 600_000 } = options;
+    const plane = await startPlane(t, { patience: { graceMs, settleMs: 0 } });
     const stage = new PlacementStage(plane);
     for (const [name, nodes] of Object.entries(options.clusters)) {
       const cluster = await startPhysical(t, {

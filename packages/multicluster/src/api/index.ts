@@ -95,6 +95,7 @@ export {
   ingressOwnedByIngressLabel,
   ingressOwnedByNamespaceLabel,
   locationLabelsAnnotation,
+  lostSinceAnnotation,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
   negotiationFieldManager,

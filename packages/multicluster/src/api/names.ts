@@ -115,6 +115,8 @@ export const namespaceLocatorAnnotations: readonly string[] = [
 export const tenantLabel = "kcp.io/tenant-id";
 /** On everything that a syncer made downstream: the key of its SyncTarget. */
 export const downstreamLabel = "internal.workload.kcp.io/cluster";
+/** On a part: since when its cluster is lost. */
+export const lostSinceAnnotation = "workloads.kcp.io/lost-since";
 /** On parts of custom kinds: what they need beside them, with commas, as in `configmaps/a,persistentvolumeclaims/data`. */
 export const refersToAnnotation = "workloads.kcp.io/refers-to";
 

@@ -82,7 +82,7 @@ export interface WorkloadStrategySpec {
   readonly available?: string;
   /** An expression over `self`: whether its status is about its newest spec. */
   readonly observed?: string;
-  /** Where the template of its Pods is, as in `spec.template`: what that refers to follows the object, and its claims are cared for. */
+  /** Where the template of its Pods is, as in `spec.template`: what that refers to and Services that select its labels follow the object, and its claims are cared for. */
   readonly podTemplatePath?: string;
   /** An expression over `self`, the whole: a list of what else it refers to, as in `["secrets/" + self.spec.secretName]`. */
   readonly references?: string;
@@ -139,7 +139,7 @@ export const workloadStrategyKind: KindDefinition = {
           expression,
         ),
         podTemplatePath: text(
-          "Where the template of its Pods is, as in spec.template: what that refers to follows the object, and its claims are cared for.",
+          "Where the template of its Pods is, as in spec.template: what that refers to and Services that select its labels follow the object, and its claims are cared for.",
           { pattern: "^spec(\\.[A-Za-z0-9_-]+)*$", maxLength: 253 },
         ),
         references: text(

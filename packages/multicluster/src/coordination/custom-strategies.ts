@@ -29,6 +29,12 @@ export interface CustomStrategiesOptions {
   readonly onError: (error: unknown, key?: ObjectKey) => void;
 }
 
+export interface CustomKind {
+  readonly resource: Strategy["parts"];
+  /** Members from an object to the template of its Pods, where it is said. */
+  readonly templatePath: readonly string[] | undefined;
+}
+
 const fieldManager = "kcp-coordinator";
 
 export class CustomStrategies {
@@ -62,10 +68,15 @@ export class CustomStrategies {
     });
   }
 
-  /** Kinds that are coordinated in a logical cluster. */
-  in(cluster: string): readonly Strategy["parts"][] {
-    const ids = new Set(this.#store.list({ cluster: cluster as ObjectKey["cluster"] }).map(idOf));
-    return [...ids].flatMap((id) => this.#inCluster(cluster, id)?.parts ?? []);
+  /** Kinds that have parts in a logical cluster; those of a strategy that somebody got wrong stay as they are, and need what they needed. */
+  in(cluster: string): readonly CustomKind[] {
+    const kinds = new Map<string, CustomKind>();
+    for (const one of this.#listed(cluster)) {
+      const resource = resourceOf(one.spec);
+      if (kinds.has(idOf(one)) || this.#options.taken.has(formatGroupResource(resource))) continue;
+      kinds.set(idOf(one), { resource, templatePath: one.spec.podTemplatePath?.split(".") });
+    }
+    return [...kinds.values()];
   }
 
   /** Told of each kind, once, also of those that are known. */
@@ -129,15 +140,17 @@ export class CustomStrategies {
 
   /** The first by name that can be used. */
   #inCluster(cluster: string, id: string): Strategy | undefined {
-    const found = this.#store
-      .list({ cluster: cluster as ObjectKey["cluster"] })
-      .filter((one) => idOf(one) === id && one.metadata.deletionTimestamp === undefined)
-      .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-    for (const one of found) {
+    for (const one of this.#listed(cluster)) {
+      if (idOf(one) !== id || one.metadata.deletionTimestamp !== undefined) continue;
       const compiled = this.#compile(one);
       if (typeof compiled !== "string") return compiled;
     }
     return undefined;
+  }
+
+  #listed(cluster: string): readonly WorkloadStrategy[] {
+    const all = this.#store.list({ cluster: cluster as ObjectKey["cluster"] });
+    return all.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 
   #compile(object: WorkloadStrategy): Strategy | string {

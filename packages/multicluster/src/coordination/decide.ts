@@ -16,6 +16,7 @@ import {
   assignedCluster,
   canBeFenced,
   evictAnnotation,
+  lostSinceAnnotation,
   openedAnnotation,
   softFinalizersOf,
 } from "../api/index.ts";
@@ -34,18 +35,18 @@ import {
 import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { happeningsOf, rollHappenings } from "./happenings.ts";
+import { isMore, keptOf } from "./kept-places.ts";
 import { moveRecordOf } from "./move-record.ts";
 import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
   handsOffAnnotation,
-  lostSinceAnnotation,
   newPart,
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import { withPlacementRecord } from "./placement-history.ts";
+import { meantBy, readPlacementHistory, withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { withinQuotas } from "./quotas.ts";
@@ -146,7 +147,9 @@ export function decide(input: DecideInput): Decision {
   const { maxSkews } = assessment;
   const scaledDownBy = asked - replicas;
   const bounds = { placeable: total?.replicas, maxSkews };
-  const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
+  // A share of what is asked for may be all that may be there.
+  const placeable = Math.min(replicas, total?.replicas ?? replicas);
+  const moving = { ...movingOf(placement, placeable), nowMs, of: wishOf(parent) };
   const wish = { replicas, members, scaledDownBy, takeover };
   const plan = strategy.plan({ ...wish, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
@@ -189,7 +192,11 @@ export function decide(input: DecideInput): Decision {
     rollOut,
     assessment,
     total,
-    placementHistory: isHeld ? undefined : historyOf(input, places, plan),
+    // What is there twice while nothing may move is not what was decided.
+    placementHistory:
+      isHeld || (budget?.isPaused === true && isMore(plan, total))
+        ? undefined
+        : historyOf(input, places, plan),
   };
 }
 
@@ -209,7 +216,10 @@ function historyOf(
     .filter((place) => !isReceiving(place.member) || isFull(place))
     .map(obstacle)
     .filter((text) => text !== undefined);
-  const record = { replicas: strategy.asked(parent), split, because };
+  const replicas = strategy.asked(parent);
+  const [last] = readPlacementHistory(parent.metadata.annotations);
+  const kept = keptOf(places, goal, Math.min(replicas, last === undefined ? 0 : meantBy(last)));
+  const record = { replicas, split, ...(kept === undefined ? {} : { kept }), because };
   return withPlacementRecord(parent.metadata.annotations, record, nowMs);
 }
 
@@ -288,6 +298,7 @@ function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessme
     workload: schedulable(strategy, parent),
     candidates: targets,
     wish,
+    asked: strategy.asked(parent),
     present: (cluster) => {
       const part = byCluster.get(cluster);
       if (part === undefined) return { replicas: 0, available: 0 };

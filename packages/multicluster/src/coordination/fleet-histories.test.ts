@@ -3,6 +3,8 @@
  * CronJobs, bare Pods and kinds of people's own beside Deployments. Clusters join, are lost, flap, break, are cordoned, drained at once or on a budget, evicted and deleted;
  * authors scale, edit, select, weigh, pause and hold; room comes and goes; drains are taken back; and whoever decides reads late and is stopped in the middle of any step.
  *
+ * Each is played twice: without bounds, and with Locations that bound what a tenant may use of their clusters and change their minds about it.
+ *
  * The laws are in `test-support/fleet/laws.ts`, one for each kind; `fleet-laws.test.ts` shows what they find. When nothing happens any more, everything comes to rest where it may be, a cluster that is drained is
  * empty if there is another, and no more is written.
  *
@@ -38,6 +40,11 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
 describe("a fleet with workloads of every kind, in many histories", () => {
   it("breaks no law, and comes to rest", () => {
     for (let seed = firstSeed; seed < firstSeed + histories; seed++) playHistory(seed);
+  });
+
+  it("breaks no law, and comes to rest, where Locations bound what tenants use", () => {
+    for (let seed = firstSeed; seed < firstSeed + histories; seed++)
+      playHistory(seed, { isBounded: true });
   });
 
   for (const [seed, found] of telling) {

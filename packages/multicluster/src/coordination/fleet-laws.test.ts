@@ -10,7 +10,7 @@ const historiesMax = 60;
 function foundIn({ product, seed: first, found, does }: PlantedFault): number {
   for (let seed = first; seed < first + historiesMax; seed++) {
     try {
-      playHistory(seed, product);
+      playHistory(seed, { product });
     } catch (error) {
       const { cause, message = "" } = error as Error;
       assert.ok(cause instanceof assert.AssertionError, message);

@@ -33,7 +33,6 @@ export {
   handsOffAnnotation,
   isMachinery,
   isWhole,
-  lostSinceAnnotation,
   newPart,
   ownerLabelOf,
   ownerLabelValue,
@@ -53,5 +52,9 @@ export type { PartRoll } from "./rolling/roll-out.ts";
 export { earliest, judge, type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
 export { obstacle } from "./verdict.ts";
-export { metadataAndTargets, metadataClusters } from "./watched-clusters.ts";
+export {
+  metadataAndTargets,
+  metadataClusters,
+  type WatchedClustersOptions,
+} from "./watched-clusters.ts";
 export type { Workload } from "./workload.ts";

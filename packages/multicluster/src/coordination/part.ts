@@ -22,6 +22,7 @@ import {
   assignedCluster,
   atMostOneLabel,
   clusterLabel,
+  lostSinceAnnotation,
   ownedByLabel,
   ownedByLabels,
   refersToAnnotation,
@@ -40,8 +41,6 @@ import type { Workload } from "./workload.ts";
 export const handsOffAnnotation = "workloads.kcp.io/hands-off";
 /** On a part: how many the parent asked for when this part's replicas were set. */
 export const askedReplicasAnnotation = "workloads.kcp.io/asked-replicas";
-/** On a part: since when its cluster is lost. */
-export const lostSinceAnnotation = "workloads.kcp.io/lost-since";
 
 /** An object that is assigned to no cluster is one to be split. */
 export function isWhole({ metadata }: Pick<KubernetesObject, "metadata">): boolean {

@@ -12,6 +12,8 @@ export interface PlacementRecord {
   readonly replicas: number;
   /** By cluster, those with a share only. */
   readonly split: Readonly<Record<string, number>>;
+  /** By cluster: what stays where it should not be, because it has nowhere to go. */
+  readonly kept?: Readonly<Record<string, number>>;
   /** What kept it from clusters, or made their share smaller. */
   readonly because: readonly string[];
 }
@@ -36,14 +38,27 @@ export function readPlacementHistory(
 
 function isRecord(value: unknown): value is PlacementRecord {
   if (typeof value !== "object" || value === null) return false;
-  const { time, split, because } = value as Partial<PlacementRecord>;
-  return typeof time === "string" && typeof split === "object" && Array.isArray(because);
+  const { time, split, kept = {}, because } = value as Partial<PlacementRecord>;
+  const isSplit = (one: unknown) => typeof one === "object" && one !== null;
+  return typeof time === "string" && isSplit(split) && isSplit(kept) && Array.isArray(because);
+}
+
+/** How many there were to be in some clusters; in all of them if left out. Anybody may write annotations. */
+export function meantBy(
+  { split, kept = {} }: PlacementRecord,
+  isIn: (cluster: string) => boolean = () => true,
+): number {
+  let sum = 0;
+  for (const shares of [split, kept])
+    for (const [cluster, share] of Object.entries(shares))
+      if (isIn(cluster) && typeof share === "number" && share > 0) sum += share;
+  return sum;
 }
 
 /** The annotation with one more entry; undefined when the newest says the same. */
 export function withPlacementRecord(
   annotations: StringMap | undefined,
-  { replicas, split, because }: Omit<PlacementRecord, "time">,
+  { replicas, split, kept, because }: Omit<PlacementRecord, "time">,
   nowMs: number,
 ): string | undefined {
   const known = readPlacementHistory(annotations);
@@ -51,12 +66,14 @@ export function withPlacementRecord(
   const isSame =
     newest !== undefined &&
     newest.replicas === replicas &&
-    jsonEqual(newest.split as JsonValue, split as JsonValue);
+    jsonEqual(newest.split as JsonValue, split as JsonValue) &&
+    jsonEqual((newest.kept ?? {}) as JsonValue, (kept ?? {}) as JsonValue);
   if (isSame) return undefined;
   const record: PlacementRecord = {
     time: timestamp(nowMs),
     replicas,
     split,
+    ...(kept === undefined ? {} : { kept }),
     because: because.slice(0, reasonsMax).map((one) => one.slice(0, reasonCharactersMax)),
   };
   return JSON.stringify([record, ...known].slice(0, recordsMax));

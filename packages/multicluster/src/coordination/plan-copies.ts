@@ -4,6 +4,7 @@
  * Invariants:
  * 1. A cluster that is to be emptied keeps its copy while no other cluster has one that is available: the last copy is not removed. One that is not available itself is not missed,
  *    unless there is nowhere to go.
+ *    A cluster that has no room for one counts as unplaced: there will be one when there is.
  * 2. The copy in a lost cluster is left alone.
  * 3. With volumes that are to be taken over, the copy that has them stays until the other one may run: a refusal stops nothing.
  */
@@ -50,7 +51,9 @@ export function planCopies({ members, takeover }: CopiesInput): Plan {
       next.set(name, "remove");
     }
   }
-  return { next, goal, unplaced: goal.size === 0 ? 1 : 0, ...unrecorded, surplus };
+  const crowded = members.filter((one) => open.has(one) && !goal.has(one.name)).length;
+  const unplaced = Math.max(crowded, goal.size === 0 ? 1 : 0);
+  return { next, goal, unplaced, ...unrecorded, surplus };
 }
 
 /** What a cluster that is to be emptied may have available. One that is lost, or not registered, is relied on by nobody. */

@@ -162,7 +162,7 @@ function viewOf(input: PlanInput): View {
   const allowed = Math.min(replicas, placeable);
   const least = Math.max(Math.min(1, allowed), allowed - budget.unavailable);
   const spared = budget.isExclusive ? 0 : least;
-  const floor = placed < allowed ? replicas : spared;
+  const floor = placed < allowed ? allowed : spared;
   const view = { input, budget, goal, givenUp, unplaced, floor };
   return { ...view, growth: growthOf(view) };
 }

@@ -8,11 +8,13 @@ export function podTemplateOf(
   { kind }: { readonly kind: string },
   object: Workload,
 ): JsonObject | undefined {
+  return templateAt(object, podTemplatePath(kind));
+}
+
+export function templateAt(object: Workload, path: readonly string[]): JsonObject | undefined {
   let found: JsonValue | undefined = object as unknown as JsonObject;
-  for (const field of podTemplatePath(kind)) {
-    found = isJsonObject(found)
-      ? (found as Record<string, JsonValue | undefined>)[field]
-      : undefined;
+  for (const field of path) {
+    found = isJsonObject(found) && Object.hasOwn(found, field) ? found[field] : undefined;
     if (found === undefined) return undefined;
   }
   return isJsonObject(found) ? found : undefined;

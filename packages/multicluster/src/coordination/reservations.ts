@@ -67,11 +67,23 @@ export class Reservations {
     const there = places.map(({ name, member }) => [name, member.part?.replicas ?? 0] as const);
     const { requests } = schedulable(this.#strategy, whole);
     const held = new Map<string, Amounts>();
-    for (const [target, share] of isWriting ? plan.goal : there)
+    // What waits for its turn is decided, too.
+    const shares = new Map(isWriting || plan.deferred > 0 ? plan.goal : there);
+    const [[somewhere] = []] = shares;
+    if (somewhere !== undefined)
+      shares.set(somewhere, (shares.get(somewhere) ?? 0) + this.#underWay(whole, decision));
+    for (const [target, share] of shares)
       if (share > 0) held.set(target, reservationOf(requests, share));
     this.#scheduler.hold(this.#subjectOf(key, whole), held);
     if (plan.unplaced > 0) this.#waiting.set(formatKey(key), key);
     else this.#waiting.delete(formatKey(key));
+  }
+
+  /** Numbers that have left one cluster and are not in the next one yet: nobody else may have their room meanwhile. */
+  #underWay(whole: Workload, { plan }: Decision): number {
+    if (this.#strategy.sharing !== "ordinal") return 0;
+    const given = [...plan.goal.values()].reduce((sum, share) => sum + share, plan.unplaced);
+    return Math.max(0, this.#strategy.asked(whole) - given);
   }
 
   /** Of what is gone only its parts count, until they are gone, too. */

@@ -51,8 +51,11 @@ export function verdictOf(input: VerdictInput): Verdict {
     return { ...verdict, isBlocked: plan.unplaced > 0 };
   }
   if (plan.unplaced > 0) {
-    const { reason, why } = shortage(input);
-    const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why}`;
+    // Of what is in every cluster, as many as there are clusters.
+    const all = [...plan.goal.values()].reduce((sum, share) => sum + share, plan.unplaced);
+    const asked = Math.max(replicas, all);
+    const { reason, why } = shortage({ ...input, replicas: asked });
+    const message = `${plan.unplaced} of ${asked} replicas have no cluster to go to: ${why}`;
     return blocked(reason, message);
   }
   const verdict =

@@ -182,7 +182,10 @@ export class TargetController {
     const agent = this.#agents.stateOf(id) ?? failed;
     const observation = { kind: "agent" as const, heartbeat, agent };
     const { inventoryMs } = this.#settings;
-    return { observation, waitMs: Math.min(waitMs, inventoryMs, lateMsOf(target.status) / 4) };
+    const often = Math.min(waitMs, inventoryMs, lateMsOf(target.status) / 4);
+    // Just then, and not at the next look: endpoints wait for it.
+    const lateInMs = heartbeat === undefined ? 0 : heartbeat.lateMs - heartbeat.silentMs + 1;
+    return { observation, waitMs: lateInMs > 0 ? Math.min(often, lateInMs) : often };
   }
 
   /** The link for this kubeconfig: another kubeconfig is another link, and so is another mode. */

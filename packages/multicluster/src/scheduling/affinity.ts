@@ -4,6 +4,9 @@
  * What is required keeps new replicas away; what is preferred makes a share smaller. Where none of the others is anywhere yet, there is
  * nothing to be near to: the first one goes where it would go anyway.
  *
+ * Those that must be near others and are not, because these were moved or lost, go after them. Nobody goes after one that goes after them, so that they cannot run in
+ * circles; and nobody is near to what a lost cluster had.
+ *
  * Those that must be apart and are not (they were before anybody said so) are put apart by one of them leaving. Which one is the same for both, and nobody
  * leaves for one that comes after it, so that they cannot chase each other.
  */
@@ -20,6 +23,10 @@ export interface Neighbour {
   readonly clusters: readonly string[];
   /** Of two that must be apart, it is the one that stays. */
   readonly goesFirst?: boolean | undefined;
+  /** Those of the clusters that are lost. */
+  readonly lost?: ReadonlySet<string> | undefined;
+  /** Who must be near it goes where it goes. Asked for only when somebody is not near. */
+  readonly leads?: boolean | undefined;
 }
 
 export interface Affinity {
@@ -31,6 +38,12 @@ export interface Affinity {
   readonly hasConflicts: boolean;
   /** Why what is there should leave, if it can. */
   conflicts(candidate: Candidate): readonly string[];
+  /** Whether anything may have to go after others. */
+  readonly mayStray: boolean;
+  /** Why what is there should go where others are, if it can. */
+  strays(candidate: Candidate): readonly string[];
+  /** Why that is not here: nobody is whom it goes after. */
+  unled(candidate: Candidate): readonly string[];
 }
 
 interface Term {
@@ -44,6 +57,9 @@ const indifferent: Affinity = {
   dislikes: () => none,
   hasConflicts: false,
   conflicts: () => none,
+  mayStray: false,
+  strays: () => none,
+  unled: () => none,
 };
 
 export function affinityTo(
@@ -73,6 +89,43 @@ export function affinityTo(
     hasConflicts: apart.length > 0,
     conflicts: (candidate) =>
       apart.map((term) => term.isViolatedBy(candidate)).filter((text) => text !== undefined),
+    ...nearness(affinity, others, labels),
+  };
+}
+
+function nearness(
+  affinity: readonly WorkloadAffinity[],
+  others: readonly Neighbour[],
+  labels: ReadonlyMap<string, StringMap>,
+): Pick<Affinity, "mayStray" | "strays" | "unled"> {
+  const near = affinity
+    .filter(({ required }) => required === true)
+    .map((term) => {
+      let led: Term | undefined | "unknown" = "unknown";
+      return {
+        toAny: termOf(term, others, labels, true),
+        /** Who leads is found out when it is asked for. */
+        toLeaders() {
+          if (led === "unknown") {
+            const leaders = others.filter((one) => one.leads === true);
+            led = termOf(term, leaders, labels, true);
+          }
+          return led;
+        },
+      };
+    });
+  const found = (texts: readonly (string | undefined)[]) =>
+    texts.filter((text) => text !== undefined);
+  return {
+    mayStray: near.some(({ toAny }) => toAny !== undefined),
+    strays: (candidate) =>
+      found(
+        near.map(({ toAny, toLeaders }) => {
+          const text = toAny?.isViolatedBy(candidate);
+          return text === undefined || toLeaders() === undefined ? undefined : text;
+        }),
+      ),
+    unled: (candidate) => found(near.map(({ toLeaders }) => toLeaders()?.isViolatedBy(candidate))),
   };
 }
 
@@ -87,6 +140,8 @@ function termOf(
   for (const other of others) {
     if (!selector.matches(other.labels)) continue;
     for (const cluster of other.clusters) {
+      // What a lost cluster has may run on, so one keeps away from it; but nobody can count on it.
+      if (isWanted && other.lost?.has(cluster) === true) continue;
       const domain = topologyKey === "" ? cluster : labels.get(cluster)?.[topologyKey];
       // The same words whichever is met first.
       const known = domain === undefined ? undefined : inDomain.get(domain);

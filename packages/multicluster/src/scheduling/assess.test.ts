@@ -134,6 +134,73 @@ describe("affinity between workloads", () => {
   });
 });
 
+describe("what must be near others", () => {
+  const required = {
+    workloadSelector: { matchLabels: { app: "cache" } },
+    topologyKey: "region",
+    required: true,
+  };
+  const cache = (...clusters: string[]): Neighbour => ({
+    ...{ name: "cache", labels: { app: "cache" }, clusters, leads: true },
+  });
+  const near = (neighbours: readonly Neighbour[], more: Partial<AssessInput> = {}) => {
+    const present = (name: string) => ({ replicas: name === "east" ? 2 : 0, available: 2 });
+    return prospects({ neighbours, policy: policy({ affinity: [required] }), present, ...more });
+  };
+  const reason = "no workload app=cache is in this region";
+
+  it("goes where they went", () => {
+    const stays = near([cache("east", "west")]);
+    assert.deepEqual(stays.get("east")?.expelled, []);
+    const goes = near([cache("west")]);
+    assert.deepEqual(goes.get("east")?.expelled, [reason]);
+    assert.deepEqual([goes.get("west")?.expelled, goes.get("west")?.refused], [[], []]);
+  });
+
+  it("does not count on what is lost, and stays if that is all", () => {
+    const lost = new Set(["east"]);
+    const goes = near([{ ...cache("east", "west"), lost }]);
+    assert.deepEqual(goes.get("east")?.expelled, [reason]);
+    const stays = near([{ ...cache("east"), lost }]);
+    for (const { expelled, refused } of stays.values())
+      assert.deepEqual([expelled, refused], [[], []]);
+  });
+
+  it("stays where it is while there is no room for all of it", () => {
+    const small = { ...west, bounds: { pods: "1" } as Bounds };
+    const stays = near([cache("west")], { candidates: [east, small] });
+    assert.deepEqual(stays.get("east")?.expelled, []);
+    // Nothing more comes, as ever.
+    assert.deepEqual(stays.get("east")?.refused, [reason]);
+    const fits = near([cache("west")], {
+      candidates: [east, { ...west, bounds: { pods: "2" } as Bounds }],
+    });
+    assert.deepEqual(fits.get("east")?.expelled, [reason]);
+  });
+
+  it("goes on when the move has taken up the last of the room, as what must be apart does", () => {
+    const both = () => ({ replicas: 2, available: 2 });
+    const fits = { ...west, bounds: { pods: "2" } as Bounds };
+    const half = { candidates: [east, fits], present: both, asked: 2 };
+    assert.deepEqual(near([cache("west")], half).get("east")?.expelled, [reason]);
+    const antiAffinity = [required];
+    const neighbours = [{ ...cache("east"), goesFirst: true }];
+    const apart = prospects({ ...half, neighbours, policy: policy({ antiAffinity }) });
+    assert.equal(apart.get("east")?.expelled.length, 1);
+  });
+
+  it("goes after none that goes after it", () => {
+    const stays = near([{ ...cache("west"), leads: false }]);
+    assert.deepEqual(stays.get("east")?.expelled, []);
+    // Nor to one of these, when it goes after another.
+    const north: Candidate = { name: "north", labels: { region: "north" } };
+    const follower = { ...cache("north"), name: "other", leads: false };
+    const goes = near([cache("west"), follower], { candidates: [east, west, north] });
+    assert.deepEqual(goes.get("east")?.expelled, [reason]);
+    assert.deepEqual([goes.get("west")?.refused, goes.get("north")?.refused], [[], [reason]]);
+  });
+});
+
 describe("room", () => {
   const used = (quantities: Record<string, string>) => ({
     inCluster: () => (resource: string) => amountsOf(quantities).get(resource) ?? 0,

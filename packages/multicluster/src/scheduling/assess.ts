@@ -21,6 +21,8 @@ export interface AssessInput {
   readonly allowances?: readonly Allowance[] | undefined;
   /** What the object itself says. */
   readonly wish?: Wish | undefined;
+  /** How many of it there should be; as many as there are if left out. */
+  readonly asked?: number | undefined;
   /** What each cluster has of it. */
   readonly present: (cluster: string) => Presence;
   /** What others take of the clusters; nothing if left out. */
@@ -132,6 +134,7 @@ export function assess(input: AssessInput): Assessment {
   }
   if (affinity.hasConflicts)
     for (const candidate of candidates) putApart(candidate, affinity, prospects, input);
+  if (affinity.mayStray) bringTogether(affinity, prospects, input);
   return {
     policy,
     prospects,
@@ -145,20 +148,64 @@ function putApart(
   candidate: Candidate,
   affinity: Affinity,
   prospects: Map<string, Prospect>,
-  { present, candidates }: AssessInput,
+  input: AssessInput,
 ): void {
   const { name } = candidate;
-  const here = present(name).replicas;
   const prospect = prospects.get(name);
-  const conflicts = here === 0 ? none : affinity.conflicts(candidate);
+  const conflicts = input.present(name).replicas === 0 ? none : affinity.conflicts(candidate);
   if (conflicts.length === 0 || prospect === undefined) return;
-  const spare = candidates.reduce((sum, { name: other }) => {
-    const { expelled, refused, room } = prospects.get(other) ?? prospect;
-    if (expelled.length + refused.length > 0) return sum;
-    return sum + (room === undefined ? here : Math.max(0, room.replicas - present(other).replicas));
-  }, 0);
-  if (spare < here) return;
+  if (!isRoomWithout(new Set([name]), prospects, input)) return;
   prospects.set(name, { ...prospect, expelled: [...prospect.expelled, ...conflicts] });
+}
+
+/**
+ * Whether all that is asked for has a place without some clusters. It does not depend on how far a move has come: what is in the new place already is in its room, too, and
+ * a move that takes up the last of it is not called off for that.
+ */
+function isRoomWithout(
+  left: ReadonlySet<string>,
+  prospects: ReadonlyMap<string, Prospect>,
+  { present, candidates, asked }: AssessInput,
+): boolean {
+  let places = 0;
+  for (const { name } of candidates) {
+    const prospect = prospects.get(name);
+    if (prospect === undefined || prospect.expelled.length > 0 || left.has(name)) continue;
+    const { refused, room } = prospect;
+    if (refused.length === 0 && room === undefined) return true;
+    places += refused.length > 0 ? present(name).replicas : (room?.replicas ?? 0);
+  }
+  const there = candidates.reduce((sum, { name }) => sum + present(name).replicas, 0);
+  return places >= (asked ?? there);
+}
+
+/** What must be near others and is not any more goes where they went, if there is room for all of it. */
+function bringTogether(
+  affinity: Affinity,
+  prospects: Map<string, Prospect>,
+  input: AssessInput,
+): void {
+  const { present, candidates } = input;
+  const strays = new Map<string, readonly string[]>();
+  for (const candidate of candidates) {
+    const isHere = present(candidate.name).replicas > 0;
+    const because = isHere ? affinity.strays(candidate) : none;
+    if (because.length > 0) strays.set(candidate.name, because);
+  }
+  if (strays.size === 0) return;
+  const led = new Map(prospects);
+  for (const candidate of candidates) {
+    const prospect = led.get(candidate.name);
+    if (prospect === undefined) continue;
+    const because = affinity.unled(candidate).filter((text) => !prospect.refused.includes(text));
+    if (because.length === 0) continue;
+    led.set(candidate.name, { ...prospect, refused: joined(prospect.refused, because) });
+  }
+  if (!isRoomWithout(new Set(strays.keys()), led, input)) return;
+  for (const [name, prospect] of led) {
+    const because = strays.get(name) ?? none;
+    prospects.set(name, { ...prospect, expelled: joined(prospect.expelled, because) });
+  }
 }
 
 const noQuotas: readonly Quota[] = [];

@@ -22,6 +22,8 @@ export interface SeenPart extends WholeName {
   readonly target: string;
   readonly labels: StringMap;
   readonly amounts: Amounts;
+  /** Its cluster is lost. */
+  readonly isLost?: boolean | undefined;
 }
 
 export interface LedgerOptions {
@@ -70,7 +72,7 @@ export class Ledger {
     this.#parts.set(part.key, part);
     const whole = this.#whole(part);
     whole.labels = part.labels;
-    const isNew = !whole.cells.has(part.target);
+    const isNew = !whole.cells.has(part.target) || before?.isLost !== part.isLost;
     const cell = this.#cell(whole, part.target);
     cell.seen = (cell.seen ?? new Map()).set(part.key, part.amounts);
     this.#count(whole, part.target);
@@ -133,8 +135,19 @@ export class Ledger {
       .filter((one) => idOf(one) !== own)
       .map(({ name, resource, labels, cells }) => {
         const clusters = [...cells.keys()];
-        return { name, resource, labels, clusters };
+        return { name, resource, labels, clusters, lost: this.#lostOf(cells) };
       });
+  }
+
+  /** Where all that is seen of it is lost; undefined where nothing is. */
+  #lostOf(cells: Whole["cells"]): ReadonlySet<string> | undefined {
+    let lost: Set<string> | undefined;
+    for (const [target, { seen }] of cells) {
+      if (seen === undefined || seen.size === 0) continue;
+      const isLost = [...seen.keys()].every((key) => this.#parts.get(key)?.isLost === true);
+      if (isLost) lost = (lost ?? new Set()).add(target);
+    }
+    return lost;
   }
 
   #whole({ cluster, namespace, resource, name }: WholeName): Whole {

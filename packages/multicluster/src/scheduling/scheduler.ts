@@ -10,17 +10,20 @@ import {
   type ObjectKey,
   type ObjectSource,
   type StringMap,
+  stringMember,
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   globalPlacement,
   locations,
+  lostSinceAnnotation,
   ownedByLabels,
   type Placement,
   placements,
 } from "../api/index.ts";
 import type { Neighbour } from "./affinity.ts";
 import type { Amounts } from "./amounts.ts";
+import { leadersOf } from "./leaders.ts";
 import { Ledger, type LedgerOptions, type SeenPart, type WholeName } from "./ledger.ts";
 import type { Allowance } from "./located.ts";
 import {
@@ -92,10 +95,17 @@ function neighboursOf(
   const rank = (one: Pick<Subject, "name" | "resource">, { antiAffinity = [] }: Policy) =>
     `${antiAffinity.some(({ required }) => required === true)} ${one.name} ${one.resource}`;
   const own = rank(self, policy);
-  return ledger.neighbours({ cluster, namespace, ...self }).map((one) => {
+  const others = ledger.neighbours({ cluster, namespace, ...self }).map((one) => {
     const itsPolicy = policies.policyFor({ cluster, namespace, labels: one.labels });
-    return { ...one, goesFirst: rank(one, itsPolicy) < own };
+    return { ...one, policy: itsPolicy, goesFirst: rank(one, itsPolicy) < own };
   });
+  const leaders = leadersOf({ ...self, policy }, others);
+  return others.map((one) => ({
+    ...one,
+    get leads() {
+      return leaders(one);
+    },
+  }));
 }
 
 /** Whether it looks where others are. */
@@ -115,7 +125,8 @@ export function seenPart(
   if (target === undefined || whole === undefined) return undefined;
   const key = `${resource} ${formatKey({ cluster, namespace, name })}`;
   const amounts = readReservation(annotations);
-  return { key, cluster, namespace, resource, name: whole, target, labels, amounts };
+  const isLost = stringMember(annotations, lostSinceAnnotation) === undefined ? undefined : true;
+  return { key, cluster, namespace, resource, name: whole, target, labels, amounts, isLost };
 }
 
 export class Scheduler {

@@ -6,8 +6,9 @@ import type { ServiceExport, ServiceImport } from "../api/index.ts";
 import { type Target, targetOf } from "../coordination/index.ts";
 import { decideService, type ServiceDecision, type ServiceState } from "./decide-service.ts";
 import { adjustedSlice, newSlice } from "./imports.ts";
-import { type EndpointSlice, readyCount, type Service, workloadKinds } from "./objects.ts";
+import { type EndpointSlice, readyCount, type Service } from "./objects.ts";
 import { workloadsOf } from "./workload.ts";
+import { workloadKinds } from "./workload-kinds.ts";
 
 const nowMs = Date.parse("2026-01-01T12:00:00Z");
 const patience = { withdrawMs: 5000, returnMs: 2000, graceMs: 60_000 };

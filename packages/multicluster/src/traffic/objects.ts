@@ -3,8 +3,7 @@
  * does not look right is read as nothing.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
-import { clusterLabel } from "../api/index.ts";
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 
 export interface Service extends KubernetesObject {
   readonly spec?: JsonObject;
@@ -37,22 +36,6 @@ export const endpointSlices = defineResource<EndpointSlice>({
   kind: "EndpointSlice",
   namespaced: true,
 });
-
-const apps = { group: "apps", version: "v1", namespaced: true } as const;
-
-/** What has Pods behind Services. */
-export const workloadKinds: readonly Resource<TemplatedObject>[] = [
-  defineResource({ ...apps, resource: "deployments", kind: "Deployment" }),
-  defineResource({ ...apps, resource: "statefulsets", kind: "StatefulSet" }),
-  defineResource({ ...apps, resource: "daemonsets", kind: "DaemonSet" }),
-  defineResource({ ...apps, group: "batch", resource: "jobs", kind: "Job" }),
-  defineResource({ ...apps, group: "", resource: "pods", kind: "Pod" }),
-];
-
-/** Of Pods, those that were made here and sent to a cluster: what came up from one is somebody's who counts already, and there are very many. */
-export function selectorOf({ kind }: Resource): { readonly labelSelector?: string } {
-  return kind === "Pod" ? { labelSelector: clusterLabel } : {};
-}
 
 /** On EndpointSlices in a cluster: the Service that they are of. */
 export const serviceNameLabel = "kubernetes.io/service-name";

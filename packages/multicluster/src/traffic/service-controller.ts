@@ -15,7 +15,9 @@ import {
   type KubernetesObject,
   type ListOptions,
   labelsChanged,
+  type Mapping,
   type ObjectKey,
+  type Predicate,
   type ReconcileResult,
   type Resource,
   stringMember,
@@ -54,12 +56,11 @@ import {
   type EndpointSlice,
   endpointSlices,
   type Service,
-  selectorOf,
   serviceNameLabel,
   services,
-  workloadKinds,
 } from "./objects.ts";
 import { type Workload, workloadsOf } from "./workload.ts";
+import { type KindsSource, type WorkloadKind, workloadKinds } from "./workload-kinds.ts";
 
 const indexers = {
   ...(byNamespace as Indexers<KubernetesObject>),
@@ -69,7 +70,26 @@ const indexers = {
   },
 } satisfies Indexers<KubernetesObject>;
 
-export function serviceController(work: TrafficWork): Controller {
+export interface ServiceWork extends TrafficWork {
+  readonly kinds: KindsSource;
+}
+
+export interface ServiceController {
+  readonly controller: Controller;
+  /** Services that a workload may concern. */
+  readonly concerned: Mapping<KubernetesObject>;
+  /** All of a logical cluster. */
+  readonly all: (cluster: ObjectKey["cluster"]) => readonly ObjectKey[];
+}
+
+/** What of a workload is news for Services. */
+export const concernsServices: Predicate<KubernetesObject> = anyOf(
+  generationChanged,
+  labelsChanged,
+  annotationsChanged,
+);
+
+export function serviceController(work: ServiceWork): ServiceController {
   const { clusters, clock, concurrency, onError } = work;
   const seen = clusters.source(services, { indexers }).store;
   const concerned = ({ metadata }: KubernetesObject, key: ObjectKey) => [
@@ -95,13 +115,16 @@ export function serviceController(work: TrafficWork): Controller {
         change.type !== "updated" || !isSameTarget(change.object, change.previous),
       map: (_target, { cluster }) => seen.keysByIndex("placed", { cluster, value: "" }),
     });
-  for (const resource of workloadKinds)
-    controller.watch(resource, {
-      selector: selectorOf(resource),
-      predicate: anyOf(generationChanged, labelsChanged, annotationsChanged),
-      map: concerned,
-    });
-  return controller;
+  for (const { resource, selector = {} } of workloadKinds)
+    controller.watch(resource, { selector, predicate: concernsServices, map: concerned });
+  return {
+    controller,
+    concerned,
+    all: (cluster) =>
+      seen
+        .list({ cluster })
+        .map(({ metadata: { namespace = "", name } }) => ({ cluster, namespace, name })),
+  };
 }
 
 /** A Service itself, and the one whose import it was made for. */
@@ -132,12 +155,12 @@ interface Found {
 async function reconcile(
   key: ObjectKey,
   client: Client,
-  work: TrafficWork,
+  work: ServiceWork,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { cluster, name } = key;
   const targets = new Map(work.targets.list({ cluster }).map((one) => [one.name, one]));
-  const found = await read(key, client, signal);
+  const found = await read(key, client, work.kinds.in(cluster), signal);
   const sources = await withoutGone(found.sources, targets, client, signal);
   const { patience } = work;
   const nowMs = work.clock.now();
@@ -160,16 +183,17 @@ async function reconcile(
 async function read(
   { namespace, name }: ObjectKey,
   client: Client,
+  kinds: readonly WorkloadKind[],
   signal: AbortSignal,
 ): Promise<Found> {
   const at = { namespace, name };
   const slices = (label: string) =>
     listed(client, endpointSlices, { namespace, labelSelector: `${label}=${name}`, signal });
-  const workloads = workloadKinds.map(async (resource) =>
-    (await listed(client, resource, { namespace, ...selectorOf(resource), signal })).flatMap(
-      (object) => workloadsOf(object, resource),
-    ),
-  );
+  const workloads = kinds.map(async (kind) => {
+    const options = { namespace, ...kind.selector, signal };
+    const objects = await listed(client, kind.resource, options);
+    return objects.flatMap((object) => workloadsOf(object, kind));
+  });
   const [service, derived, serviceExport, serviceImport, sources, imported, ...lists] =
     await Promise.all([
       client.resource(services).find(at, { signal }),

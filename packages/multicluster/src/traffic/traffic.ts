@@ -4,17 +4,19 @@
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { type Client, type Clusters, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
-import { type SyncTarget, syncTargets } from "../api/index.ts";
+import { type SyncTarget, syncTargets, workloadStrategies } from "../api/index.ts";
 import {
   graceMsDefault,
   metadataAndTargets,
   type Target,
   targetOf,
 } from "../coordination/index.ts";
+import { watchCustomWorkloads } from "./custom-workloads.ts";
 import { ingressController } from "./ingress-controller.ts";
 import { services } from "./objects.ts";
 import { serviceController } from "./service-controller.ts";
 import { sightPatienceDefault, type TrafficPatience } from "./sight.ts";
+import { kindsSource, strategyIndexers } from "./workload-kinds.ts";
 
 export interface TrafficOptions extends Partial<TrafficPatience> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
@@ -42,6 +44,8 @@ export function traffic(options: TrafficOptions): Traffic {
   const patience = { withdrawMs, returnMs, graceMs };
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
   const source = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
+  // Known before anything is decided: whose Pods a Service has is not known without them.
+  const strategies = targets.source(workloadStrategies, { indexers: strategyIndexers });
   return {
     async run(signal) {
       const failed = new AbortController();
@@ -50,8 +54,13 @@ export function traffic(options: TrafficOptions): Traffic {
       const work = async () => {
         const clusters = metadataAndTargets({ client, targets, clock, onError });
         const shared = { clusters, targets: source.store, patience, clock, concurrency, onError };
-        const controllers = [serviceController(shared), ingressController(shared)];
+        const kinds = kindsSource(strategies.store);
+        const ofServices = serviceController({ ...shared, kinds });
+        const controllers = [ofServices.controller, ingressController(shared)];
+        const custom = { client, clock, onError, strategies, services: ofServices };
+        const { ended } = watchCustomWorkloads(custom, stop);
         await new Manager({ clusters: [clusters], controllers }).run(stop);
+        await ended();
       };
       const look = ({ synced, isReady }: Target) => {
         if (working !== undefined || stop.aborted) return;

@@ -1,15 +1,15 @@
 /** A workload in one cluster, as far as traffic goes: whose Pods it has, how many, and who holds it. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { Resource, StringMap } from "@kcp-ts/sdk";
 import { assignedTargets, softFinalizersOf } from "../api/index.ts";
-import { memberObject, memberObjects, memberText, type TemplatedObject } from "./objects.ts";
+import { memberObjects, memberText, type TemplatedObject } from "./objects.ts";
+import { valueAt, type WorkloadKind } from "./workload-kinds.ts";
 
 export interface Workload {
   readonly object: TemplatedObject;
   readonly resource: Resource<TemplatedObject>;
   readonly target: string;
   readonly podLabels: StringMap;
-  /** Undefined where a cluster decides for itself, as for a DaemonSet, and for what ends: nobody waits for its endpoints. */
   readonly replicas: number | undefined;
   /** The cluster itself has given up on what is not available. */
   readonly isStuck: boolean;
@@ -18,15 +18,8 @@ export interface Workload {
 }
 
 /** One for each cluster that the object goes to. */
-export function workloadsOf(
-  object: TemplatedObject,
-  resource: Resource<TemplatedObject>,
-): readonly Workload[] {
-  const { metadata, spec, status } = object;
-  const isPod = resource.kind === "Pod";
-  const labels = isPod
-    ? (metadata.labels ?? {})
-    : memberObject(memberObject(memberObject(spec, "template"), "metadata"), "labels");
+export function workloadsOf(object: TemplatedObject, kind: WorkloadKind): readonly Workload[] {
+  const { metadata, status } = object;
   const isStuck = memberObjects(status, "conditions").some(
     (one) =>
       memberText(one, "type") === "Progressing" &&
@@ -34,25 +27,19 @@ export function workloadsOf(
   );
   return [...assignedTargets(metadata.labels)].map((target) => ({
     object,
-    resource,
+    resource: kind.resource,
     target,
-    podLabels: labels as StringMap,
-    replicas: replicasOf(resource.kind, spec),
+    podLabels: podLabelsOf(object, kind),
+    replicas: kind.replicasOf(object),
     isStuck,
     isGoing: metadata.deletionTimestamp !== undefined,
     holders: softFinalizersOf(metadata.annotations, target),
   }));
 }
 
-function replicasOf(kind: string, spec: JsonObject | undefined): number | undefined {
-  if (kind === "DaemonSet" || kind === "Job") return undefined;
-  if (kind !== "Pod") return countOf(spec?.["replicas"]);
-  return (memberText(spec, "restartPolicy") ?? "Always") === "Always" ? 1 : undefined;
-}
-
-/** What the API defaults to. */
-function countOf(value: JsonValue | undefined): number {
-  return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : 1;
+function podLabelsOf(object: TemplatedObject, { templatePath }: WorkloadKind): StringMap {
+  const labels = valueAt(object, [...templatePath, "metadata", "labels"]);
+  return (labels !== undefined && isJsonObject(labels) ? labels : {}) as StringMap;
 }
 
 /** Whether a Service has these Pods behind it; one without a selector has none. */

@@ -22,7 +22,7 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import { clusterLabel, referredTo, refersToAnnotation } from "../../api/index.ts";
-import { podTemplateOf } from "../pod-template.ts";
+import { podTemplateOf, templateAt } from "../pod-template.ts";
 import { metadataAndTargets, metadataClusters } from "../watched-clusters.ts";
 import type { Workload } from "../workload.ts";
 import { closureOf, presentIn, type Referrer } from "./closure.ts";
@@ -36,7 +36,7 @@ export interface FollowerOptions {
   readonly targets: Clusters;
   /** Kinds whose objects may refer to others. */
   readonly referrers: readonly Resource<Workload>[];
-  /** Those that people have strategies for, in one logical cluster; what they refer to stands on their parts. */
+  /** Those that people have strategies for, in one logical cluster; what they refer to stands on their parts, and in their templates. */
   readonly custom?: CustomKinds | undefined;
   readonly clock: Clock;
   readonly concurrency: number;
@@ -44,7 +44,10 @@ export interface FollowerOptions {
 }
 
 export interface CustomKinds {
-  in(cluster: string): readonly Resource<Workload>[];
+  in(cluster: string): readonly {
+    readonly resource: Resource<Workload>;
+    readonly templatePath: readonly string[] | undefined;
+  }[];
   /** Told of each, once, also of those that are known. */
   onKind(listener: (kind: Resource<Workload>) => void): void;
 }
@@ -225,14 +228,16 @@ async function followIn(
   const referrers: Referrer[] = [];
   const kinds = [...work.referrers, ingresses];
   const leaves: KubernetesObject[] = [];
-  for (const kind of work.custom?.in(cluster) ?? []) {
+  for (const { resource: kind, templatePath } of work.custom?.in(cluster) ?? []) {
     const objects = await read(kind);
     const store = work.placedCustom.get(formatGroupResource(kind));
     // As below: a kind that is not served for a moment is no reason to take things away.
     if (objects === undefined && store !== undefined && isPlacedIn(store, key))
       return { requeueAfterMs: againMs };
-    for (const object of (objects ?? []).filter(isPlaced))
-      referrers.push({ object, template: undefined, found: foundBy(object) });
+    for (const object of (objects ?? []).filter(isPlaced)) {
+      const template = templatePath && templateAt(object as Workload, templatePath);
+      referrers.push({ object, template, found: foundBy(object) });
+    }
   }
   for (const [index, kind] of kinds.entries()) {
     // Of Pods, most are copies of what runs in clusters.

@@ -17,10 +17,12 @@ import { atMostOneAnnotation } from "../../rollout.ts";
 import { type Judgement, judge, type Patience, type Target } from "../../standing.ts";
 import type { Workload } from "../../workload.ts";
 import { leaseMs, stopLateMsMax } from "../lease.ts";
+import { FleetBounds } from "./bounds.ts";
 import { moveClaims } from "./claims.ts";
 import { type Copy, NumberedCopy, ScheduleCopy, startOf } from "./copies.ts";
 import { fleetKinds } from "./fleet-kinds.ts";
 import { afterStep, beforeAsking, beforeBringing, beforeCreation, checkedWrite } from "./laws.ts";
+import { checkPromises } from "./laws-of-bounds.ts";
 import { type Product, product as realProduct } from "./product.ts";
 import { clusterOf, type Seen, Whole } from "./whole.ts";
 
@@ -47,6 +49,12 @@ export class Machine {
   }
 }
 
+export interface FleetOptions {
+  readonly product?: Product | undefined;
+  /** Whether Locations bound what tenants use. */
+  readonly isBounded?: boolean | undefined;
+}
+
 export interface FleetTarget extends Mutable<Target> {
   drainSpec: DrainSpec | undefined;
   drainStatus: DrainStatus | undefined;
@@ -70,11 +78,15 @@ export class Fleet {
   readonly #settled = new Map<Whole, { readonly state: string; readonly untilMs: number }>();
   readonly #product: Product;
   readonly #namespaces = new Map<string, string>();
+  /** Locations that bound what tenants use; undefined where nobody has any. */
+  readonly bounds: FleetBounds | undefined;
   #joins = 0;
 
-  constructor(seed: number, product: Product = realProduct) {
+  constructor(seed: number, { product = realProduct, isBounded = false }: FleetOptions = {}) {
     this.random = new SeededRandom(seed);
     this.#product = product;
+    const onNews = (whole: Whole) => this.#settled.delete(whole);
+    this.bounds = isBounded ? new FleetBounds(seed, onNews) : undefined;
     const count = 2 + this.random.integer(3);
     for (let index = 0; index < count; index++) this.#deploy(`tenant-${this.random.integer(2)}`);
   }
@@ -153,6 +165,7 @@ export class Fleet {
     for (const [name, target] of this.targets)
       if (this.random.chance(0.4)) this.#lookAtDrain(name, target);
     this.#lookAtTargets();
+    this.bounds?.see(this.wholes);
     for (const whole of this.wholes) {
       if (whole.kind.hasClaims === true) moveClaims(this, whole);
       if (this.random.chance(0.6) && this.#isNews(whole)) this.coordinate(whole);
@@ -337,6 +350,7 @@ export class Fleet {
     const mishap = this.random.chance(0.1) ? this.random.integer(4) : Number.POSITIVE_INFINITY;
     const before = whole.writes;
     this.#execute(whole, decision, seen, mishap);
+    if (mishap !== Number.POSITIVE_INFINITY) this.bounds?.restart();
     // There is one coordinator, and it reads what it wrote: only what others do can be news to it.
     if (whole.writes > before) this.#looks.delete(whole);
     const isDone = whole.writes === before && mishap === Number.POSITIVE_INFINITY && seen === fresh;
@@ -348,7 +362,21 @@ export class Fleet {
     const targets = [...this.#seenTargets.values()];
     const { strategy } = whole.kind;
     const facts = { takenNames: new Set<string>(), targets, patience, nowMs: this.nowMs };
-    return this.#product.decide({ strategy, parent, parts, related, ...facts });
+    const known = { strategy, parent, parts, related, ...facts };
+    const { bounds } = this;
+    if (bounds === undefined) return this.#product.decide(known);
+    bounds.see(this.wholes);
+    const surroundings = bounds.facts(whole);
+    const decision = this.#product.decide({ ...known, surroundings });
+    checkPromises(this, bounds, whole, () => bounds.hold(whole, decision));
+    return decision;
+  }
+
+  /** Locations allow more or less: everybody looks. */
+  changeBounds(change: (bounds: FleetBounds) => string): void {
+    if (this.bounds === undefined) return;
+    this.note(change(this.bounds));
+    this.#settled.clear();
   }
 
   #isNews(whole: Whole): boolean {

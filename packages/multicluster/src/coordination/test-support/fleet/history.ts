@@ -12,16 +12,16 @@ import {
 import { conditionsOf } from "../../workload.ts";
 import { tellingSeed } from "../tell-seed.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
-import { Fleet, leavingMsMax, tickMs } from "./fleet.ts";
+import { Fleet, type FleetOptions, leavingMsMax, tickMs } from "./fleet.ts";
+import { checkBoundsAtRest, isHeldByBounds } from "./laws-of-bounds.ts";
 import { checkRolledOut } from "./laws-of-rolling.ts";
 import { isSelected } from "./permissions.ts";
-import type { Product } from "./product.ts";
 import { reliablyReady } from "./readiness.ts";
 import type { Whole } from "./whole.ts";
 
 /** Fails with its seed and its history. */
-export function playHistory(seed: number, product?: Product): void {
-  new History(seed, product).play();
+export function playHistory(seed: number, options?: FleetOptions): void {
+  new History(seed, options).play();
 }
 
 type Happening = (history: History, name: string) => void;
@@ -41,8 +41,8 @@ class History {
   readonly #sizes: SeededRandom | undefined;
   #events = 0;
 
-  constructor(seed: number, product?: Product) {
-    this.fleet = new Fleet(seed, product);
+  constructor(seed: number, options?: FleetOptions) {
+    this.fleet = new Fleet(seed, options);
     const count = 2 + this.fleet.random.integer(11);
     const [first = "c1", ...others] = Array.from({ length: count }, (_, index) => `c${index + 1}`);
     this.names = [first, ...others];
@@ -67,6 +67,7 @@ class History {
       for (let tick = 0; tick < ticks; tick++) {
         if (random.chance(0.08)) this.#happen();
         if (this.#sizes?.chance(0.04) === true) this.#resize(this.#sizes);
+        if (fleet.bounds?.random.chance(0.03) === true) this.#rebound();
         this.#tick();
       }
       this.#rest();
@@ -108,6 +109,14 @@ class History {
     whole.annotate({ [annotation]: value });
   }
 
+  #rebound(): void {
+    this.#events++;
+    this.fleet.changeBounds((bounds) => {
+      const { name, pods } = bounds.change();
+      return `Location ${name} allows each tenant ${pods} pods`;
+    });
+  }
+
   #tick(elapsedMs = tickMs): void {
     const { fleet } = this;
     for (const [name, untilMs] of this.#flapping) {
@@ -137,11 +146,17 @@ class History {
       machine.isBroken = false;
       for (const copy of machine.copies.values()) copy.mend(fleet.nowMs);
     }
-    let [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
-    for (let elapsed = 0; elapsed < restMs; elapsed += restTickMs) {
-      this.#tick(restTickMs);
-      if (fleet.writes !== written) [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
-      if (fleet.nowMs - writtenAtMs > quietMs) break;
+    this.#untilQuiet();
+    if (fleet.bounds !== undefined) {
+      checkBoundsAtRest(fleet, fleet.bounds);
+      // A schedule cannot say that it is held.
+      const mayBeHeld = (whole: Whole) => whole.kind.law === "single" || isHeldByBounds(whole);
+      for (const whole of fleet.wholes) if (!mayBeHeld(whole)) this.#checkAtRest(whole);
+      fleet.changeBounds((bounds) => {
+        bounds.isLifted = true;
+        return "nothing is bounded any more";
+      });
+      this.#untilQuiet();
     }
     const before = fleet.writes;
     for (const whole of fleet.wholes) for (let look = 0; look < 3; look++) fleet.coordinate(whole);
@@ -150,6 +165,17 @@ class History {
     assert.ok(before <= limit, `${before} writes for ${this.#events} events`);
     for (const whole of fleet.wholes) this.#checkAtRest(whole);
     this.#checkDrains();
+  }
+
+  /** Until nothing has been written for longer than anybody waits. */
+  #untilQuiet(): void {
+    const { fleet } = this;
+    let [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
+    for (let elapsed = 0; elapsed < restMs; elapsed += restTickMs) {
+      this.#tick(restTickMs);
+      if (fleet.writes !== written) [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
+      if (fleet.nowMs - writtenAtMs > quietMs) break;
+    }
   }
 
   #checkAtRest(whole: Whole): void {

@@ -14,6 +14,7 @@ import { asksOf } from "../../ordinal-volumes.ts";
 import { statusCount, type Workload } from "../../workload.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
 import type { Fleet, Machine } from "./fleet.ts";
+import { meantOf } from "./laws-of-bounds.ts";
 import { checkLess, leastOf } from "./laws-of-less.ts";
 import { checkMore } from "./laws-of-more.ts";
 import { checkCut, checkRoll, stakeOf } from "./laws-of-rolling.ts";
@@ -169,7 +170,7 @@ export function checkedWrite(
   const before = whole.parts.get(name);
   assert.ok(before !== undefined);
   // Somebody may have asked for others since it was read.
-  const asked = Math.min(whole.asked(), whole.asked(seen.parent));
+  const asked = Math.min(whole.asked(), whole.asked(seen.parent), meantOf(fleet, seen));
   const ready = reliablyReady(fleet, whole, asked);
   const reported = reportedReady(fleet, whole, seen, asked);
   const isToLeave = mustLeave(fleet, whole, clusterOf(before), seen);

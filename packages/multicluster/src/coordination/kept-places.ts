@@ -1,0 +1,30 @@
+/** What a decision leaves where it is though it should not be there: because there is nowhere to go, or because nothing may move. */
+import type { Bound } from "../scheduling/index.ts";
+import type { Place } from "./decide.ts";
+import type { Plan } from "./plan-moves.ts";
+
+/** Of what was meant to be somewhere: what has nowhere to go now and stays where it is; undefined where that is nothing. */
+export function keptOf(
+  places: readonly Place[],
+  goal: ReadonlyMap<string, number>,
+  meant: number,
+): Readonly<Record<string, number>> | undefined {
+  let missing = meant;
+  for (const share of goal.values()) missing -= share;
+  const kept: Record<string, number> = {};
+  for (const { name, member } of places) {
+    const { standing, part } = member;
+    if (standing === "gone" || part?.isGoing === true) continue;
+    const more = Math.min(missing, (part?.replicas ?? 0) - (goal.get(name) ?? 0));
+    if (more <= 0) continue;
+    kept[name] = more;
+    missing -= more;
+  }
+  return Object.keys(kept).length === 0 ? undefined : kept;
+}
+
+/** More than may be there: it is there twice, and its move is paused. */
+export function isMore({ goal }: Plan, total: Bound | undefined): boolean {
+  const sum = [...goal.values()].reduce((all, share) => all + share, 0);
+  return total !== undefined && sum > total.replicas;
+}

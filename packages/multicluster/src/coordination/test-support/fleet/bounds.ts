@@ -1,0 +1,186 @@
+/**
+ * Locations that bound what tenants may use of their clusters: `everything`, and within it `zone-a`. What is reserved is kept as the product keeps it, with what it promises and cannot be seen
+ * yet; and forgotten as it is when a process ends.
+ */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+import type { ObjectKey } from "@kcp-ts/sdk";
+import { SeededRandom } from "@kcp-ts/testkit";
+import { podsResource } from "../../../api/index.ts";
+import {
+  type Allowance,
+  builtIn,
+  Ledger,
+  type News,
+  reservationOf,
+  type Scheduler,
+  type SchedulingFacts,
+  type Subject,
+  seenPart,
+} from "../../../scheduling/index.ts";
+import { type Decision, schedulable } from "../../decide.ts";
+import { Reservations } from "../../reservations.ts";
+import type { Strategy } from "../../strategy.ts";
+import { clusterOf, type Whole } from "./whole.ts";
+
+export interface BoundedLocation {
+  readonly name: string;
+  readonly includes: Allowance["includes"];
+  pods: number;
+  /** The highest that it ever was: bounds that are lowered stop nothing. */
+  podsMost: number;
+}
+
+const places: Readonly<Record<string, Allowance["includes"]>> = {
+  everything: () => true,
+  "zone-a": ({ labels }) => labels?.["zone"] === "a",
+};
+
+export class FleetBounds {
+  readonly random: SeededRandom;
+  readonly locations: readonly BoundedLocation[];
+  isLifted = false;
+  readonly #onNews: (whole: Whole) => void;
+  #memory: Memory;
+
+  constructor(seed: number, onNews: (whole: Whole) => void) {
+    this.random = new SeededRandom(seed);
+    this.#onNews = onNews;
+    this.locations = Object.entries(places).map(([name, includes]) => {
+      const pods = this.random.integer(12);
+      return { name, includes, pods, podsMost: pods };
+    });
+    this.#memory = new Memory(this);
+  }
+
+  /** More or less; the one that was. */
+  change(): BoundedLocation {
+    const [first, ...others] = this.locations;
+    const location = this.random.pick([first as BoundedLocation, ...others]);
+    location.pods = this.random.integer(12);
+    location.podsMost = Math.max(location.podsMost, location.pods);
+    return location;
+  }
+
+  /** The process that decides has ended, and another one has begun. */
+  restart(): void {
+    this.#memory = new Memory(this);
+  }
+
+  /** What watches bring: who waits hears of room that was given back. */
+  see(wholes: readonly Whole[]): void {
+    this.#memory.see(wholes);
+  }
+
+  facts(whole: Whole): SchedulingFacts {
+    return this.#memory.reservationsOf(whole, this.#onNews).facts(keyOf(whole), whole.parent);
+  }
+
+  hold(whole: Whole, decision: Decision): void {
+    this.#memory.reservationsOf(whole, this.#onNews).hold(keyOf(whole), whole.parent, decision);
+    this.#memory.goals.set(whole, decision.plan.goal);
+  }
+
+  /** What was decided for it last, in these clusters together, in Pods; since the last restart. */
+  promised(whole: Whole, isIn: (cluster: string) => boolean): number {
+    let sum = 0;
+    for (const [cluster, share] of this.#memory.goals.get(whole) ?? [])
+      if (isIn(cluster)) sum += podsOf(whole, share);
+    return sum;
+  }
+
+  allowances(): readonly Allowance[] {
+    if (this.isLifted) return [];
+    return this.locations.map(({ name: location, includes, pods }) => ({
+      ...{ location, includes, bounds: { [podsResource]: String(pods) } },
+    }));
+  }
+}
+
+export function podsOf({ kind, parent }: Whole, share: number): number {
+  const { requests } = schedulable(kind.strategy, parent);
+  return (reservationOf(requests, share).get(podsResource) ?? 0) / 1000;
+}
+
+function keyOf({ tenant, parent }: Whole): ObjectKey {
+  return { cluster: tenant as ClusterName, namespace: "demo", name: parent.metadata.name };
+}
+
+/** What one process knows. */
+class Memory {
+  readonly goals = new Map<Whole, ReadonlyMap<string, number>>();
+  readonly #bounds: FleetBounds;
+  readonly #ledger: Ledger;
+  readonly #parts = new Set<string>();
+  readonly #reservations = new Map<Whole, Reservations>();
+  readonly #listeners: ((news: News) => void)[] = [];
+
+  constructor(bounds: FleetBounds) {
+    this.#bounds = bounds;
+    const tell = () => {
+      for (const listener of this.#listeners) listener({ kind: "room" });
+    };
+    this.#ledger = new Ledger({ placeOf: (_cluster, target) => target, onFreed: tell });
+  }
+
+  see(wholes: readonly Whole[]): void {
+    const gone = new Set(this.#parts);
+    for (const whole of wholes) {
+      const resource = formatGroupResource(whole.kind.strategy.parts);
+      for (const part of whole.parts.values()) {
+        const { name } = part.metadata;
+        const seen = seenPart(part, { ...keyOf(whole), name }, resource);
+        if (seen === undefined) continue;
+        gone.delete(seen.key);
+        this.#parts.add(seen.key);
+        this.#ledger.see(seen);
+      }
+    }
+    for (const key of gone) {
+      this.#parts.delete(key);
+      this.#ledger.unsee(key);
+    }
+  }
+
+  /** As a coordinator has them; who waits hears of room. */
+  reservationsOf(whole: Whole, onNews: (whole: Whole) => void): Reservations {
+    const known = this.#reservations.get(whole);
+    if (known !== undefined) return known;
+    const made = new Reservations(this.#scheduler(), whole.kind.strategy as Strategy);
+    this.#reservations.set(whole, made);
+    const nobody = { addHandler: () => ({ remove() {} }), store: undefined };
+    const none = { keysByIndex: () => [] };
+    made.follow(nobody as never, none as never, () => onNews(whole));
+    return made;
+  }
+
+  #scheduler(): Scheduler {
+    const factsFor = (subject: Subject): SchedulingFacts => ({
+      policy: builtIn,
+      allowances: this.#bounds.allowances(),
+      usage: {
+        inCluster: ({ name, home }) => this.#ledger.usedByOthers(subject, name, home),
+        byWorkspace: (targets) => this.#ledger.usedInWorkspace(subject, targets),
+      },
+      neighbours: [],
+    });
+    const hold: Scheduler["hold"] = (subject, held) =>
+      this.#ledger.hold(subject, held, subject.labels);
+    const subscribe = (listener: (news: News) => void) => void this.#listeners.push(listener);
+    return { factsFor, hold, subscribe, follow() {} } as unknown as Scheduler;
+  }
+}
+
+/** What the parts of a tenant's wholes ask for in some clusters, in Pods. */
+export function podsAsked(
+  wholes: readonly Whole[],
+  tenant: string,
+  isIn: (cluster: string) => boolean,
+): number {
+  let sum = 0;
+  for (const whole of wholes)
+    if (whole.tenant === tenant)
+      for (const part of whole.parts.values())
+        if (isIn(clusterOf(part))) sum += podsOf(whole, whole.kind.strategy.shareOf(part).replicas);
+  return sum;
+}

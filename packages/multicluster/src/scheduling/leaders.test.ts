@@ -1,0 +1,148 @@
+/** Goal: who must be near others goes after them, and nobody runs in circles. Method: cases, and seeded groups of workloads that decide in any order until nobody moves. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { SeededRandom } from "@kcp-ts/testkit";
+import type { WorkloadAffinity } from "../api/index.ts";
+import { assess } from "./assess.ts";
+import type { Candidate } from "./candidate.ts";
+import { leadersOf, type Social } from "./leaders.ts";
+import { type Policy, policyOf } from "./policy.ts";
+import { workloadOf } from "./workload.ts";
+
+const resource = "deployments.apps";
+const to = (...apps: string[]): WorkloadAffinity[] =>
+  apps.map((app) => ({ workloadSelector: { matchLabels: { app } }, required: true }));
+
+function social(name: string, near: readonly string[], apart: readonly string[] = []): Social {
+  const policy: Policy = {
+    ...policyOf([]),
+    affinity: to(...near),
+    antiAffinity: to(...apart),
+  };
+  return { name, resource, labels: { app: name }, policy };
+}
+
+/** Whom each one goes after, of those that it must be near. */
+function leading(...all: readonly Social[]): Record<string, string> {
+  return Object.fromEntries(
+    all.map((self) => {
+      const others = all.filter((one) => one !== self);
+      const leads = leadersOf(self, others);
+      const led = others.filter((one) => nearOf(self).includes(one.name) && leads(one));
+      return [self.name, led.map(({ name }) => name).join()];
+    }),
+  );
+}
+
+function nearOf({ policy: { affinity = [] } }: Social): readonly string[] {
+  return affinity.map(({ workloadSelector }) => workloadSelector.matchLabels?.["app"] ?? "");
+}
+
+describe("whom workloads go after", () => {
+  it("is whoever does not depend on them", () => {
+    const found = leading(social("web", ["cache"]), social("cache", ["db"]), social("db", []));
+    assert.deepEqual(found, { web: "cache", cache: "db", db: "" });
+  });
+
+  it("is the first by name among those that depend on each other, by however many steps", () => {
+    assert.deepEqual(leading(social("b", ["a"]), social("a", ["b"])), { a: "", b: "a" });
+    const ring = leading(social("a", ["b"]), social("b", ["c"]), social("c", ["a"]));
+    assert.deepEqual(ring, { a: "", b: "", c: "a" });
+  });
+
+  it("is nobody that runs away from them, or from who goes after them", () => {
+    const found = leading(social("a", ["b"]), social("b", [], ["a"]));
+    assert.deepEqual(found, { a: "", b: "" });
+    const more = leading(social("a", [], ["c"]), social("b", ["a"]), social("c", ["b"]));
+    assert.deepEqual(more, { a: "", b: "", c: "" });
+  });
+});
+
+const names = ["a", "b", "c", "d", "e"] as const;
+const clusters = ["east", "north", "west"] as const;
+const candidates: readonly Candidate[] = clusters.map((name) => ({ name, labels: {} }));
+
+/** Workloads of one replica each, that go where they may be. */
+class Group {
+  readonly random: SeededRandom;
+  readonly members: readonly Social[];
+  readonly places = new Map<string, string>();
+
+  constructor(seed: number) {
+    this.random = new SeededRandom(seed);
+    const some = (self: string) =>
+      names.filter((one) => one !== self && this.random.chance(seed % 2 === 0 ? 0.2 : 0.35));
+    this.members = names.map((name) =>
+      social(name, some(name), this.random.chance(0.3) ? some(name) : []),
+    );
+    for (const { name } of this.members) this.push(name);
+  }
+
+  /** Somebody else's doing: a drain, a loss, an edit. */
+  push(name: string): void {
+    this.places.set(name, this.random.pick(clusters));
+  }
+
+  /** Whether it went elsewhere. */
+  decide(self: Social): boolean {
+    const others = this.members.filter((one) => one !== self);
+    const leads = leadersOf(self, others);
+    const rank = ({ name, policy }: Social) => `${policy.antiAffinity?.length !== 0} ${name}`;
+    const neighbours = others.map((one) => ({
+      ...one,
+      clusters: [this.places.get(one.name) ?? ""],
+      goesFirst: rank(one) < rank(self),
+      leads: leads(one),
+    }));
+    const here = this.places.get(self.name) ?? "";
+    const present = (name: string) => ({ replicas: name === here ? 1 : 0, available: 1 });
+    const metadata = { namespace: "demo", name: self.name, labels: self.labels };
+    const workload = workloadOf({ metadata, spec: {} as never }, { resource });
+    const { policy } = self;
+    const { prospects } = assess({ workload, candidates, policy, neighbours, present });
+    if (prospects.get(here)?.expelled.length === 0) return false;
+    const [first, ...more] = clusters.filter((name) => {
+      const { expelled = [], refused = [] } = prospects.get(name) ?? {};
+      return expelled.length + refused.length === 0;
+    });
+    if (first === undefined) return false;
+    this.places.set(self.name, this.random.pick([first, ...more]));
+    return true;
+  }
+
+  memberAt(index: number): Social {
+    return this.members[index] ?? assert.fail();
+  }
+
+  /** Those that must be near one that depends on nobody, and from nobody apart, and are not. */
+  astray(): readonly string[] {
+    const isFree = ({ policy: { affinity = [], antiAffinity = [] } }: Social) =>
+      affinity.length + antiAffinity.length === 0;
+    return this.members.flatMap((one) => {
+      const [near, ...more] = nearOf(one);
+      const leader = this.members.find(({ name }) => name === near);
+      const isLed = leader !== undefined && isFree(leader) && more.length === 0;
+      if (!isLed || one.policy.antiAffinity?.length !== 0) return [];
+      return this.places.get(leader.name) === this.places.get(one.name) ? [] : [one.name];
+    });
+  }
+}
+
+describe("workloads that must be near others, or apart", () => {
+  it("come to rest, whoever is moved and whoever decides first", () => {
+    for (let seed = 0; seed < 300; seed++) {
+      const group = new Group(seed);
+      const told = () => JSON.stringify([group.members, [...group.places]]);
+      for (let push = 0; push < 3; push++) {
+        let moves = 0;
+        for (let idle = 0; idle < 100; idle++) {
+          if (!group.decide(group.memberAt(group.random.integer(names.length)))) continue;
+          idle = 0;
+          assert.ok(++moves < 200, `seed ${seed}: they do not come to rest: ${told()}`);
+        }
+        assert.deepEqual(group.astray(), [], `seed ${seed}: ${told()}`);
+        group.push(group.random.pick(names));
+      }
+    }
+  });
+});

@@ -1,0 +1,57 @@
+/**
+ * Workloads of kinds that people have WorkloadStrategies for, as far as Services go: each kind is watched, by its metadata and in all logical clusters, from the first
+ * strategy on that says where its Pods are. The controller of Services is told.
+ */
+import type { Change, KubernetesObject, ObjectKey, ObjectSource } from "@kcp-ts/sdk";
+import type { WorkloadStrategy } from "../api/index.ts";
+import { metadataClusters, type WatchedClustersOptions } from "../coordination/index.ts";
+import { concernsServices, type ServiceController } from "./service-controller.ts";
+import { customKinds, kindId, type WorkloadKind } from "./workload-kinds.ts";
+
+export interface CustomWorkloadsOptions extends Omit<WatchedClustersOptions, "targets"> {
+  readonly strategies: ObjectSource<WorkloadStrategy>;
+  readonly services: ServiceController;
+}
+
+/** Until the signal aborts. */
+export function watchCustomWorkloads(options: CustomWorkloadsOptions, signal: AbortSignal) {
+  const { strategies, services } = options;
+  const watched = new Map<string, Promise<void>>();
+  const look = (strategy: WorkloadStrategy, { key }: { readonly key: ObjectKey }) => {
+    for (const kind of customKinds([strategy])) {
+      if (watched.has(kindId(kind)) || signal.aborted) continue;
+      watched.set(kindId(kind), watchKind(kind, options, signal));
+    }
+    // Where the Pods are may be said anew, or no more.
+    for (const service of services.all(key.cluster)) services.controller.enqueue(service);
+  };
+  strategies.addHandler({
+    added: look,
+    updated: (strategy, { key, previous }) => {
+      if (strategy.metadata.generation !== previous.metadata.generation) look(strategy, { key });
+    },
+    deleted: look,
+  });
+  return { ended: async () => void (await Promise.all(watched.values())) };
+}
+
+async function watchKind(
+  { resource }: WorkloadKind,
+  options: CustomWorkloadsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { controller, concerned } = options.services;
+  const clusters = metadataClusters(options);
+  const tell = (change: Change<KubernetesObject>) => {
+    if (!concernsServices(change)) return;
+    const objects = change.type === "updated" ? [change.object, change.previous] : [change.object];
+    for (const object of objects)
+      for (const service of concerned(object, change.key)) controller.enqueue(service);
+  };
+  clusters.source<KubernetesObject>(resource).addHandler({
+    added: (object, { key, initial }) => tell({ type: "added", key, object, initial }),
+    updated: (object, { key, previous }) => tell({ type: "updated", key, object, previous }),
+    deleted: (object, { key }) => tell({ type: "deleted", key, object }),
+  });
+  await clusters.run(signal);
+}
