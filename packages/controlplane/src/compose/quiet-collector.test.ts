@@ -5,16 +5,22 @@ import { QuietCollector } from "./quiet-collector.ts";
 
 const second = 1000;
 
-function started({ pauseMs = 0, waitMs = 0 } = {}) {
+function started({ pauseMs = 0, waitMs = 0, settleMs = 0 } = {}) {
   const clock = new FakeClock();
   let busyMs = 0;
   let processorMs = 0;
   const collectedAt: number[] = [];
+  const settledAt: number[] = [];
   const collector = new QuietCollector({
     clock,
     busyMs: () => busyMs,
     processorMs: () => processorMs,
+    async settle() {
+      settledAt.push(clock.monotonic());
+      processorMs += settleMs;
+    },
     async collect() {
+      assert.equal(settledAt.length, collectedAt.length + 1, "others have let go first");
       collectedAt.push(clock.monotonic());
       await Promise.resolve();
       clock.advance(pauseMs + waitMs);
@@ -77,6 +83,13 @@ describe("the quiet collector", () => {
     await work(5 * second, 0);
     await work(10 * second, 0.5);
     await work(5 * second, 0);
+    assert.equal(collectedAt.length, 2, String(collectedAt));
+  });
+
+  it("does not rest for what others do beside this thread to let go", async () => {
+    const { collectedAt, work } = started({ settleMs: 500 });
+    await work(10 * second, 0.5);
+    await work(20 * second, 0);
     assert.equal(collectedAt.length, 2, String(collectedAt));
   });
 

@@ -13,6 +13,8 @@ export interface QuietCollectorOptions {
   readonly busyMs: () => number;
   /** The processor time of all threads since they began, in milliseconds. */
   readonly processorMs: () => number;
+  /** Before each collection: others let go of what they can do without. It does not stop this thread. */
+  readonly settle: () => Promise<void>;
   readonly collect: () => Promise<void> | void;
 }
 
@@ -78,7 +80,8 @@ export class QuietCollector {
   }
 
   async #collect(): Promise<void> {
-    const { clock, collect, busyMs, processorMs } = this.#options;
+    const { clock, settle, collect, busyMs, processorMs } = this.#options;
+    await settle();
     const [startedAt, processorBefore] = [clock.monotonic(), processorMs()];
     await collect();
     const endedAt = clock.monotonic();
