@@ -13,6 +13,7 @@ import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import {
+  allocatorReturner,
   garbageCollector,
   memoryReturner,
   memoryTidier,
@@ -181,7 +182,8 @@ function startCollector(
   const busyMs = () => performance.eventLoopUtilization().active;
   const collect = unlessLarge(memoryReturner(collectGarbage));
   const settle = () => server.settle();
-  const collector = new QuietCollector({ clock, busyMs, processorMs, settle, collect });
+  const giveBack = allocatorReturner();
+  const collector = new QuietCollector({ clock, busyMs, processorMs, settle, collect, giveBack });
   collector.start();
   return collector;
 }

@@ -11,10 +11,14 @@ function started({ pauseMs = 0, waitMs = 0, settleMs = 0 } = {}) {
   let processorMs = 0;
   const collectedAt: number[] = [];
   const settledAt: number[] = [];
+  const givenBackAt: number[] = [];
   const collector = new QuietCollector({
     clock,
     busyMs: () => busyMs,
     processorMs: () => processorMs,
+    async giveBack() {
+      givenBackAt.push(clock.monotonic());
+    },
     async settle() {
       settledAt.push(clock.monotonic());
       processorMs += settleMs;
@@ -37,7 +41,7 @@ function started({ pauseMs = 0, waitMs = 0, settleMs = 0 } = {}) {
       for (let turn = 0; turn < 4; turn++) await Promise.resolve();
     }
   };
-  return { clock, collector, collectedAt, work };
+  return { clock, collector, collectedAt, givenBackAt, work };
 }
 
 describe("the quiet collector", () => {
@@ -47,12 +51,22 @@ describe("the quiet collector", () => {
     assert.deepEqual(collectedAt, []);
   });
 
-  it("collects twice soon after a busy time, once more when caches have let go, and then no more", async () => {
+  it("collects twice soon after a busy time, twice more when others have let go, and then no more", async () => {
     const { collectedAt, work } = started();
     await work(60 * second, 0.9);
     assert.deepEqual(collectedAt, []);
     await work(3600 * second, 0.01);
-    assert.deepEqual(collectedAt, [63 * second, 75 * second, 240 * second]);
+    assert.deepEqual(collectedAt, [63 * second, 75 * second, 150 * second, 240 * second]);
+  });
+
+  it("has what a collection has freed given back a second later", async () => {
+    const { collectedAt, givenBackAt, work } = started();
+    await work(60 * second, 0.9);
+    await work(3600 * second, 0.01);
+    assert.deepEqual(
+      givenBackAt,
+      collectedAt.map((at) => at + second),
+    );
   });
 
   it("does not disturb a process that is at work again", async () => {

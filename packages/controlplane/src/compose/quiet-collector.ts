@@ -2,7 +2,7 @@
  * Has the garbage collector run when a busy time is over: an engine that is not asked for memory any more does not look for what it could give back,
  * and after a burst that can be several times what is in use.
  *
- * Twice soon after, and once more when the caches have let go of what nobody used since. A collection stops everything, so a long one makes the
+ * Twice soon after, once when the last looks at deleted clusters are over, and once more when the caches have let go of what nobody used since. A collection stops everything, so a long one makes the
  * next one wait: all together they take no more than a small part of the time.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
@@ -16,13 +16,15 @@ export interface QuietCollectorOptions {
   /** Before each collection: others let go of what they can do without. It does not stop this thread. */
   readonly settle: () => Promise<void>;
   readonly collect: () => Promise<void> | void;
+  /** A second after each collection: returns what it has freed. */
+  readonly giveBack: () => Promise<void>;
 }
 
 const checkMs = 1000;
 /** A thread that works more than this part of the time is not disturbed. */
 const busyShareMax = 0.1;
-/** How long it must have been quiet: the second gives back the pages that the first has emptied, and caches forget within two minutes. */
-const quietMs = [3000, 15_000, 180_000] as const;
+/** How long it must have been quiet: the second gives back the pages that the first has emptied, deleted clusters are looked at once more after a minute, and caches forget within two. */
+const quietMs = [3000, 15_000, 90_000, 180_000] as const;
 /** A collection is followed by at least so many times its own length without one. */
 const restFactor = 200;
 
@@ -35,6 +37,7 @@ export class QuietCollector {
   /** How many collections have followed the last busy time: none is wanted before the first. */
   #done: number = quietMs.length;
   #notBefore = 0;
+  #hasFreed = false;
   #isStopped = false;
 
   constructor(options: QuietCollectorOptions) {
@@ -72,6 +75,10 @@ export class QuietCollector {
       this.#done = 0;
       return undefined;
     }
+    if (this.#hasFreed) {
+      this.#hasFreed = false;
+      return this.#options.giveBack();
+    }
     const wanted = quietMs[this.#done];
     if (wanted === undefined || now - this.#busyAt < wanted || now < this.#notBefore)
       return undefined;
@@ -88,6 +95,7 @@ export class QuietCollector {
     // On a machine that is shared it takes long and is little: what counts is what it has taken from this process.
     const tookMs = Math.min(endedAt - startedAt, processorMs() - processorBefore);
     this.#notBefore = endedAt + tookMs * restFactor;
+    this.#hasFreed = true;
     // Its own work is no sign of life.
     this.#checkedBusyMs = busyMs();
     this.#checkedAt = endedAt;
