@@ -1,4 +1,7 @@
-/** Bundles the command into one file: a cold start reads one file instead of hundreds. And the agent of a cluster into another, which is all that its image holds. */
+/**
+ * Bundles the command into one file: a cold start reads one file instead of hundreds. And the agent of a cluster into another, which is all that its image holds.
+ * A thread of the command is a program of its own, and is found beside it.
+ */
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { spreadBanner, spreadLiterals } from "./spread-literals.ts";
 
@@ -30,11 +33,12 @@ const nativePartsStayOutside: Plugin = {
 
 const runAgent = `import { agentMain } from "./agent.js"; await agentMain(process.argv);`;
 
-for (const [name, from] of [
-  ["kcp", { entryPoints: ["packages/cli/dist/index.js"] }],
-  ["kcp-syncer", { stdin: { contents: runAgent, resolveDir: "packages/cli/dist" } }],
+for (const [file, from] of [
+  ["kcp.mjs", { entryPoints: ["packages/cli/dist/index.js"] }],
+  ["kcp-syncer.mjs", { stdin: { contents: runAgent, resolveDir: "packages/cli/dist" } }],
+  ["yaml-worker.js", { entryPoints: ["packages/server/dist/content/yaml-worker.js"] }],
 ] as const) {
-  const outfile = `packages/cli/dist/bundle/${name}.mjs`;
+  const outfile = `packages/cli/dist/bundle/${file}`;
   const entry = "stdin" in from ? from : { entryPoints: [...from.entryPoints] };
   await build({ ...shared, ...entry, plugins: [nativePartsStayOutside, spreadLiterals], outfile });
 }

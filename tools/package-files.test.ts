@@ -50,7 +50,7 @@ describe("the published package", () => {
     assert.equal(compiled.stdout, "");
     const { stdout, stderr, code } = await run(["main.js"]);
     assert.equal(stderr, "");
-    assert.equal(stdout, "found function\n");
+    assert.equal(stdout, "found function\nread 201\n");
     assert.equal(code, 0);
   });
 
@@ -119,5 +119,12 @@ await k.client.resource(namespaces).create({ metadata: { name: "a" } });
 const found = await k.client.resource(namespaces).get({ name: "a" });
 const phase: string | undefined = found.status?.phase;
 console.log(phase === "Active" && controlPlaneDefaults.securePort === 6443 ? "found" : "lost", typeof simpleResource);
+const { status } = await k.client.transport.send({
+  method: "POST",
+  path: "/clusters/a/api/v1/namespaces/default/configmaps",
+  headers: { "content-type": "application/yaml" },
+  body: "metadata: {name: long}\\n" + "# and so on\\n".repeat(1000),
+});
+console.log("read", status);
 await k.close();
 `;

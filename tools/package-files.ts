@@ -51,7 +51,7 @@ const programs = {
 } as const;
 
 function bin(program: string): string {
-  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304 node --max-semi-space-size=16
+  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304 node --max-semi-space-size=16 --v8-pool-size=0
 import { ${program} } from "../lib/cli.js";
 
 await ${program}(process.argv);
@@ -63,6 +63,8 @@ async function bundle(folder: string): Promise<void> {
     entryPoints: {
       ...Object.fromEntries(doors.map((door) => [door, `packages/kcp-ts/dist/${door}.js`])),
       cli: "packages/cli/dist/index.js",
+      // A thread, found beside what starts it, which several doors share.
+      "shared/yaml-worker": "packages/server/dist/content/yaml-worker.js",
     },
     outdir: join(folder, "lib"),
     bundle: true,

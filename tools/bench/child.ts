@@ -14,14 +14,14 @@ export interface ChildOptions {
   readonly side?: Side;
 }
 
-/** Processors are divided between what is measured, which has one, and those who measure and attack. */
+/** Those who measure and attack share the last processor, so that what is measured always has the others, and what they leave of theirs. */
 export type Side = "server" | "clients";
 
 /** Without it a client that attacks takes the server's processor, and what is measured is the machine. Needs Linux and two processors. */
 function onSide(side: Side | undefined, command: string, args: readonly string[]) {
   const last = cpus().length - 1;
   if (side === undefined || last < 1 || !canDivide) return { command, args };
-  const processors = side === "server" ? "0" : `1-${last}`;
+  const processors = side === "server" ? `0-${last}` : String(last);
   return { command: "taskset", args: ["-c", processors, command, ...args] };
 }
 

@@ -16,6 +16,8 @@ export interface LoopProbe {
   readonly waitP99Ms: number;
   /** Processor time of the loop's thread in a second: how much of an attack arrived. */
   readonly busyMsPerSecond: number;
+  /** What that thread waited for a processor in a second, with something to do: other threads had it, the server's own among them. */
+  readonly delayedMsPerSecond: number;
   /** The longest collection of garbage, by the wall. */
   readonly collectionMaxMs: number;
 }
@@ -26,6 +28,7 @@ let collectionMaxMs = 0;
 let isRunning = false;
 let before = 0;
 let begunAt = 0;
+let delayedBefore = 0;
 
 const buffer = Buffer.alloc(64);
 const file = openThreadStatus();
@@ -48,7 +51,7 @@ commands.on("line", (line) => {
 function begin(): void {
   holds.length = 0;
   collectionMaxMs = 0;
-  before = threadMs();
+  [before, delayedBefore] = threadMs();
   begunAt = systemClock.monotonic();
   isRunning = true;
   collections.observe({ entryTypes: ["gc"] });
@@ -58,7 +61,7 @@ function begin(): void {
 function look(): void {
   systemClock.schedule(intervalMs, () => {
     if (!isRunning) return;
-    const now = threadMs();
+    const [now] = threadMs();
     holds.push(now - before);
     before = now;
     look();
@@ -78,16 +81,18 @@ function summary(): LoopProbe {
   }
   const seconds = (systemClock.monotonic() - begunAt) / 1000;
   const busyMsPerSecond = holds.reduce((sum, hold) => sum + hold, 0) / seconds;
-  return { holdMaxMs, waitP99Ms: high, busyMsPerSecond, collectionMaxMs };
+  const delayedMsPerSecond = (threadMs()[1] - delayedBefore) / seconds;
+  return { holdMaxMs, waitP99Ms: high, busyMsPerSecond, delayedMsPerSecond, collectionMaxMs };
 }
 
-/** Processor time of this thread; of the wall where the system does not tell. */
-function threadMs(): number {
-  if (file === undefined) return systemClock.monotonic();
+/** What this thread had of a processor, and what it waited for one; of the wall, and nothing, where the system does not tell. */
+function threadMs(): readonly [number, number] {
+  if (file === undefined) return [systemClock.monotonic(), 0];
   // Asking for the process's time brings the thread's up to date; else it would be that of the last tick.
   process.cpuUsage();
   const length = readSync(file, buffer, 0, buffer.length, 0);
-  return Number(buffer.toString("latin1", 0, length).split(" ", 1)[0]) / 1e6;
+  const [hadNs, waitedNs] = buffer.toString("latin1", 0, length).split(" ");
+  return [Number(hadNs) / 1e6, Number(waitedNs) / 1e6];
 }
 
 function openThreadStatus(): number | undefined {

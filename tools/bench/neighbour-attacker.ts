@@ -43,6 +43,7 @@ interface Attack {
   readonly path: string;
   readonly accept?: string;
   readonly body?: string;
+  readonly contentType?: string;
 }
 
 function attackOf(name: string): () => Attack {
@@ -51,6 +52,10 @@ function attackOf(name: string): () => Attack {
   if (name === "bodies" || name === "largest-bodies") {
     const big = name === "bodies" ? bigBody(900 << 10, 80) : bigBody(3_000_000, 150);
     return () => post(big);
+  }
+  if (name === "yaml-bodies") {
+    const dense = yamlBody(500 << 10);
+    return () => ({ ...post(dense), contentType: "application/yaml" });
   }
   if (name === "lists") return () => ({ method: "GET", path });
   if (name === "custom-lists") return () => ({ method: "GET", path: url.pathname + widgetsPath });
@@ -69,6 +74,14 @@ function bigBody(bytes: number, valueBytes: number): string {
   return JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata, data });
 }
 
+/** The shortest keys and values: what takes longest to read is how many there are. */
+function yamlBody(bytes: number): string {
+  const lines = ["apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: dense-}\ndata:\n"];
+  for (let length = 0, i = 0; length < bytes; length += lines.at(-1)?.length ?? 0)
+    lines.push(`  k${i++}: v\n`);
+  return lines.join("");
+}
+
 function sessionOf(at: number): ClientHttp2Session {
   const index = Math.floor(at / streamsPerConnection);
   const session =
@@ -82,13 +95,13 @@ function sessionOf(at: number): ClientHttp2Session {
 
 function again(session: ClientHttp2Session, next: () => Attack): void {
   if (session.destroyed || session.closed) throw new Error("the server closed a connection");
-  const { method, path: target, accept, body } = next();
+  const { method, path: target, accept, body, contentType = "application/json" } = next();
   const stream = session.request({
     ":method": method,
     ":path": target,
     authorization: `Bearer ${token}`,
     ...(accept === undefined ? {} : { accept }),
-    ...(body === undefined ? {} : { "content-type": "application/json" }),
+    ...(body === undefined ? {} : { "content-type": contentType }),
   });
   stream.on("error", () => undefined);
   stream.on("close", () => {

@@ -2,9 +2,8 @@
  * Noisy neighbours: what one tenant's gets take while another does its worst, against what they take in the same run when nobody else is
  * there, just before the attack and just after it.
  *
- * The server has a processor of its own, idle and under attack alike; those who attack and the one who measures share the others, the
- * attackers at the lowest priority. On one machine a client that sends as fast as it can would otherwise take what the server needs, and the figure
- * would be that of the machine.
+ * Those who attack and the one who measures share one processor, the attackers at the lowest priority; the server has the others, and what is left of that one, idle and
+ * under attack alike. On one machine a client that sends as fast as it can would otherwise take what the server needs, and the figure would be that of the machine.
  *
  * On a machine with other work the wall's time is its noise. The row by processor time holds there, too: what a request has still to wait for when
  * it comes, in processor time of the server's loop.
@@ -120,7 +119,7 @@ function countOf(attack: Attack, { options }: Bench): number {
     ? options.sizes.neighbourWatches
     : {
         ...{ writes: 1000, lists: 100, "custom-lists": 100, tables: 20 },
-        ...{ bodies: 20, "largest-bodies": 20 },
+        ...{ bodies: 20, "largest-bodies": 20, "yaml-bodies": 20 },
       }[attack];
 }
 
@@ -166,6 +165,7 @@ function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
   const probes = [
     ["what a get met, p99 (CPU time)", ({ probe }: Round) => probe.waitP99Ms],
     ["the server's CPU time per second", ({ probe }: Round) => probe.busyMsPerSecond],
+    ["its loop waited for a processor", ({ probe }: Round) => probe.delayedMsPerSecond],
     ["longest hold of the loop (CPU time)", ({ probe }: Round) => probe.holdMaxMs],
     ["longest collection of garbage", ({ probe }: Round) => probe.collectionMaxMs],
   ] as const;

@@ -61,6 +61,7 @@ export const attacks = [
   "openings",
   "bodies",
   "largest-bodies",
+  "yaml-bodies",
 ] as const;
 export type Attack = (typeof attacks)[number];
 

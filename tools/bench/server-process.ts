@@ -92,7 +92,13 @@ const command = fileURLToPath(new URL("../../../packages/cli/bin/kcp.mjs", impor
 
 /** With the flag that the command gives itself. */
 function preloading(program: string): string[] {
-  return ["--max-semi-space-size=16", "--expose-gc", "--import", programPath(program)];
+  return [
+    "--max-semi-space-size=16",
+    "--v8-pool-size=0",
+    "--expose-gc",
+    "--import",
+    programPath(program),
+  ];
 }
 
 function flags(directory: string, tokenFile: string): string[] {

@@ -1,5 +1,5 @@
 /** What authentication needs to know of service accounts and their secrets, from the registry. */
-import { setMaxListeners } from "node:events";
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { AccountObject, AccountObjects } from "./authentication/index.ts";
 import { type Registry, secrets, serviceAccounts, translating } from "./registry/index.ts";
@@ -16,17 +16,12 @@ export function accountObjects(registry: Registry, watchCache: WatchCache): Acco
         const entry = watchCache.peek(key);
         if (entry !== undefined) return stateOf(entry);
         return translating({ resource: definition }, () =>
-          watchCache.get(key, { kind: "latest" }, uncancelled),
+          watchCache.get(key, { kind: "latest" }, neverAborted),
         ).then((found) => (found === undefined ? undefined : stateOf(found)));
       };
     },
   };
 }
-
-/** The request's deadline is the pipeline's, and the store bounds its own waiting. */
-const uncancelled: AbortSignal = new AbortController().signal;
-// Every lookup in flight may listen to it, and none of them leaks.
-setMaxListeners(0, uncancelled);
 
 /** Every request of a service account asks for it: each stored state of one is looked into once. */
 const states = new WeakMap<Entry, AccountObject>();

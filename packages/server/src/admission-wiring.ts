@@ -1,5 +1,7 @@
 /** Webhooks and policies put together with what they need: this server's storage, registry, catalog and authorizer. */
+
 import { randomUUID } from "node:crypto";
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type AdmissionPlugin,
@@ -32,8 +34,6 @@ export interface AdmissionWiringOptions {
   /** False when a logical cluster has nothing in a collection, as far as the hub has come. */
   readonly mayHave: (cluster: ClusterName, collection: ResourceKey) => boolean;
 }
-
-const neverAborted = new AbortController().signal;
 
 /** In the order in which they run, behind everything that is compiled in. */
 export function configuredAdmission(options: AdmissionWiringOptions): readonly AdmissionPlugin[] {

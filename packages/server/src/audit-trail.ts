@@ -1,5 +1,5 @@
 /** Wiring: audit's record of a request, kept on the exchange, and its events. */
-import type { Clock } from "@kcp-ts/machinery/base";
+import { atOnce, type Clock } from "@kcp-ts/machinery/base";
 import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import {
   Audit,
@@ -12,9 +12,12 @@ import {
 import {
   bodyMembersMax,
   bodyValuesMax,
-  decodeBody,
+  decodeInPieces,
+  isJsonLike,
+  isShortYaml,
+  isYamlType,
   mediaTypeOf,
-  parseYaml,
+  translateYaml,
 } from "./content/index.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
@@ -82,22 +85,37 @@ export function endTrail(
 const bodyLimits = { valuesMax: bodyValuesMax, membersMax: bodyMembersMax };
 
 /** Bodies are shown as JSON, whatever they came as; what cannot be read is not shown. */
-function decoderOf({ definition }: Exchange): Decode {
+function decoderOf(exchange: Exchange): Decode {
   return (bytes, contentType): JsonValue | undefined => {
     const mediaType = mediaTypeOf(contentType);
+    const { definition } = exchange;
     try {
       if (mediaType.endsWith("protobuf") && definition !== undefined) {
         const { kind, strategy } = definition;
         const expected = { kind, apiVersion: apiVersionOf(definition), shape: strategy.shape };
-        return decodeBody(bytes, contentType, expected).value;
+        return atOnce(decodeInPieces({ bytes, contentType }, expected)).value;
       }
-      const text = Buffer.from(bytes).toString("utf8");
-      if (!mediaType.endsWith("yaml")) return parseJson(text, bodyLimits).value;
-      const parsed = parseYaml(text);
-      return "value" in parsed ? parsed.value : undefined;
+      return isYamlType(mediaType) && !isJsonLike(bytes)
+        ? decodeUnread(exchange, bytes)
+        : parse(bytes);
     } catch {
       // The client has been told what is wrong with it; here it is only missing.
       return undefined;
     }
   };
+}
+
+function parse(bytes: Uint8Array): JsonValue {
+  return parseJson(Buffer.from(bytes).toString("utf8"), bodyLimits).value;
+}
+
+/** YAML that was read for the request is JSON by now. This is wrong, or was sent on as it came, or its sender did not wait for it to be read. */
+function decodeUnread({ yaml, audit }: Exchange, bytes: Uint8Array): JsonValue | undefined {
+  if (yaml !== undefined) return undefined;
+  if (!isShortYaml(bytes)) {
+    audit?.annotate("audit.kcp.io/body-left-out", "it is long YAML that was not read here");
+    return undefined;
+  }
+  const translated = translateYaml(Buffer.from(bytes).toString("utf8"));
+  return "json" in translated ? parse(translated.json) : undefined;
 }

@@ -9,6 +9,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { AuditedExchange, AuditRecord } from "./audit/index.ts";
+import type { TranslatedYaml } from "./content/index.ts";
 import type { FlowSchema, Visitor, Waiter, WatchPlace } from "./fairness/index.ts";
 import type { HandlerRequest } from "./handlers/index.ts";
 import type { ResourceDefinition } from "./registry/index.ts";
@@ -43,6 +44,8 @@ export class Exchange implements Visitor, AuditedExchange {
   watchPlace: WatchPlace | undefined;
   /** Set when the audit policy wants the request written down; `receivedAt` is by the wall. */
   audit: AuditRecord | undefined;
+  /** What the body says, when it came as YAML and has been read. */
+  yaml: TranslatedYaml | undefined;
   receivedAt = 0;
   #auditId: string | undefined;
   #controller: AbortController | undefined;
@@ -79,6 +82,12 @@ export class Exchange implements Visitor, AuditedExchange {
   /** A note of admission's; nobody keeps it where nobody writes the request down. */
   annotate(key: string, value: string, level: "Metadata" | "Request" = "Metadata"): void {
     this.audit?.annotateFor(key, value, level);
+  }
+
+  /** From here on it is as if JSON had been sent. */
+  noteYaml(translated: TranslatedYaml): void {
+    this.yaml = translated;
+    if ("json" in translated) this.audit?.noteJson(translated.json);
   }
 
   noteObject(metadata: JsonObject): void {

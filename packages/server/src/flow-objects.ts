@@ -2,6 +2,7 @@
  * Wiring: the FlowSchemas and PriorityLevelConfigurations of the logical cluster root, the operator's, become what fairness goes by. Once the server looks
  * after root, the bootstrap ones are among them and stay there (ADR 0055).
  */
+import { setMaxListeners } from "node:events";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { Fairness } from "./fairness/index.ts";
@@ -45,6 +46,8 @@ export class FlowObjects {
 
   constructor(options: FlowObjectsOptions) {
     this.#options = options;
+    // All objects that are missing are written at once.
+    setMaxListeners(0, this.#stop.signal);
     this.#upkeep = new FlowUpkeep({ ...options, signal: this.#stop.signal });
   }
 

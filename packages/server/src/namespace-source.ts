@@ -1,4 +1,5 @@
 /** What admission needs to know of namespaces, from the registry. */
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import {
@@ -91,8 +92,6 @@ async function untilAtHand(
   }
   await source.create(cluster, namespace, neverAborted);
 }
-
-const neverAborted = new AbortController().signal;
 
 /** Every write asks for its namespace: each stored state of one is looked into once. */
 const phases = new WeakMap<Entry, NamespacePhase>();

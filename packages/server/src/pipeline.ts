@@ -57,6 +57,7 @@ import {
 } from "./request/request-scope.ts";
 import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { setDeadline } from "./request-timeout.ts";
+import { jsonBytes, readYamlOf } from "./request-yaml.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -269,15 +270,16 @@ function takeSeat(
   const scope = exchange.scope as RequestScope;
   if (watches !== undefined && scope.verb === "watch" && !isOperators(exchange.user))
     exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
-  if (fairness === undefined) return undefined;
-  fairness.classify(exchange);
+  fairness?.classify(exchange);
   const { method } = exchange.request;
   if (method === "GET" || method === "HEAD" || method === "OPTIONS") {
-    return fairness.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
+    return fairness?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
   }
+  readYamlOf(exchange);
+  if (fairness === undefined) return undefined;
   exchange.request = new GatedRequest(exchange.request, {
     reserve: (bytes) => fairness.reserveBody(exchange, bytes),
-    admit: (bytes) => fairness.admit(exchange, estimateWrite(bytes)),
+    admit: (bytes) => fairness.admit(exchange, estimateWrite(jsonBytes(exchange) ?? bytes)),
   });
   return undefined;
 }

@@ -341,6 +341,7 @@ export class ApiServer {
   async close(): Promise<void> {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
+    this.#watchCache.hub.endWaits();
     await this.#flowObjects?.stop();
     await this.#rooms.audit?.close();
     await this.#compactor.stop();

@@ -4,7 +4,7 @@
  * They are read for every call, so a change holds for the next one, and as they are stored: a conversion by webhook could ask for the very
  * Service that is being looked for.
  */
-import type { Random } from "@kcp-ts/machinery/base";
+import { neverAborted, type Random } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -32,7 +32,6 @@ const serviceLabels = ["kubernetes.io/service-name", "multicluster.kubernetes.io
 const pageEntries = 500;
 /** Slices of one Service; more are not looked at. */
 const slicesMax = 100;
-const neverAborted = new AbortController().signal;
 
 export function serviceObjects(options: ServiceObjectsOptions): ServiceObjects {
   const objects = new StoredObjects(options);

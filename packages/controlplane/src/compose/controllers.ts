@@ -4,6 +4,7 @@
  * Where several servers share a store, they elect one of them by a Lease: its loops work, the others' wait. Where nobody else can be, nobody is asked.
  */
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import {
   type ErrorContext,
@@ -112,6 +113,8 @@ async function workWhileLeading(
   await elector.run(signal, async (leadership) => {
     log.debug({ lease: lease.name }, "the control loops of this server work now");
     const ending = AbortSignal.any([signal, leadership.signal]);
+    // Every loop listens to it. Signals of controllers have no bound, those that are made of others have.
+    setMaxListeners(0, ending);
     await runLoops(fencedTransport(transport, leadership), options, ending);
   });
 }

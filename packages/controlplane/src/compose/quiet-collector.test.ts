@@ -55,18 +55,30 @@ describe("the quiet collector", () => {
     const { collectedAt, work } = started();
     await work(60 * second, 0.9);
     assert.deepEqual(collectedAt, []);
-    await work(3600 * second, 0.01);
+    await work(3600 * second, 0.005);
     assert.deepEqual(collectedAt, [63 * second, 75 * second, 150 * second, 240 * second]);
   });
 
   it("has what a collection has freed given back a second later", async () => {
     const { collectedAt, givenBackAt, work } = started();
     await work(60 * second, 0.9);
-    await work(3600 * second, 0.01);
+    await work(3600 * second, 0.005);
+    assert.equal(collectedAt.length, 4);
     assert.deepEqual(
       givenBackAt,
       collectedAt.map((at) => at + second),
     );
+  });
+
+  it("waits ten times as long where somebody is still there", async () => {
+    const { collectedAt, work } = started();
+    await work(60 * second, 0.9);
+    await work(25 * second, 0.05);
+    assert.deepEqual(collectedAt, []);
+    await work(10 * second, 0.05);
+    assert.equal(collectedAt.length, 1);
+    await work(3600 * second, 0.05);
+    assert.equal(collectedAt.length, 4);
   });
 
   it("does not disturb a process that is at work again", async () => {

@@ -2,8 +2,8 @@
  * Has the garbage collector run when a busy time is over: an engine that is not asked for memory any more does not look for what it could give back,
  * and after a burst that can be several times what is in use.
  *
- * Twice soon after, once when the last looks at deleted clusters are over, and once more when the caches have let go of what nobody used since. A collection stops everything, so a long one makes the
- * next one wait: all together they take no more than a small part of the time.
+ * Twice soon after, once when the last looks at deleted clusters are over, and once more when the caches have let go of what nobody used since. A collection stops everything, so it comes ten times
+ * as late where somebody is still there, who would have to wait; and a long one makes the next one wait: all together they take no more than a small part of the time.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
@@ -23,6 +23,9 @@ export interface QuietCollectorOptions {
 const checkMs = 1000;
 /** A thread that works more than this part of the time is not disturbed. */
 const busyShareMax = 0.1;
+/** One that works less than this has nobody who waits; time in between counts a tenth. */
+const idleShareMax = 0.01;
+const usedFactor = 0.1;
 /** How long it must have been quiet: the second gives back the pages that the first has emptied, deleted clusters are looked at once more after a minute, and caches forget within two. */
 const quietMs = [3000, 15_000, 90_000, 180_000] as const;
 /** A collection is followed by at least so many times its own length without one. */
@@ -33,7 +36,8 @@ export class QuietCollector {
   #timer: Timer | undefined;
   #checkedAt = 0;
   #checkedBusyMs = 0;
-  #busyAt = 0;
+  /** Since the last busy time. */
+  #quietMs = 0;
   /** How many collections have followed the last busy time: none is wanted before the first. */
   #done: number = quietMs.length;
   #notBefore = 0;
@@ -67,21 +71,22 @@ export class QuietCollector {
   #check(): Promise<void> | undefined {
     const now = this.#options.clock.monotonic();
     const busyMs = this.#options.busyMs();
-    const share = (busyMs - this.#checkedBusyMs) / Math.max(1, now - this.#checkedAt);
+    const passedMs = Math.max(1, now - this.#checkedAt);
+    const share = (busyMs - this.#checkedBusyMs) / passedMs;
     this.#checkedAt = now;
     this.#checkedBusyMs = busyMs;
     if (share > busyShareMax) {
-      this.#busyAt = now;
+      this.#quietMs = 0;
       this.#done = 0;
       return undefined;
     }
+    this.#quietMs += passedMs * (share <= idleShareMax ? 1 : usedFactor);
     if (this.#hasFreed) {
       this.#hasFreed = false;
       return this.#options.giveBack();
     }
     const wanted = quietMs[this.#done];
-    if (wanted === undefined || now - this.#busyAt < wanted || now < this.#notBefore)
-      return undefined;
+    if (wanted === undefined || this.#quietMs < wanted || now < this.#notBefore) return undefined;
     this.#done++;
     return this.#collect();
   }

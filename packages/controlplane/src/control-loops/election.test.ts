@@ -33,13 +33,17 @@ const log = {
 describe("control loops on a shared store", { skip: etcdMissing() ?? false }, () => {
   let etcd: EtcdCluster;
   let directory: string;
+  const warnings: string[] = [];
+  const note = ({ message }: Error) => warnings.push(message);
   before(async () => {
+    process.on("warning", note);
     etcd = await startEtcd({ members: 1 });
     directory = await mkdtemp(join(tmpdir(), "kcp-election-"));
   });
   after(async () => {
     await etcd?.dispose();
     await rm(directory, { recursive: true, force: true });
+    process.off("warning", note);
   });
 
   const start = (name: string, prefix: string, servers: readonly string[]) =>
@@ -98,5 +102,9 @@ describe("control loops on a shared store", { skip: etcdMissing() ?? false }, ()
     assert.notEqual(await holder(second), leader);
     assert.ok(tookMs < 30_000, `it took ${Math.round(tookMs)} ms`);
     await Promise.all([second.stop(), first.stop()]);
+  });
+
+  it("have Node warn of nothing", () => {
+    assert.deepEqual(warnings, []);
   });
 });

@@ -3,6 +3,7 @@ export { awakeDeadline, awakeGraceMs } from "./awake-deadline.ts";
 export type { Brand } from "./brand.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export { Interned } from "./interned.ts";
+export { neverAborted } from "./never-aborted.ts";
 export { onAbort, untilAborted } from "./on-abort.ts";
 export { atOnce, Pace, type Pieces } from "./pieces.ts";
 export { type Random, systemRandom } from "./random.ts";

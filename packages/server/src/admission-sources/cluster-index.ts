@@ -2,6 +2,7 @@
  * Something that is known of each logical cluster from a few of its collections. Loaded from storage when a cluster is first asked for,
  * kept true by the hub, forgotten when many other clusters were asked for since.
  */
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { ownText } from "../request/own-text.ts";
 import {
@@ -32,7 +33,6 @@ export interface ClusterIndexOptions<State> {
 /** Logical clusters that are held; one of which there is nothing to know takes about a hundred bytes. */
 const clustersDefaultMax = 50_000;
 const pageEntries = 100;
-const neverAborted = new AbortController().signal;
 
 interface Loading<State> {
   readonly events: { readonly collection: ResourceKey; readonly event: HubEvent }[];

@@ -1,4 +1,5 @@
 /** The parameters of policies: objects of any kind that the cluster serves. */
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
@@ -22,7 +23,6 @@ export interface ParameterSourceOptions {
   readonly storage: Storage;
 }
 
-const neverAborted = new AbortController().signal;
 /** Objects that a selector is held against, page by page. */
 const pageEntries = 500;
 /** One more than a binding may have is found out to be too many. */

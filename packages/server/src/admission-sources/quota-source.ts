@@ -1,4 +1,5 @@
 /** The quotas of each namespace, and writing what is used of them. */
+import { neverAborted } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -19,8 +20,6 @@ export interface QuotaSourceOptions {
 
 /** A quota with this annotation is for the whole logical cluster, wherever it is. */
 const clusterScopedAnnotation = "experimental.quota.kcp.io/cluster-scoped";
-
-const neverAborted = new AbortController().signal;
 
 export function quotaSource(options: QuotaSourceOptions): QuotaSource {
   const { storage, watchCache, registry, mayHave } = options;

@@ -27,6 +27,7 @@ export class AuditRecord {
   /** Nobody meant the request to fail as it did. */
   isPanic = false;
   requestBody: Uint8Array | undefined;
+  #isJson = false;
   responseBody: Uint8Array | undefined;
   #object: ObjectNames = {};
   readonly #exchange: AuditedExchange;
@@ -49,6 +50,13 @@ export class AuditRecord {
   annotateFor(key: string, value: string, level: "Metadata" | "Request"): void {
     if (level === "Request" && !this.#showsRequestBody) return;
     this.#notes.addForeign(key, value);
+  }
+
+  /** What the body says as JSON, which is shown instead of it. */
+  noteJson(json: Uint8Array): void {
+    if (this.requestBody === undefined) return;
+    this.requestBody = json;
+    this.#isJson = true;
   }
 
   /** What the object says of itself: first as it was sent, then, if one was created, as it was stored. The path's word stands before it. */
@@ -98,7 +106,7 @@ export class AuditRecord {
       this.annotate("audit.kcp.io/body-left-out", "it may hold secrets");
     if (hasBodies && this.#showsRequestBody)
       this.#add(event, "requestObject", this.requestBody, (bytes) =>
-        decode(bytes, header(request.headers, "content-type")),
+        decode(bytes, this.#isJson ? "application/json" : header(request.headers, "content-type")),
       );
     if (hasBodies && level === "RequestResponse")
       this.#add(event, "responseObject", this.responseBody, parseJsonBytes);

@@ -293,6 +293,40 @@ describe("audit", () => {
     assert.deepEqual(objectOf(events.at(-1)), { data: { k: "w" } });
   });
 
+  it("shows long YAML as JSON, also where that was sent as YAML, and leaves out what is wrong", async () => {
+    const { server, events } = await started([{ level: "Request" }]);
+    const nothing = "# nothing\n".repeat(1000);
+    const long = `metadata: {name: long, generation: 9007199254740993}\ndata: {k: v}\n${nothing}`;
+    const headers = { "content-type": "application/yaml" };
+    await server.must("POST", path, { body: long, headers, user: "a" });
+    const objectOf = (event: Event | undefined) => event?.["requestObject"] as JsonObject;
+    assert.equal(
+      stringifyJson(objectOf(events.at(-1))),
+      '{"metadata":{"name":"long","generation":9007199254740993},"data":{"k":"v"}}',
+    );
+    const config = { apiVersion: "v1", kind: "ConfigMap", data: { k: "w".repeat(10_000) } };
+    const applied = `${path}/long?fieldManager=me&force=true`;
+    await server.patch(applied, "apply", config, { user: "a" });
+    assert.deepEqual(objectOf(events.at(-1)), config);
+    await server.request("POST", path, { body: `a: b: c\n${nothing}`, headers, user: "a" });
+    assert.equal(objectOf(events.at(-1)), undefined);
+  });
+
+  it("says that long YAML is left out when its sender did not wait for it to be read", async () => {
+    const { server, events } = await started([{ level: "Request" }]);
+    const body = `metadata: {name: left}\n${"# nothing\n".repeat(1000)}`;
+    const headers = { "content-type": "application/yaml" };
+    const signal = AbortSignal.abort();
+    const { status } = await server.request("POST", path, { body, headers, signal, user: "a" });
+    assert.equal(status, 499);
+    const event = events.at(-1) as Event & { annotations: Record<string, string> };
+    assert.equal(event["requestObject"], undefined);
+    assert.equal(
+      event.annotations["audit.kcp.io/body-left-out"],
+      "it is long YAML that was not read here",
+    );
+  });
+
   it("leaves out a body that is nested too deeply to be written down, and keeps numbers as they came", async () => {
     const { server, events } = await started([{ level: "Request" }]);
     const headers = { "content-type": "application/json" };

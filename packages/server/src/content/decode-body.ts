@@ -1,7 +1,7 @@
 /**
  * From request bytes to a JSON value: JSON, YAML, and protobuf for the kinds that have a shape.
  */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import type { Pieces } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -14,7 +14,14 @@ import {
 } from "@kcp-ts/machinery/json";
 import { decodeEnvelope, decodeMessage, type MessageShape } from "@kcp-ts/machinery/shape";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
-import { parseYaml } from "./yaml.ts";
+import type { TranslatedYaml } from "./translate-yaml.ts";
+
+/** A body as it came, and what it says as JSON if it came as YAML. */
+export interface SentBody {
+  readonly bytes: Uint8Array;
+  readonly contentType: string | undefined;
+  readonly yaml?: TranslatedYaml | undefined;
+}
 
 export interface DecodedBody {
   readonly value: JsonObject;
@@ -32,9 +39,6 @@ export interface BodyKind {
   /** Undefined where protobuf is not accepted: custom resources. */
   readonly shape: MessageShape | undefined;
 }
-
-/** Larger YAML would hold up everybody while it is parsed; JSON of the same size does not. */
-export const yamlBytesMax = 512 << 10;
 
 /** Values of a JSON body (objects, arrays and what is in them), managedFields included: what is parsed in a few tens of milliseconds. */
 export const bodyValuesMax = 100_000;
@@ -54,25 +58,14 @@ export function isProtobuf(contentType: string | undefined): boolean {
   return mediaTypeOf(contentType) === protobufType;
 }
 
-export function decodeBody(
-  bytes: Uint8Array,
-  contentType: string | undefined,
-  expected: BodyKind,
-): DecodedBody {
-  return atOnce(decodeInPieces(bytes, contentType, expected));
-}
-
-/** The same, resting between the steps of parsing JSON. */
-export function* decodeInPieces(
-  bytes: Uint8Array,
-  contentType: string | undefined,
-  expected: BodyKind,
-): Pieces<DecodedBody> {
-  switch (mediaTypeOf(contentType)) {
+/** Rests between the steps of parsing JSON. */
+export function* decodeInPieces(sent: SentBody, expected: BodyKind): Pieces<DecodedBody> {
+  const { bytes } = sent;
+  switch (mediaTypeOf(sent.contentType)) {
     case "application/json":
       return asObject(yield* decodeJson(bytes, expected), expected);
     case "application/yaml":
-      return asObject(decodeYaml(bytes, expected), expected);
+      return asObject(yield* decodeYaml(sent, expected), expected);
     case protobufType:
       if (expected.shape !== undefined) return decodeProtobuf(bytes, expected, expected.shape);
   }
@@ -102,7 +95,7 @@ function* decodeJson(bytes: Uint8Array, { kind }: BodyKind): Pieces<ParsedText> 
     return yield* parseBody(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    throw unrecognized(kind, error.message, text);
+    throw unrecognized(kind, error.message, bytes);
   }
 }
 
@@ -119,17 +112,25 @@ export function* parseBody(text: string): Pieces<ParsedText> {
   }
 }
 
-function decodeYaml(
-  bytes: Uint8Array,
-  { kind }: BodyKind,
-): Omit<DecodedBody, "value"> & { readonly value: JsonValue } {
-  if (bytes.length > yamlBytesMax)
-    throw statusError.tooLarge(`limit for YAML is ${yamlBytesMax}, send JSON instead`);
-  const text = decodeText(bytes);
-  const parsed = parseYaml(text);
-  if ("error" in parsed)
-    throw unrecognized(kind, `error converting YAML to JSON: ${parsed.error}`, text);
-  return { value: parsed.value, duplicates: [], yamlDuplicates: parsed.duplicates };
+function* decodeYaml({ bytes, yaml }: SentBody, { kind }: BodyKind): Pieces<ParsedBody> {
+  if (yaml === undefined) throw new Error("YAML is translated before it is decoded");
+  if ("error" in yaml)
+    throw unrecognized(kind, `error converting YAML to JSON: ${yaml.error}`, bytes);
+  return yield* parseTranslated(yaml);
+}
+
+/** Its value may be anything. */
+type ParsedBody = Omit<DecodedBody, "value"> & { readonly value: JsonValue };
+
+/** What YAML was translated to. */
+export function* parseTranslated({
+  json,
+  duplicates,
+}: Exclude<TranslatedYaml, { error: string }>): Pieces<ParsedBody> {
+  const text = decodeText(json);
+  if (json.length > longTextBytes) yield;
+  const { value, values } = yield* parseBody(text);
+  return { value, values, duplicates: [], yamlDuplicates: duplicates };
 }
 
 /** As go-yaml puts together what it found. */
@@ -163,10 +164,7 @@ function decodeProtobuf(
   }
 }
 
-function asObject(
-  parsed: Omit<DecodedBody, "value"> & { readonly value: JsonValue },
-  { kind }: BodyKind,
-): DecodedBody {
+function asObject(parsed: ParsedBody, { kind }: BodyKind): DecodedBody {
   const { value } = parsed;
   if (isJsonObject(value)) return { ...parsed, value };
   // As in Go, where null leaves everything at its zero value.
@@ -175,23 +173,22 @@ function asObject(
   throw unrecognized(
     kind,
     `json: cannot unmarshal ${found} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
-    stringifyJson(parsed.value),
+    Buffer.from(stringifyJson(parsed.value)),
   );
 }
 
 /** The start of the body, readable when it looks like JSON and in hex when it does not. */
-function excerpt(text: string): string {
-  if (text === "") return "<empty>";
-  const bytes = Buffer.from(text);
-  const start = bytes.subarray(0, excerptBytes);
-  const shown = text.startsWith("{") ? start.toString("utf8") : start.toString("hex");
+function excerpt(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "<empty>";
+  const start = Buffer.from(bytes.subarray(0, excerptBytes));
+  const shown = start.toString(start[0] === "{".charCodeAt(0) ? "utf8" : "hex");
   return bytes.length > excerptBytes ? `${shown} ...` : shown;
 }
 
 const excerptBytes = 30;
 
-function unrecognized(kind: string, message: string, text: string): StatusError {
+function unrecognized(kind: string, message: string, bytes: Uint8Array): StatusError {
   return statusError.badRequest(
-    `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${message} (${excerpt(text)})`,
+    `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${message} (${excerpt(bytes)})`,
   );
 }

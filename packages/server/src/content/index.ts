@@ -3,13 +3,13 @@ export {
   bodyMembersMax,
   bodyValuesMax,
   type DecodedBody,
-  decodeBody,
   decodeInPieces,
   decodeText,
   isProtobuf,
   mediaTypeOf,
   parseBody,
-  yamlBytesMax,
+  parseTranslated,
+  type SentBody,
   yamlProblemOf,
 } from "./decode-body.ts";
 export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";
@@ -24,4 +24,11 @@ export {
   tableOf,
   toBytes,
 } from "./table.ts";
-export { parseYaml, parseYamlDocuments, toYaml } from "./yaml.ts";
+export { type TranslatedYaml, translateYaml } from "./translate-yaml.ts";
+export { parseYamlDocuments, toYaml } from "./yaml.ts";
+export {
+  isJsonLike,
+  isShortYaml,
+  isYamlType,
+  YamlRequest,
+} from "./yaml-request.ts";

@@ -1,12 +1,5 @@
 /** Names that stand twice in a mapping of YAML, each as go-yaml tells it. */
-import {
-  EVENT_ID,
-  type Event,
-  getScalarValue,
-  NOT_RESOLVED,
-  parseEvents,
-  SCALAR_STYLE,
-} from "js-yaml";
+import { EVENT_ID, type Event, getScalarValue, NOT_RESOLVED, SCALAR_STYLE } from "js-yaml";
 import { yamlReadSchema } from "./yaml-scalars.ts";
 
 /** More are not told: whoever makes so many will not read them all. */
@@ -19,11 +12,11 @@ interface Collection {
   name: string | undefined;
 }
 
-export function duplicatesOf(text: string, depthMax: number): string[] {
+export function duplicatesOf(text: string, events: readonly Event[]): string[] {
   const found: string[] = [];
   const lineOf = lineCounter(text);
   const open: Collection[] = [];
-  for (const event of parseEvents(text, { maxDepth: depthMax })) {
+  for (const event of events) {
     if (found.length === duplicatesMax) break;
     if (event.type === EVENT_ID.POP) {
       open.pop();

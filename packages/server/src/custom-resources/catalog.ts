@@ -5,7 +5,7 @@
  * that it knows of everything that was acknowledged anywhere.
  */
 import { createHash } from "node:crypto";
-import { Interned } from "@kcp-ts/machinery/base";
+import { Interned, neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type {
   Catalog,
@@ -26,8 +26,6 @@ export interface CustomResourceCatalogOptions {
   readonly index: DefinitionIndex;
   readonly watchCache: WatchCache;
 }
-
-const neverAborted = new AbortController().signal;
 
 export class CustomResourceCatalog implements Catalog, CollectionSource {
   readonly #options: CustomResourceCatalogOptions;

@@ -3,19 +3,18 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionRequest, GroupVersionKind, ObjectForm } from "../admission/index.ts";
-import { decodeBody } from "../content/index.ts";
 import {
   type AdmittedKind,
   apiVersionOf,
   type Draft,
   type SubresourceKind,
 } from "../registry/index.ts";
-import { header } from "../request/api-request.ts";
 import { admissionRequest } from "./admission-request.ts";
 import { optionsFrom } from "./connect-options.ts";
-import { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
+import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { checkAddress } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
+import { decodeSent, readSent } from "./read-sent.ts";
 import { decodeView } from "./subresource-view.ts";
 
 /** As admission leaves it; throws its refusal. */
@@ -61,14 +60,10 @@ export function kindForm(kind: SubresourceKind): GroupVersionKind & { readonly f
   return { group, version, kind: kind.kind, form };
 }
 
-export async function readKind(
-  { request }: HandlerRequest,
-  expected: SubresourceKind,
-): Promise<Draft> {
-  const bytes = await request.readBody(bodyBytesMax);
+export async function readKind(handled: HandlerRequest, expected: SubresourceKind): Promise<Draft> {
+  const sent = await readSent(handled);
   const { kind, shape } = expected;
-  const contentType = header(request.headers, "content-type");
-  const body = decodeBody(bytes, contentType, { kind, apiVersion: apiVersionOf(expected), shape });
+  const body = await decodeSent(sent, { kind, apiVersion: apiVersionOf(expected), shape });
   return decodeView(expected, body.value);
 }
 

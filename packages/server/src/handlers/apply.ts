@@ -5,7 +5,13 @@ import { applyConfiguration, applyInPieces } from "@kcp-ts/machinery/apply";
 import type { Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
-import { decodeText, parseYaml, yamlBytesMax, yamlProblemOf } from "../content/index.ts";
+import {
+  decodeText,
+  parseTranslated,
+  type SentBody,
+  type TranslatedYaml,
+  yamlProblemOf,
+} from "../content/index.ts";
 import {
   type Build,
   type Draft,
@@ -19,15 +25,15 @@ import {
   checkAddress,
   decodeDraft,
   decodeLargeDraft,
-  largeBodyBytes,
   problemsMax,
   refuseTooManyValues,
 } from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
+import { isLargeBody } from "./read-sent.ts";
 
 export interface ApplyRequest {
-  readonly bytes: Uint8Array;
+  readonly sent: SentBody;
   readonly options: MutationOptions;
   readonly owner: FieldOwner;
   readonly force: boolean;
@@ -39,7 +45,7 @@ export async function applyBuild(
   request: ApplyRequest,
 ): Promise<Build> {
   const { definition, scope } = handled;
-  const body = await promptly(decodeConfiguration(request.bytes));
+  const body = await promptly(decodeConfiguration(request.sent));
   const { fieldValidation } = request.options;
   if (fieldValidation === "Strict" && body.problems.length > 0) {
     throw statusError.badRequest(
@@ -48,7 +54,7 @@ export async function applyBuild(
   }
   const config = withName(body.value, scope.name);
   const ofTheKind = handled.warnings.length;
-  const isLarge = request.bytes.length >= largeBodyBytes;
+  const isLarge = isLargeBody(request.sent);
   return async (old) => {
     handled.warnings.length = ofTheKind;
     if (fieldValidation === "Warn") handled.warnings.push(...body.problems);
@@ -91,17 +97,25 @@ interface Configuration {
   readonly problems: readonly string[];
 }
 
-/** JSON first, because nearly everybody sends it and it is an order of magnitude faster. */
-function* decodeConfiguration(bytes: Uint8Array): Pieces<Configuration> {
-  const text = decodeText(bytes);
-  // Nothing at all is an object with nothing in it.
-  const isJson = /^\s*(?:\{|$)/.test(text);
-  const { value, duplicates } = isJson
-    ? yield* parseJsonPatchBody(text.trim() || "{}")
-    : decodeYaml(text, bytes.length);
+/** JSON is sent as YAML, too, and is not translated then. */
+function* decodeConfiguration({ bytes, yaml }: SentBody): Pieces<Configuration> {
+  const { value, problems } =
+    yaml === undefined ? yield* decodeJson(bytes) : yield* decodeYaml(yaml);
   if (!isJsonObject(value))
     throw statusError.badRequest("error decoding YAML: the configuration must be an object");
-  return { value, problems: isJson ? problemsOfJson(duplicates, text) : duplicates };
+  return { value, problems };
+}
+
+function* decodeJson(bytes: Uint8Array) {
+  const text = decodeText(bytes);
+  const { value, duplicates } = yield* parseJsonPatchBody(text.trim() || "{}");
+  return { value, problems: problemsOfJson(duplicates, text) };
+}
+
+function* decodeYaml(yaml: TranslatedYaml) {
+  if ("error" in yaml) throw statusError.badRequest(`error decoding YAML: ${yaml.error}`);
+  const { value, yamlDuplicates: problems = [] } = yield* parseTranslated(yaml);
+  return { value, problems };
 }
 
 /** In YAML's words, since JSON is read as YAML upstream; the line is known where there is only one. */
@@ -110,14 +124,6 @@ function problemsOfJson(duplicates: readonly string[], text: string): string[] {
   return duplicates
     .slice(0, problemsMax)
     .map((path) => `${at}key ${quote(path.split(".").at(-1) ?? path)} already set in map`);
-}
-
-function decodeYaml(text: string, length: number) {
-  if (length > yamlBytesMax)
-    throw statusError.tooLarge(`limit for YAML is ${yamlBytesMax}, send JSON instead`);
-  const parsed = parseYaml(text);
-  if ("error" in parsed) throw statusError.badRequest(`error decoding YAML: ${parsed.error}`);
-  return parsed;
 }
 
 function withName(config: JsonObject, name: string): JsonObject {

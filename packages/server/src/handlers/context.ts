@@ -1,10 +1,10 @@
 /** What every handler gets: the server's rooms, and the one request it is about. */
-import { setMaxListeners } from "node:events";
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Admission, AdmissionRequest } from "../admission/index.ts";
+import type { TranslatedYaml } from "../content/index.ts";
 import type { Registry, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
 import type { ApiRequest, MaybePromise } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
@@ -42,6 +42,8 @@ export interface HandlerRequest {
   readonly warnings: string[];
   /** Aborts when the client goes away or the request's time is up. */
   readonly signal: AbortSignal;
+  /** What the body says, when it came as YAML and has been read. */
+  readonly yaml: TranslatedYaml | undefined;
   /** Leaves a note for the audit of the request. */
   annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
   /** Tells the audit of the request which object it is about, as far as the path does not say. */
@@ -61,6 +63,4 @@ export function oneCluster(scope: ResourceScope): ClusterName {
  * The signal of writes: none. A write that has been received goes through whether or not its sender waits for the answer, as in
  * Kubernetes; the answer's deadline is the pipeline's, and the store bounds its own waiting.
  */
-export const uncancelled: AbortSignal = new AbortController().signal;
-// Every write in flight may listen to it, and none of them leaks.
-setMaxListeners(0, uncancelled);
+export const uncancelled: AbortSignal = neverAborted;

@@ -18,16 +18,15 @@ import {
   type BodyKind,
   bodyMembersMax,
   type DecodedBody,
-  decodeBody,
-  decodeInPieces,
   isProtobuf,
+  type SentBody,
   yamlProblemOf,
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
-import { header, type MaybePromise } from "../request/api-request.ts";
-import { inPieces, otherWork, promptly } from "../request/other-work.ts";
-import { bodyBytesMax, type HandlerRequest } from "./context.ts";
+import { inPieces, otherWork } from "../request/other-work.ts";
+import type { HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
+import { decodeSent, isLargeBody, readSent } from "./read-sent.ts";
 
 export interface SentObject {
   readonly draft: Draft;
@@ -39,24 +38,23 @@ export async function readObject(
   handled: HandlerRequest,
   options: MutationOptions,
 ): Promise<SentObject> {
-  const { request, definition, warnings } = handled;
-  const bytes = await request.readBody(bodyBytesMax);
-  const contentType = header(request.headers, "content-type");
+  const { definition, warnings } = handled;
+  const sent = await readSent(handled);
   const { shape, protobufShape } = definition.strategy;
   const { kind } = definition;
   const apiVersion = apiVersionOf(definition);
   let body: DecodedBody;
-  if (protobufShape !== undefined && isProtobuf(contentType)) {
-    body = decodeForeign(bytes, contentType, { kind, apiVersion, shape: await protobufShape() });
+  if (protobufShape !== undefined && isProtobuf(sent.contentType)) {
+    body = await decodeForeign(sent, { kind, apiVersion, shape: await protobufShape() });
   } else {
     // Other custom kinds have no protobuf form.
     const expected = { kind, apiVersion, shape: definition.itemsCarryKind ? undefined : shape };
-    const decoded = decode(bytes, contentType, expected);
+    const decoded = decodeSent(sent, expected);
     body = decoded instanceof Promise ? await decoded : decoded;
   }
   if (isJsonObject(body.value["metadata"])) handled.noteObject(body.value["metadata"]);
   checkKind(definition, body.value);
-  if (bytes.length < largeBodyBytes)
+  if (!isLargeBody(sent))
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   if ((body.values ?? Number.POSITIVE_INFINITY) > objectValuesMax) {
     await otherWork();
@@ -67,30 +65,13 @@ export async function readObject(
   return { draft, isLarge: true };
 }
 
-function decode(
-  bytes: Uint8Array,
-  contentType: string | undefined,
-  expected: BodyKind,
-): MaybePromise<DecodedBody> {
-  return bytes.length < largeBodyBytes
-    ? decodeBody(bytes, contentType, expected)
-    : promptly(decodeInPieces(bytes, contentType, expected));
-}
-
 /** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. */
-function decodeForeign(
-  bytes: Uint8Array,
-  contentType: string | undefined,
-  expected: BodyKind,
-): DecodedBody {
-  const body = decodeBody(bytes, contentType, expected);
+async function decodeForeign(sent: SentBody, expected: BodyKind): Promise<DecodedBody> {
+  const body = await decodeSent(sent, expected);
   return expected.shape === undefined
     ? body
     : { ...body, value: decodeShape(expected.shape, body.value).value };
 }
-
-/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
-export const largeBodyBytes = 32 << 10;
 
 /**
  * Values of an object (objects, arrays and what is in them), its managedFields aside. Every step of a write looks at each of them in one turn of the event

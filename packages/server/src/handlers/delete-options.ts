@@ -2,11 +2,11 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { decodeShape, deleteOptions, ShapeError } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
-import { decodeBody } from "../content/index.ts";
+import type { SentBody } from "../content/index.ts";
 import type { DeleteRequest } from "../registry/index.ts";
-import { header } from "../request/api-request.ts";
-import { bodyBytesMax, type HandlerRequest } from "./context.ts";
+import type { HandlerRequest } from "./context.ts";
 import { dryRunErrors, integer } from "./options.ts";
+import { decodeSent, readSent } from "./read-sent.ts";
 
 export interface DeleteOptions extends DeleteRequest {
   readonly isDryRun: boolean;
@@ -16,15 +16,10 @@ export interface DeleteOptions extends DeleteRequest {
   readonly sent: JsonObject;
 }
 
-export async function readDeleteOptions({
-  request,
-  scope,
-}: HandlerRequest): Promise<DeleteOptions> {
-  const bytes = await request.readBody(bodyBytesMax);
-  const value =
-    bytes.length === 0
-      ? fromQuery(scope.query)
-      : fromBody(bytes, header(request.headers, "content-type"));
+export async function readDeleteOptions(handled: HandlerRequest): Promise<DeleteOptions> {
+  const { scope } = handled;
+  const sent = await readSent(handled);
+  const value = sent.bytes.length === 0 ? fromQuery(scope.query) : await fromBody(sent);
   const { propagationPolicy, orphanDependents, preconditions, gracePeriodSeconds } = value;
   const dryRun = Array.isArray(value["dryRun"])
     ? (value["dryRun"] as string[])
@@ -47,9 +42,9 @@ export async function readDeleteOptions({
   };
 }
 
-function fromBody(bytes: Uint8Array, contentType: string | undefined): JsonObject {
+async function fromBody(sent: SentBody): Promise<JsonObject> {
   const expected = { kind: "DeleteOptions", apiVersion: "v1", shape: deleteOptions };
-  const { value } = decodeBody(bytes, contentType, expected);
+  const { value } = await decodeSent(sent, expected);
   const { kind = "" } = value;
   if (kind !== "" && kind !== "DeleteOptions") {
     throw statusError.badRequest(`decoded object cannot be converted to DeleteOptions`);

@@ -22,20 +22,13 @@ import { isTrue } from "../request/query.ts";
 import { holdsSecrets } from "../request/secret-kinds.ts";
 import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
 import { applyBuild } from "./apply.ts";
-import {
-  bodyBytesMax,
-  type HandlerRequest,
-  type HandlerRooms,
-  oneCluster,
-  uncancelled,
-} from "./context.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import {
   checkAddress,
   checkKind,
   decodeDraft,
   decodeLargeDraft,
   hasManyValues,
-  largeBodyBytes,
   problemsMax,
   type Refusal,
   refuseTooManyValues,
@@ -43,6 +36,7 @@ import {
 import { fieldOwner } from "./field-owner.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
+import { isLargeBody, readSent } from "./read-sent.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
 import { settled } from "./settled.ts";
 
@@ -73,11 +67,11 @@ export async function handlePatch(
   });
   if (refused !== undefined) throw refused;
   const owner = fieldOwner(handled, options, isApply ? "apply" : "update");
-  const bytes = await request.readBody(bodyBytesMax);
-  const isLarge = bytes.length >= largeBodyBytes;
+  const sent = await readSent(handled);
+  const isLarge = isLargeBody(sent);
   const build = isApply
-    ? await applyBuild(handled, rooms, { bytes, options, owner, force: force === true })
-    : patchBuild(handled, await readPatch(bytes, type, definition), options);
+    ? await applyBuild(handled, rooms, { sent, options, owner, force: force === true })
+    : patchBuild(handled, await readPatch(sent.bytes, type, definition), options);
   if (isLarge) await otherWork();
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { applyTypeOf, decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
-import { decodeBody, negotiate } from "../content/index.ts";
+import { negotiate } from "../content/index.ts";
 import {
   apiVersionOf,
   type Draft,
@@ -15,17 +15,12 @@ import {
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
-import {
-  bodyBytesMax,
-  type HandlerRequest,
-  type HandlerRooms,
-  oneCluster,
-  uncancelled,
-} from "./context.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
 import { applyPatch, patchType, readPatch } from "./patch.ts";
+import { decodeSent, readSent } from "./read-sent.ts";
 import { renderValue } from "./render.ts";
 import { settled } from "./settled.ts";
 
@@ -118,9 +113,9 @@ async function readChange(
   handled: HandlerRequest,
   view: SubresourceView,
 ): Promise<(shown: JsonObject) => Promise<Draft>> {
-  const { request, definition, scope } = handled;
-  const bytes = await request.readBody(bodyBytesMax);
-  const contentType = header(request.headers, "content-type");
+  const { definition, scope } = handled;
+  const sent = await readSent(handled);
+  const { bytes, contentType } = sent;
   if (scope.verb === "patch") {
     const patch = await readPatch(bytes, viewPatchType(contentType, definition), definition);
     return async (shown) => {
@@ -130,7 +125,7 @@ async function readChange(
     };
   }
   const { kind, shape } = view;
-  const body = decodeBody(bytes, contentType, { kind, apiVersion: apiVersionOf(view), shape });
+  const body = await decodeSent(sent, { kind, apiVersion: apiVersionOf(view), shape });
   const draft = decodeView(view, body.value);
   return async () => ({ ...draft });
 }

@@ -3,10 +3,10 @@
  * thread that everybody waits for. A connection may always send a little, so that small answers never wait here.
  */
 export const outletLimits = {
-  /** Half a millisecond's worth for one connection, about one for all. */
-  bytesPerConnectionMax: 256 << 10,
-  bytesPerTurnMax: 512 << 10,
-  bytesFree: 8 << 10,
+  /** About a millisecond's worth for one connection, two for all: framed, encrypted, and handed to a peer on the same machine, which is the dearest. */
+  bytesPerConnectionMax: 128 << 10,
+  bytesPerTurnMax: 256 << 10,
+  bytesFree: 4 << 10,
 } as const;
 
 export class Outlet {

@@ -2,6 +2,7 @@
  * What is known of objects of one kind, by key: read from the store when first asked for, kept true by the hub, forgotten when many others
  * were asked for since. It keeps the few members that decisions need, never whole objects; and also that there is no such object.
  */
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
@@ -36,7 +37,6 @@ interface Loading<Known> {
 
 /** Some hundred bytes each. */
 const recordsDefaultMax = 20_000;
-const neverAborted = new AbortController().signal;
 
 export class ObjectIndex<Known> implements HubListener {
   readonly #options: ObjectIndexOptions<Known>;

@@ -1,6 +1,5 @@
 /** What the files of this room share: one of each per server. */
-import { setMaxListeners } from "node:events";
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
@@ -80,9 +79,7 @@ export interface Parts {
 }
 
 /** The server's own writes go through whoever waits. */
-export const uncancelled = new AbortController().signal;
-// Every write in flight may listen to it, and none of them leaks.
-setMaxListeners(0, uncancelled);
+export const uncancelled: AbortSignal = neverAborted;
 
 export const systemWriteOptions = {
   isDryRun: false,

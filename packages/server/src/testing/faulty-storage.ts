@@ -1,6 +1,6 @@
 /**
  * A store that fails when it is told to: every call throws `unavailable`, open watches are cut, `health` says so.
- * `gate` holds commits back until the test lets them go.
+ * `hold` holds commits back until the test lets them go; after `silence` watches stay open and say nothing more.
  */
 import {
   type CallOptions,
@@ -23,6 +23,7 @@ export class FaultyStorage implements Storage {
   readonly #inner: Storage;
   readonly #cuts = new Set<() => void>();
   #isFailing = false;
+  #isSilent = false;
   #gate: Promise<void> | undefined;
   /** Commits that wait at the gate. */
   held = 0;
@@ -34,6 +35,11 @@ export class FaultyStorage implements Storage {
   fail(): void {
     this.#isFailing = true;
     for (const cut of this.#cuts) cut();
+  }
+
+  /** Writes and reads are well, and nobody hears of them. */
+  silence(): void {
+    this.#isSilent = true;
   }
 
   recover(): void {
@@ -94,7 +100,9 @@ export class FaultyStorage implements Storage {
     this.#cuts.add(cut);
     try {
       const signal = AbortSignal.any([options.signal, cutting.signal]);
-      yield* this.#inner.watch(prefix, afterRevision, { ...options, signal });
+      for await (const change of this.#inner.watch(prefix, afterRevision, { ...options, signal })) {
+        if (!this.#isSilent) yield change;
+      }
       if (cutting.signal.aborted) throw unavailable();
     } finally {
       this.#cuts.delete(cut);

@@ -174,6 +174,16 @@ describe("the hub", () => {
     await hub.close();
     await refused;
   });
+
+  it("ends all waits before it ends itself, and lets nobody begin one", async () => {
+    const { hub } = await start();
+    const refused = assert.rejects(hub.reach(99 as Revision, signal), { code: "closed" });
+    hub.endWaits();
+    await refused;
+    await assert.rejects(hub.reach(99 as Revision, signal), { code: "closed" });
+    await hub.reach(hub.revision, signal);
+    await hub.close();
+  });
 });
 
 async function settle(): Promise<void> {

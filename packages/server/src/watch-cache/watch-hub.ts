@@ -74,6 +74,7 @@ export class WatchHub {
   #revision = revisionZero;
   #tidiedTo = revisionZero;
   #running: Promise<void> | undefined;
+  #hasEndedWaits = false;
   /** Bytes of all changes ever seen: what size-based compaction goes by. */
   changedBytes = 0;
 
@@ -178,6 +179,7 @@ export class WatchHub {
   async reach(revision: Revision, signal: AbortSignal): Promise<void> {
     if (this.#revision >= revision) return;
     signal.throwIfAborted();
+    if (this.#hasEndedWaits) throw stopping();
     let onAbort: (() => void) | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
@@ -196,10 +198,20 @@ export class WatchHub {
     }
   }
 
+  /**
+   * Nobody waits for a revision any more. A store that has fallen silent would hold for ever whoever does, and with him the server that waits for its own loops
+   * before it closes the hub.
+   */
+  endWaits(): void {
+    this.#hasEndedWaits = true;
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(stopping());
+  }
+
   async close(): Promise<void> {
+    this.endWaits();
     this.#stop.abort(new StorageError("closed", "the hub was closed"));
     await this.#running;
-    this.#lose(new StorageError("closed", "the server is stopping"));
+    this.#lose(stopping());
   }
 
   async #run(): Promise<void> {
@@ -335,4 +347,8 @@ export class WatchHub {
     this.#ringStart = revision;
     this.#revision = revision;
   }
+}
+
+function stopping(): StorageError {
+  return new StorageError("closed", "the server is stopping");
 }

@@ -4,9 +4,10 @@
  * A backend's own test file calls `describeStorage` with a function that opens an empty store. Nothing in here knows which
  * backend it talks to.
  */
+
 import assert from "node:assert/strict";
-import { setMaxListeners } from "node:events";
 import { describe, it } from "node:test";
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { StorageErrorCode } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
@@ -512,10 +513,6 @@ function describeLifecycle(test: Test): void {
 export function call(): { signal: AbortSignal } {
   return { signal: neverAborted };
 }
-
-const neverAborted = new AbortController().signal;
-// Hundreds of calls at once share it, which is not the leak that Node takes it for.
-setMaxListeners(0, neverAborted);
 
 export function key(name: string): StorageKey {
   return name as StorageKey;

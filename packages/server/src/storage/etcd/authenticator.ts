@@ -2,7 +2,7 @@
  * User and password against a token, once for all calls; a token that went stale is replaced by the next call.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
 import { AuthenticateRequestSchema, AuthenticateResponseSchema } from "./generated/etcd_pb.ts";
 import { type Connection, callUnary, GrpcError } from "./grpc/index.ts";
 
@@ -74,5 +74,3 @@ export class Authenticator {
     }
   }
 }
-
-const neverAborted = new AbortController().signal;

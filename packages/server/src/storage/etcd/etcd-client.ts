@@ -12,7 +12,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted, type Random, sleep } from "@kcp-ts/machinery/base";
 import { Authenticator } from "./authenticator.ts";
 import { isMembersFault, isStaleToken, isTransient } from "./etcd-error.ts";
 import {
@@ -278,7 +278,6 @@ const methods = {
   },
 } as const;
 
-const neverAborted = new AbortController().signal;
 const retryBaseMs = 25;
 const staleTokenAttemptsMax = 2;
 

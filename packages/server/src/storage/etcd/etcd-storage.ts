@@ -4,7 +4,7 @@
  * Revisions are etcd's own. Every read is linearizable. A write whose outcome is not known is never repeated: it ends
  * with `unavailable`. The history is etcd's and is kept until somebody compacts it.
  */
-import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
+import { assert, type Clock, neverAborted, type Random } from "@kcp-ts/machinery/base";
 import { isStorageError, StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, toRevision } from "../revision.ts";
@@ -389,5 +389,3 @@ export class EtcdStorage implements Storage, SnapshotSource {
     if (this.#closed) throw new StorageError("closed", "the store was closed");
   }
 }
-
-const neverAborted = new AbortController().signal;
