@@ -107,6 +107,8 @@ export interface Sizes {
   readonly definitions: number;
   readonly definedClusters: number;
   readonly customObjects: number;
+  /** Made and deleted before anything is measured. */
+  readonly warmUpWorkspaces: number;
   /** Made and deleted, flat and in a tree. */
   readonly workspaces: number;
   /** Made in one server, which is started again with all of them. */
@@ -168,6 +170,7 @@ const full: Sizes = {
   definitions: 1_000,
   definedClusters: 10_000,
   customObjects: 3_000,
+  warmUpWorkspaces: 500,
   workspaces: 3000,
   manyWorkspaces: 100_000,
   consumers: 1000,
@@ -222,6 +225,7 @@ const quick: Sizes = {
   definitions: 5,
   definedClusters: 5,
   customObjects: 20,
+  warmUpWorkspaces: 5,
   workspaces: 20,
   manyWorkspaces: 40,
   consumers: 10,

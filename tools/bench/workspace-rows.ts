@@ -11,20 +11,24 @@ import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
 import { memberOf } from "./member.ts";
 import { configMap, configMapsPath } from "./objects.ts";
-import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
+import { cpuMicrosOf, residentMegabytesOf, unmappedMegabytesOf } from "./process-figures.ts";
 import { against } from "./report.ts";
 import { benchToken, ServerProcess } from "./server-process.ts";
 import { captionOf, mediumOf } from "./workspace-caption.ts";
+import {
+  comeAndGo,
+  deleteTops,
+  flat,
+  makeAll,
+  tree,
+  workspacesPath,
+  writersAtOnce,
+} from "./workspace-load.ts";
 import { type WorkspaceSample, workspacePlot } from "./workspace-plot.ts";
 
-const writersAtOnce = 16;
-const childrenPerParent = 7;
-const workspacesPath = "/apis/tenancy.kcp.io/v1alpha1/workspaces";
 const committedPlot = fileURLToPath(
   new URL("../../../docs/internals/workspaces.svg", import.meta.url),
 );
-
-type Place = readonly [parent: string, name: string];
 
 export async function workspaceRows(bench: Bench): Promise<void> {
   const { workspaces, manyWorkspaces } = bench.options.sizes;
@@ -33,32 +37,64 @@ export async function workspaceRows(bench: Bench): Promise<void> {
 }
 
 async function comingAndGoing(bench: Bench, count: number): Promise<void> {
+  const { settleMs, quietMs, warmUpWorkspaces } = bench.options.sizes;
   const root = join(bench.directory, "workspaces");
   const server = await ServerProcess.start(root);
   const client = await memberOf(server);
+  const quiet = () => sleep(systemClock, quietMs);
   try {
-    await sleep(systemClock, bench.options.sizes.settleMs);
+    await sleep(systemClock, settleMs);
+    // What is compiled and learnt when the first ones come and go is no workspace's, and stays.
+    await comeAndGo(client, flat(warmUpWorkspaces, "warm-up"));
+    await quiet();
     for (const [work, places] of [
       ["flat", flat(count, "flat")],
       ["in a tree", tree(count)],
     ] as const) {
-      const before = residentMegabytesOf(server.pid);
-      const diskBefore = diskBytes(root);
+      const before = footprintOf(server, root);
       const made = await timed(server, () => makeAll(client, places));
-      const after = residentMegabytesOf(server.pid);
       rateRow(bench, `workspaces to Ready, ${work}, ${count}`, count, made);
-      bytesRow(bench, `memory of a workspace, ${work}`, ((after - before) * (1 << 20)) / count, 20);
-      bytesRow(bench, `disk of a workspace, ${work}`, (diskBytes(root) - diskBefore) / count, 4);
+      costRows(bench, `of a workspace, ${work}`, { count, before, now: footprintOf(server, root) });
+      await quiet();
+      const now = footprintOf(server, root);
+      costRows(bench, `of a workspace, ${work}, when quiet`, { count, before, now });
       const gone = await timed(server, () => deleteTops(client, places));
       rateRow(bench, `workspaces deleted, ${work}, ${count}`, count, gone);
-      givenBackRow(bench, `memory after deletion, ${work}`, server, before);
-      await sleep(systemClock, bench.options.sizes.quietMs);
-      givenBackRow(bench, `memory after deletion, ${work}, when quiet`, server, before);
+      givenBackRows(bench, `memory after deletion, ${work}`, server, before);
+      await quiet();
+      givenBackRows(bench, `memory after deletion, ${work}, when quiet`, server, before);
     }
   } finally {
     client.close();
     await server.stop();
   }
+}
+
+interface Footprint {
+  readonly residentMegabytes: number;
+  /** … of which no mapped file. */
+  readonly unmappedMegabytes: number;
+  readonly diskBytes: number;
+}
+
+function footprintOf({ pid }: ServerProcess, root: string): Footprint {
+  return {
+    residentMegabytes: residentMegabytesOf(pid),
+    unmappedMegabytes: unmappedMegabytesOf(pid),
+    diskBytes: diskBytes(root),
+  };
+}
+
+interface Cost {
+  readonly count: number;
+  readonly before: Footprint;
+  readonly now: Footprint;
+}
+
+function costRows(bench: Bench, of: string, { count, before, now }: Cost): void {
+  const megabytes = now.residentMegabytes - before.residentMegabytes;
+  bytesRow(bench, `memory ${of}`, (megabytes * (1 << 20)) / count, 20);
+  bytesRow(bench, `disk ${of}`, (now.diskBytes - before.diskBytes) / count, 4);
 }
 
 async function veryMany(bench: Bench, count: number): Promise<void> {
@@ -72,6 +108,7 @@ async function veryMany(bench: Bench, count: number): Promise<void> {
   const idleP99 = await getP99(client, options.sizes.singleGets);
   // Verbs and resources that are used for the first time have series of their own.
   await makeAll(member, flat(1, "first"));
+  await untilCounted(client);
   const seriesBefore = await metricSeries(client);
   const diskBefore = diskBytes(root);
   const samples = await fill(server, member, count);
@@ -180,68 +217,6 @@ function plotOf(samples: readonly WorkspaceSample[], root: string): string {
   return workspacePlot(samples, { caption });
 }
 
-function flat(count: number, prefix: string): Place[] {
-  return Array.from({ length: count }, (_, at) => ["root", `${prefix}-${at}`]);
-}
-
-/** Seven below each, as far down as it takes; parents first. */
-function tree(count: number): Place[] {
-  const places: Place[] = [["root", "tree"]];
-  for (let at = 0; places.length < count; at++) {
-    const [parent, name] = places[at] as Place;
-    for (let child = 0; child < childrenPerParent && places.length < count; child++)
-      places.push([`${parent}:${name}`, `c${child}`]);
-  }
-  return places;
-}
-
-/** A workspace is Ready when its create is answered, or the answer says otherwise and the figure is worth nothing. */
-async function makeAll(client: ApiClient, places: readonly Place[]): Promise<void> {
-  await eachOf(places, async ([parent, name]) => {
-    const body = JSON.stringify({
-      apiVersion: "tenancy.kcp.io/v1alpha1",
-      kind: "Workspace",
-      metadata: { name },
-      spec: { type: { name: "universal", path: "root" } },
-    });
-    const path = `/clusters/${parent}${workspacesPath}`;
-    for (let tries = 0; ; tries++) {
-      const answer = await client.request("POST", path, body);
-      const text = answer.body.toString("utf8");
-      if (answer.status < 300 && text.includes('"phase":"Ready"')) return;
-      // Others write the parents, and have not come to this one's yet.
-      if (answer.status < 300 || tries > 1000)
-        throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`);
-      await sleep(systemClock, 5);
-    }
-  });
-}
-
-async function deleteTops(client: ApiClient, places: readonly Place[]): Promise<void> {
-  const base = `/clusters/root${workspacesPath}`;
-  const tops = places.filter(([parent]) => parent === "root");
-  await eachOf(tops, async ([, name]) => {
-    await client.must("DELETE", `${base}/${name}`);
-  });
-  for (;;) {
-    const { items } = JSON.parse(
-      (await client.must("GET", `${base}?limit=1`)).toString("utf8"),
-    ) as {
-      items: unknown[];
-    };
-    if (items.length === 0) return;
-    await sleep(systemClock, 20);
-  }
-}
-
-async function eachOf(places: readonly Place[], body: (place: Place) => Promise<void>) {
-  let next = 0;
-  const work = async () => {
-    for (let place = places[next++]; place !== undefined; place = places[next++]) await body(place);
-  };
-  await Promise.all(Array.from({ length: writersAtOnce }, work));
-}
-
 interface Taken {
   readonly ms: number;
   /** Of the server's processor time: what counts on a machine that is shared. */
@@ -279,15 +254,23 @@ function bytesRow({ report }: Bench, work: string, bytes: number, kibibytesMax: 
   });
 }
 
-function givenBackRow({ report }: Bench, work: string, server: ServerProcess, before: number) {
-  const figure = residentMegabytesOf(server.pid);
+function givenBackRows({ report }: Bench, work: string, { pid }: ServerProcess, before: Footprint) {
+  const figure = residentMegabytesOf(pid);
   report.add({
     work,
     server: "kcp",
     figure,
     unit: "MB",
-    against: against("before", figure, before),
+    against: against("before", figure, before.residentMegabytes),
     wanted: { what: "ratio", atMost: 1.1 },
+  });
+  const unmapped = unmappedMegabytesOf(pid);
+  report.add({
+    work: "… that is no mapped file",
+    server: "kcp",
+    figure: unmapped,
+    unit: "MB",
+    against: against("before", unmapped, before.unmappedMegabytes),
   });
 }
 
@@ -305,8 +288,18 @@ async function getP99(client: ApiClient, gets: number): Promise<number> {
 }
 
 async function metricSeries(client: ApiClient): Promise<number> {
-  const text = (await client.must("GET", "/metrics")).toString("utf8");
+  const text = await metricsOf(client);
   return text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length;
+}
+
+/** Stored objects are counted when somebody first asks, and told a moment later. */
+async function untilCounted(client: ApiClient): Promise<void> {
+  while (!(await metricsOf(client)).includes("\napiserver_storage_objects{"))
+    await sleep(systemClock, 50);
+}
+
+async function metricsOf(client: ApiClient): Promise<string> {
+  return (await client.must("GET", "/metrics")).toString("utf8");
 }
 
 function diskBytes(root: string): number {

@@ -13,6 +13,7 @@ import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import {
+  allocatorReturner,
   garbageCollector,
   memoryReturner,
   memoryTidier,
@@ -145,7 +146,7 @@ async function compose(
   // Whose certificate is not of our making is verified as the system does it.
   const caPem = tls.own === undefined ? certificates.caPem : undefined;
   if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
-  const collector = startCollector(clock, unlessLarge(memoryReturner(collectGarbage)));
+  const collector = startCollector(clock, server, collectGarbage);
   const stop = once(async () => {
     collector.stop();
     keeper.stop();
@@ -173,9 +174,16 @@ function processorMs(): number {
   return (user + system) / 1000;
 }
 
-function startCollector(clock: Clock, collect: () => void): QuietCollector {
+function startCollector(
+  clock: Clock,
+  server: ApiServer,
+  collectGarbage: () => void,
+): QuietCollector {
   const busyMs = () => performance.eventLoopUtilization().active;
-  const collector = new QuietCollector({ clock, busyMs, processorMs, collect });
+  const collect = unlessLarge(memoryReturner(collectGarbage));
+  const settle = () => server.settle();
+  const giveBack = allocatorReturner();
+  const collector = new QuietCollector({ clock, busyMs, processorMs, settle, collect, giveBack });
   collector.start();
   return collector;
 }

@@ -317,6 +317,11 @@ export class ApiServer {
     return this.#rooms.health.readyz.every((check) => check.check() === undefined);
   }
 
+  /** For quiet times: lets go of what is held in memory for what might follow at once. */
+  settle(): Promise<void> {
+    return this.#watchCache.settle();
+  }
+
   /** readyz fails from here on, so that load balancers turn away; requests are still served. */
   beginDraining(): void {
     this.#isDraining = true;

@@ -23,12 +23,16 @@ export function garbageCollector(): () => void {
 
 /**
  * Collects as V8 does when the system says that memory is short: what is left is put together, empty pages go back, and the nursery shrinks from what a load has
- * made of it (64 MB) to one. It takes several times as long as a plain collection; for quiet times. What that has freed outside the heap, the C library gives back.
+ * made of it (64 MB) to one. It takes several times as long as a plain collection; for quiet times.
  */
 export function memoryReturner(collect: () => void): () => Promise<void> {
+  return () => collectAsIfShort(collect);
+}
+
+/** Has the C library give back what a collection has freed outside the heap; not before that is so: buffers are freed by a thread of V8's, what belongs to native objects a turn later. */
+export function allocatorReturner(): () => Promise<void> {
   let trimmer: Promise<TrimAllocator | undefined> | undefined;
   return async () => {
-    await collectAsIfShort(collect);
     trimmer ??= allocatorTrimmer();
     const trim = await trimmer;
     await trim?.();

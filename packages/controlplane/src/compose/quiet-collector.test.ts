@@ -5,16 +5,26 @@ import { QuietCollector } from "./quiet-collector.ts";
 
 const second = 1000;
 
-function started({ pauseMs = 0, waitMs = 0 } = {}) {
+function started({ pauseMs = 0, waitMs = 0, settleMs = 0 } = {}) {
   const clock = new FakeClock();
   let busyMs = 0;
   let processorMs = 0;
   const collectedAt: number[] = [];
+  const settledAt: number[] = [];
+  const givenBackAt: number[] = [];
   const collector = new QuietCollector({
     clock,
     busyMs: () => busyMs,
     processorMs: () => processorMs,
+    async giveBack() {
+      givenBackAt.push(clock.monotonic());
+    },
+    async settle() {
+      settledAt.push(clock.monotonic());
+      processorMs += settleMs;
+    },
     async collect() {
+      assert.equal(settledAt.length, collectedAt.length + 1, "others have let go first");
       collectedAt.push(clock.monotonic());
       await Promise.resolve();
       clock.advance(pauseMs + waitMs);
@@ -31,7 +41,7 @@ function started({ pauseMs = 0, waitMs = 0 } = {}) {
       for (let turn = 0; turn < 4; turn++) await Promise.resolve();
     }
   };
-  return { clock, collector, collectedAt, work };
+  return { clock, collector, collectedAt, givenBackAt, work };
 }
 
 describe("the quiet collector", () => {
@@ -41,12 +51,23 @@ describe("the quiet collector", () => {
     assert.deepEqual(collectedAt, []);
   });
 
-  it("collects twice soon after a busy time, once more when caches have let go, and then no more", async () => {
+  it("collects twice soon after a busy time, twice more when others have let go, and then no more", async () => {
     const { collectedAt, work } = started();
     await work(60 * second, 0.9);
     assert.deepEqual(collectedAt, []);
     await work(3600 * second, 0.005);
-    assert.deepEqual(collectedAt, [63 * second, 75 * second, 240 * second]);
+    assert.deepEqual(collectedAt, [63 * second, 75 * second, 150 * second, 240 * second]);
+  });
+
+  it("has what a collection has freed given back a second later", async () => {
+    const { collectedAt, givenBackAt, work } = started();
+    await work(60 * second, 0.9);
+    await work(3600 * second, 0.005);
+    assert.equal(collectedAt.length, 4);
+    assert.deepEqual(
+      givenBackAt,
+      collectedAt.map((at) => at + second),
+    );
   });
 
   it("waits ten times as long where somebody is still there", async () => {
@@ -57,7 +78,7 @@ describe("the quiet collector", () => {
     await work(10 * second, 0.05);
     assert.equal(collectedAt.length, 1);
     await work(3600 * second, 0.05);
-    assert.equal(collectedAt.length, 3);
+    assert.equal(collectedAt.length, 4);
   });
 
   it("does not disturb a process that is at work again", async () => {
@@ -88,6 +109,13 @@ describe("the quiet collector", () => {
     await work(5 * second, 0);
     await work(10 * second, 0.5);
     await work(5 * second, 0);
+    assert.equal(collectedAt.length, 2, String(collectedAt));
+  });
+
+  it("does not rest for what others do beside this thread to let go", async () => {
+    const { collectedAt, work } = started({ settleMs: 500 });
+    await work(10 * second, 0.5);
+    await work(20 * second, 0);
     assert.equal(collectedAt.length, 2, String(collectedAt));
   });
 

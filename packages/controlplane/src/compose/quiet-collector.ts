@@ -2,8 +2,8 @@
  * Has the garbage collector run when a busy time is over: an engine that is not asked for memory any more does not look for what it could give back,
  * and after a burst that can be several times what is in use.
  *
- * Twice soon after, and once more when the caches have let go of what nobody used since. A collection stops everything, so it comes ten times as late where
- * somebody is still there, who would have to wait; and a long one makes the next one wait: all together they take no more than a small part of the time.
+ * Twice soon after, once when the last looks at deleted clusters are over, and once more when the caches have let go of what nobody used since. A collection stops everything, so it comes ten times
+ * as late where somebody is still there, who would have to wait; and a long one makes the next one wait: all together they take no more than a small part of the time.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
@@ -13,7 +13,11 @@ export interface QuietCollectorOptions {
   readonly busyMs: () => number;
   /** The processor time of all threads since they began, in milliseconds. */
   readonly processorMs: () => number;
+  /** Before each collection: others let go of what they can do without. It does not stop this thread. */
+  readonly settle: () => Promise<void>;
   readonly collect: () => Promise<void> | void;
+  /** A second after each collection: returns what it has freed. */
+  readonly giveBack: () => Promise<void>;
 }
 
 const checkMs = 1000;
@@ -22,8 +26,8 @@ const busyShareMax = 0.1;
 /** One that works less than this has nobody who waits; time in between counts a tenth. */
 const idleShareMax = 0.01;
 const usedFactor = 0.1;
-/** How long it must have been quiet: the second gives back the pages that the first has emptied, and caches forget within two minutes. */
-const quietMs = [3000, 15_000, 180_000] as const;
+/** How long it must have been quiet: the second gives back the pages that the first has emptied, deleted clusters are looked at once more after a minute, and caches forget within two. */
+const quietMs = [3000, 15_000, 90_000, 180_000] as const;
 /** A collection is followed by at least so many times its own length without one. */
 const restFactor = 200;
 
@@ -37,6 +41,7 @@ export class QuietCollector {
   /** How many collections have followed the last busy time: none is wanted before the first. */
   #done: number = quietMs.length;
   #notBefore = 0;
+  #hasFreed = false;
   #isStopped = false;
 
   constructor(options: QuietCollectorOptions) {
@@ -76,6 +81,10 @@ export class QuietCollector {
       return undefined;
     }
     this.#quietMs += passedMs * (share <= idleShareMax ? 1 : usedFactor);
+    if (this.#hasFreed) {
+      this.#hasFreed = false;
+      return this.#options.giveBack();
+    }
     const wanted = quietMs[this.#done];
     if (wanted === undefined || this.#quietMs < wanted || now < this.#notBefore) return undefined;
     this.#done++;
@@ -83,13 +92,15 @@ export class QuietCollector {
   }
 
   async #collect(): Promise<void> {
-    const { clock, collect, busyMs, processorMs } = this.#options;
+    const { clock, settle, collect, busyMs, processorMs } = this.#options;
+    await settle();
     const [startedAt, processorBefore] = [clock.monotonic(), processorMs()];
     await collect();
     const endedAt = clock.monotonic();
     // On a machine that is shared it takes long and is little: what counts is what it has taken from this process.
     const tookMs = Math.min(endedAt - startedAt, processorMs() - processorBefore);
     this.#notBefore = endedAt + tookMs * restFactor;
+    this.#hasFreed = true;
     // Its own work is no sign of life.
     this.#checkedBusyMs = busyMs();
     this.#checkedAt = endedAt;

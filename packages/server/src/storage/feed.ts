@@ -73,6 +73,11 @@ export class ChangeFeed {
     this.#tidiedTo = this.#head;
   }
 
+  /** Forgets the whole tail. */
+  forgetTail(): void {
+    this.compact(this.#head);
+  }
+
   /** Changes that the tail holds. */
   get size(): number {
     return this.#tail.length;

@@ -66,6 +66,12 @@ export interface Storage {
    */
   tidy?(): void;
 
+  /**
+   * For quiet times: lets go of all memory that makes nothing faster but what follows at once, as changes for watches that come back and
+   * writes that are on disk only in the order in which they came. Resolves when that is done; what is wrong with the disk, writes will tell.
+   */
+  settle?(): Promise<void>;
+
   /** What is wrong with this store, or undefined while it takes reads and writes. */
   health(): StorageFault | undefined;
 

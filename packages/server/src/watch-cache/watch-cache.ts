@@ -119,6 +119,16 @@ export class WatchCache {
     for (const watcher of this.#watchersOf.get(cluster) ?? []) watcher.end();
   }
 
+  /**
+   * For quiet times. Changes are kept in memory for watches that come back soon. All of them are told how far they have come, so that those who come back later
+   * need nothing of before; and the store has it, too.
+   */
+  async settle(): Promise<void> {
+    for (const watcher of this.#watchers) watcher.onTick();
+    this.hub.forgetRing();
+    await this.#options.storage.settle?.();
+  }
+
   async close(): Promise<void> {
     this.#timer?.cancel();
     this.endWatches();

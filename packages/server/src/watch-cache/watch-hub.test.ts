@@ -87,6 +87,19 @@ describe("the hub", () => {
     await hub.close();
   });
 
+  it("forgets all events when it is told to, and goes on from there", async () => {
+    const { hub, put } = await start();
+    const heard = new Recorder();
+    hub.listen(prefix, heard);
+    for (let i = 0; i < 5; i++) await hub.reach(await put(`/g/r//a/n/x${i}`), signal);
+    hub.forgetRing();
+    assert.deepEqual([hub.ringSize, hub.ringStart], [0, hub.revision]);
+    await hub.reach(await put("/g/r//a/n/y"), signal);
+    assert.equal(heard.events.length, 6);
+    assert.equal(hub.ringSize, 1);
+    await hub.close();
+  });
+
   it("encodes a change once for all who listen, and keeps no copy of it", async () => {
     const { hub, put } = await start();
     let encodings = 0;

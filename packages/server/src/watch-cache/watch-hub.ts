@@ -108,6 +108,12 @@ export class WatchHub {
     forgetJoined();
   }
 
+  /** Forgets all events: the store has them. */
+  forgetRing(): void {
+    this.#dropWhile(() => true);
+    forgetJoined();
+  }
+
   /** Events that are held. */
   get ringSize(): number {
     return this.#ring.length;

@@ -57,6 +57,31 @@ describe("the reader of a watch", () => {
     await hub.close();
   });
 
+  it("gets the rest from the store when the hub forgets its events while it reads them", async () => {
+    const { hub, put, watch } = await place();
+    const names = Array.from({ length: 10 }, (_, i) => `${i}`.padStart(100 << 10, "x"));
+    for (const name of names) await put(name);
+    const watcher = watch(signal);
+    let text = textOf(await watcher.next());
+    assert.ok(!text.includes("x9"), "the first chunk has all of it");
+    hub.forgetRing();
+    while (!text.includes("x9")) {
+      const chunk = await watcher.next();
+      assert.equal(chunk.done, false, text.slice(-200));
+      text += textOf(chunk);
+    }
+    const numbers = text.split("\n").filter(Boolean);
+    assert.deepEqual(
+      numbers.map((line) => /x(\d)"/.exec(line)?.[1]),
+      ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
+    );
+    const waiting = watcher.next();
+    await put("later");
+    assert.match(textOf(await waiting), /"later"/);
+    await watcher.return();
+    await hub.close();
+  });
+
   it("is told that it is over when it leaves while it waits, and ever after", async () => {
     const { hub, put, watch } = await place();
     await put("first");

@@ -222,8 +222,9 @@ export class Watcher
 
   async *#catchUp(): AsyncGenerator<Uint8Array, undefined> {
     yield* this.#sendInitial();
-    yield* this.#sendHistory();
-    yield* this.#sendRecent();
+    // The hub may have forgotten what was still to be sent: then the rest is history as well.
+    do yield* this.#sendHistory();
+    while (!(yield* this.#sendRecent()));
   }
 
   /** What is said last when something went wrong. */
@@ -292,16 +293,16 @@ export class Watcher
 
   /**
    * What the ring has, handed over at the reader's pace: a long history is not the reader's fault and is not held against its buffer.
-   * When this ends the watcher has seen nearly everything that the hub has.
+   * When this returns true the watcher has seen nearly everything that the hub has, or is to see no more; false when the hub does not reach back to it.
    */
-  *#sendRecent(): Generator<Uint8Array> {
-    for (;;) {
-      this.#checkReach();
+  *#sendRecent(): Generator<Uint8Array, boolean> {
+    while (this.#end === undefined) {
+      if (this.#lastRevision < this.#context.hub.ringStart) return false;
       const chunk = this.#takeRecent();
-      if (chunk.length === 0) return;
+      if (chunk.length === 0) return true;
       yield Buffer.concat(chunk);
-      if (this.#end !== undefined) return;
     }
+    return true;
   }
 
   #takeRecent(): Buffer[] {

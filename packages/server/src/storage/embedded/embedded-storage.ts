@@ -250,6 +250,12 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     this.#state.feed.tidy();
   }
 
+  async settle(): Promise<void> {
+    this.#state.feed.forgetTail();
+    if (this.#closing === undefined && this.#state.fault === undefined)
+      await this.#state.engine.flush();
+  }
+
   /** Entries and changes that are held in memory. */
   get heldInMemory(): number {
     return this.#state.cache.size + this.#state.feed.size;

@@ -22,6 +22,12 @@ export interface Engine extends EngineView {
    */
   write(operations: readonly EngineOperation[]): Promise<void>;
 
+  /**
+   * Puts the newest writes where the others are, unless they are few: they are held in memory until then, and in a log that is replayed
+   * when the engine is opened. Writes go on meanwhile, and tell if it failed.
+   */
+  flush(): Promise<void>;
+
   /** Waits for what runs and lets go of the files. */
   close(): Promise<void>;
 }

@@ -122,6 +122,10 @@ class FaultyEngine extends FaultyView implements Engine {
     if (fails) throw ioError("write");
   }
 
+  flush(): Promise<void> {
+    return this.#engine.flush();
+  }
+
   close(): Promise<void> {
     return this.#engine.close();
   }

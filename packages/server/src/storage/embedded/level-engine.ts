@@ -119,6 +119,8 @@ class LevelEngine implements Engine {
   readonly #ahead: LogAhead;
   /** Settled when the last write is; the writer itself is told when it failed. */
   #last: Promise<void> = Promise.resolve();
+  #unflushedBytes = 0;
+  #flushing: Promise<void> | undefined;
 
   constructor(database: Database, ahead: LogAhead) {
     this.#database = database;
@@ -157,10 +159,29 @@ class LevelEngine implements Engine {
     const bytes = bytesOfOperations(operations);
     const extended = this.#ahead.prepare(bytes);
     if (extended !== undefined) await extended;
+    this.#unflushedBytes += bytes;
     await this.#database.writeEncoded(operations, bytes);
   }
 
+  flush(): Promise<void> {
+    const isDue = this.#unflushedBytes >= flushBytesMin && this.#database.status === "open";
+    if (!isDue) return Promise.resolve();
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  /** LevelDB flushes before it compacts any range: this one is behind all keys, so that there is nothing else to do. */
+  async #flush(): Promise<void> {
+    this.#unflushedBytes = 0;
+    await this.#database.compactRange(behindKeys, behindKeys);
+    this.#last = this.#last.then(() => this.#ahead.beginAnew());
+    await this.#last;
+  }
+
   async close(): Promise<void> {
+    await this.#flushing;
     await this.#last;
     await this.#database.close();
     await this.#ahead.close();
@@ -276,6 +297,9 @@ function bytesOfOperations(operations: readonly EngineOperation[]): number {
   return bytes;
 }
 
+/** Fewer bytes than these are not worth a file of their own. */
+const flushBytesMin = 512 << 10;
+const behindKeys = "~";
 /** What the batch that is used again and again may come to hold. */
 const reusedBatchBytesMax = 1 << 20;
 /** LevelDB's log is replayed at most twice this far when the store is opened after a crash; and it is as much memory, in small blocks. */

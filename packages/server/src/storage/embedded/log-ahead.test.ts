@@ -128,6 +128,35 @@ describe("zeros ahead of the log", () => {
     });
   });
 
+  it("are few again when the store has settled, and what was in the log is in a table", async () => {
+    await withStore(async (engine, directory) => {
+      const value = Buffer.alloc(100 << 10, 1);
+      for (let i = 0; i < 20; i++) await engine.write([put(`k${i}`, value)]);
+      assert.ok((await newestLog(directory)).length > 20 * value.length);
+      const during = engine.flush();
+      const beside = engine.write([put("beside", Buffer.from("2"))]);
+      await Promise.all([during, beside, engine.flush()]);
+      await engine.write([put("after", Buffer.from("3"))]);
+      const files = await readdir(directory);
+      assert.ok(files.some((name) => name.endsWith(".ldb")));
+      assert.ok((await newestLog(directory)).length < 200 << 10);
+      await afterKill(directory, async (left) => {
+        for (let i = 0; i < 20; i++) assert.ok((await left.get(`k${i}`))?.equals(value), `k${i}`);
+        assert.equal(String(await left.get("beside")), "2");
+        assert.equal(String(await left.get("after")), "3");
+      });
+    });
+  });
+
+  it("stay as they are when hardly anything was written since", async () => {
+    await withStore(async (engine, directory) => {
+      await engine.write([put("a", Buffer.from("1"))]);
+      const before = (await readdir(directory)).sort();
+      await engine.flush();
+      assert.deepEqual((await readdir(directory)).sort(), before);
+    });
+  });
+
   it("are done without where there is no log to put them into", async () => {
     const directory = await temporaryDirectory();
     await rm(directory, { recursive: true });

@@ -36,6 +36,13 @@ export class LogAhead {
     return undefined;
   }
 
+  /** After a busy time, when LevelDB has begun a new log: the old one is let go of, and the next zeros are few. With no write under way. */
+  async beginAnew(): Promise<void> {
+    await unlessRefused(() => this.close());
+    this.#left = 0;
+    this.#step = stepBytesMin;
+  }
+
   async close(): Promise<void> {
     await this.#look;
     await this.#log?.file.close();

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { key } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
+import type { Write } from "../storage.ts";
 import { openTemporary } from "./temporary-store.ts";
 
 const { signal } = new AbortController();
@@ -42,6 +43,31 @@ describe("a store that was tidied", () => {
     for (let i = 0; i < 2; i++) storage.tidy();
     assert.equal(storage.heldInMemory, 0);
     assert.deepEqual(await seen(), before);
+  });
+
+  it("holds no changes when it has settled, and tells them all the same", async (t) => {
+    const { storage, dispose } = await openTemporary();
+    t.after(dispose);
+    let last = 0 as Revision;
+    for (let i = 0; i < 20; i++) {
+      const write = { key: key(`/a/${i}`), value: Buffer.alloc(64 << 10, 1), expected: "absent" };
+      last = await storage.commit(write as Write, { signal });
+    }
+    for (let i = 0; i < 2; i++) storage.tidy();
+    await storage.commit(
+      { key: key("/b"), value: Buffer.from("x"), expected: "absent" },
+      { signal },
+    );
+    const held = storage.heldInMemory;
+    await storage.settle();
+    assert.equal(storage.heldInMemory, held - 1, "the entry is still at hand, its change is not");
+    const seen: Revision[] = [];
+    const options = { signal, bufferedChangesMax: 1000 };
+    for await (const change of storage.watch(key("/a/"), 0 as Revision, options)) {
+      if (change.kind === "put") seen.push(change.revision);
+      if (change.revision >= last) break;
+    }
+    assert.equal(seen.length, 20);
   });
 
   it("goes on telling those who watch", async (t) => {
