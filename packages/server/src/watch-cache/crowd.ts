@@ -4,14 +4,15 @@
  *     log      ──[41][42][43][44][45]──►        a change is in it once, however many are to hear of it
  *     places        ▲       ▲       ▲           each watch is somewhere in it, or at its end
  *
- * Who is far behind takes many changes at once, and those who are equally far behind take the same bytes.
+ * Who is far behind takes many changes at once, and all take parts of the same bytes.
  */
 import type { HubEvent } from "./hub-event.ts";
 import type { Run } from "./run.ts";
+import { Segment } from "./segment.ts";
 
 export interface CrowdMember {
   onEvent(event: HubEvent): void;
-  /** Several changes at once, in order; says how many bytes it now has to send. */
+  /** Several changes at once, in order; says how many bytes it was told. */
   onRun(run: Run): number;
   /** What it was told last has not been taken yet: more would only wait with it. */
   readonly isHeld: boolean;
@@ -36,12 +37,12 @@ export class Crowd {
   /** Those that a pass has left behind: their readers were slow, or there was more than one run takes. */
   readonly behind = new Set<Place>();
   #log: HubEvent[] = [];
+  /** The same log in stretches that are told at once; the first may begin before it. */
+  #segments: Segment[] = [];
   #start = 0;
   #bytes = 0;
   /** A pass over all places, or over those behind; undefined between passes. */
   pass: Pass | undefined;
-  /** What the last watch was told; the next one is probably just as far. */
-  lastRun: Run | undefined;
   /** All but those behind have been told up to here. */
   toldTo = 0;
 
@@ -79,7 +80,23 @@ export class Crowd {
     return this.#log[number - this.#start] as HubEvent;
   }
 
+  /** The stretch that has this change. */
+  segmentOf(number: number): Segment {
+    let [low, high] = [0, this.#segments.length - 1];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#segments[middle] as Segment).to > number) high = middle;
+      else low = middle + 1;
+    }
+    return this.#segments[low] as Segment;
+  }
+
   push(event: HubEvent): void {
+    if (this.#segments.at(-1)?.add(event) !== true) {
+      const segment = new Segment(this.end);
+      segment.add(event);
+      this.#segments.push(segment);
+    }
     this.#log.push(event);
     this.#bytes += event.bytes;
   }
@@ -95,7 +112,8 @@ export class Crowd {
     }
     this.#log = this.#log.slice(count);
     this.#start += count;
-    if (this.#log.length === 0) this.lastRun = undefined;
+    const gone = this.#segments.findIndex(({ to }) => to > this.#start);
+    this.#segments = gone < 0 ? [] : this.#segments.slice(gone);
   }
 
   /** Nobody here hears anything more. */

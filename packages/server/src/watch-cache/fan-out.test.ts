@@ -6,7 +6,8 @@ import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { Crowd, type CrowdMember, type Place } from "./crowd.ts";
 import { FanOut, fanOutCosts, fanOutLimits } from "./fan-out.ts";
 import { HubEvent, wholeObject } from "./hub-event.ts";
-import { type Run, runLimits } from "./run.ts";
+import type { Run } from "./run.ts";
+import { segmentLimits } from "./segment.ts";
 
 const { directMax, costPerTurnMax, backlogEventsMax, backlogBytesMax, heldEventsMax } =
   fanOutLimits;
@@ -155,7 +156,7 @@ describe("a crowd", () => {
   it("that is behind is told many changes in one visit", () => {
     const scene = new Scene();
     const { crowd, members } = scene.crowd(1000);
-    const burst = runLimits.eventsMax;
+    const burst = segmentLimits.eventsMax;
     for (let i = 1; i <= burst; i++) scene.fanOut.tell(crowd, eventAt(i));
     scene.settle();
     for (const { told } of members) assert.deepEqual(told, upTo(burst));
@@ -176,10 +177,10 @@ describe("a crowd", () => {
     for (let i = 0; i < 500; i++) crowd.join(new Reader());
     for (let i = 1; i <= 5; i++) scene.fanOut.tell(crowd, eventAt(i));
     scene.turn();
-    // What comes in the middle of a round is told in the next one.
+    // What comes in the middle of a round is told at once to those who are still to come, and in the next round to the others.
     scene.fanOut.tell(crowd, eventAt(6));
     scene.settle();
-    assert.equal(seen.size, 2);
+    assert.equal(seen.size, 3);
   });
 
   it("loses those who are too many changes or bytes behind, some in a turn", () => {

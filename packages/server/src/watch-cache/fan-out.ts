@@ -181,22 +181,13 @@ function visit(crowd: Crowd, place: Place): number {
     return 0;
   }
   pass.hasMoved = true;
-  const run = runFor(crowd, place.next, pass.to);
+  const run = new Run(crowd.segmentOf(place.next), place.next);
   place.next = run.to;
   const bytes = member.onRun(run);
   if (place.next < pass.to) crowd.behind.add(place);
   else crowd.behind.delete(place);
-  const looked = run.events.length * fanOutCosts.event;
+  const looked = run.length * fanOutCosts.event;
   return bytes === 0 ? looked : looked + fanOutCosts.send + bytes * fanOutCosts.byte;
-}
-
-/** All who are visited in a pass and were equally far share a run, whatever happens meanwhile. */
-function runFor(crowd: Crowd, from: number, to: number): Run {
-  const last = crowd.lastRun;
-  if (last?.from === from && (last.to >= to || last.isFull)) return last;
-  const run = new Run(crowd, from);
-  crowd.lastRun = run;
-  return run;
 }
 
 function afterHeldMs(callback: () => void): void {

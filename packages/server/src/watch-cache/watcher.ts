@@ -88,22 +88,24 @@ export class Watcher
   }
 
   onEvent(event: HubEvent): void {
-    if (event.revision <= this.#lastRevision) return;
-    this.#lastRevision = event.revision;
-    const type = eventTypeFor(event, this.#request.selection);
-    if (type !== undefined) this.#push(event.encodeShared(type, this.#form()));
+    this.#tell(event);
   }
 
   onRun(run: Run): number {
-    const before = this.#pendingBytes;
-    const { events } = run;
-    const [first] = events as [HubEvent];
     const isPlain = this.#request.selection === undefined && !this.#isFirst;
-    if (isPlain && first.revision > this.#lastRevision) {
-      this.#lastRevision = (events.at(-1) as HubEvent).revision;
-      this.#push(run.encoded(this.#form()));
-    } else for (const event of events) this.onEvent(event);
-    return Math.max(0, this.#pendingBytes - before);
+    if (isPlain && run.first.revision > this.#lastRevision) {
+      this.#lastRevision = run.last.revision;
+      return this.#push(run.encoded(this.#form()));
+    }
+    return run.events.reduce((bytes, event) => bytes + this.#tell(event), 0);
+  }
+
+  /** Says how many bytes that was. */
+  #tell(event: HubEvent): number {
+    if (event.revision <= this.#lastRevision) return 0;
+    this.#lastRevision = event.revision;
+    const type = eventTypeFor(event, this.#request.selection);
+    return type === undefined ? 0 : this.#push(event.encodeShared(type, this.#form()));
   }
 
   get isHeld(): boolean {
@@ -374,8 +376,8 @@ export class Watcher
     return form.first ?? form;
   }
 
-  #push(bytes: Buffer): void {
-    if (this.#end !== undefined) return;
+  #push(bytes: Buffer): number {
+    if (this.#end !== undefined) return 0;
     if (this.#first === undefined) this.#first = bytes;
     else this.#more.push(bytes);
     this.#pendingBytes += bytes.length;
@@ -385,9 +387,10 @@ export class Watcher
     ) {
       this.#drop();
       this.#finish({});
-      return;
+      return 0;
     }
     this.#onReady?.();
+    return bytes.length;
   }
 
   #finish(end: { error?: unknown }): void {
