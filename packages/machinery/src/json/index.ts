@@ -3,6 +3,7 @@ export { jsonDepthMax } from "./look.ts";
 export { type ParsedText, type ParseOptions, parseInPieces, parseJson } from "./parse.ts";
 export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";
+export { stringifyInPieces } from "./stringify-in-pieces.ts";
 export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
   cloneInPieces,

@@ -10,7 +10,7 @@ import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
-import { otherWork, promptly } from "../request/other-work.ts";
+import { inPieces, otherWork, promptly } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
@@ -21,7 +21,7 @@ import {
   type StorageKey,
   type Write,
 } from "../storage/index.ts";
-import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { decodeObject, encodeInPieces, encodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { Capacity, Growth } from "./capacity.ts";
 import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
@@ -284,8 +284,8 @@ export class Registry {
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
     const form = storedForm(definition, object);
-    const value = encodeObject(form instanceof Promise ? await form : form);
-    if (isLarge) await otherWork();
+    const stored = form instanceof Promise ? await form : form;
+    const value = isLarge ? await inPieces(encodeInPieces(stored)) : encodeObject(stored);
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -324,9 +324,10 @@ export class Registry {
     address: ObjectAddress,
     entry: Entry,
     updated: JsonObject,
-    { isDryRun, signal, user }: WriteOptions,
+    { isDryRun, signal, user, isLarge = false }: WriteOptions,
   ): Promise<Written | undefined> {
-    const value = encodeObject(await storedForm(definition, updated));
+    const stored = await storedForm(definition, updated);
+    const value = isLarge ? await inPieces(encodeInPieces(stored)) : encodeObject(stored);
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && (await promptly(isSame(entry, value))))
       return { entry, isStored: true, outcome: "unchanged" };

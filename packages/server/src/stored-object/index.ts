@@ -1,5 +1,6 @@
 export {
   decodeObject,
+  encodeInPieces,
   encodeObject,
   hasMetadataOfOwnership,
   itemBytesMax,

@@ -8,12 +8,29 @@
  * An object is stored as the JSON that a client of the storage version gets, less its resourceVersion, which is known only when the
  * write is done. So a get, a list and a watch copy bytes and parse nothing.
  */
-import { assert } from "@kcp-ts/machinery/base";
-import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import { assert, type Pieces } from "@kcp-ts/machinery/base";
+import {
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  stringifyInPieces,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import type { Entry, Revision } from "../storage/index.ts";
 
-/** Puts the members in the stored order and leaves the resourceVersion out. */
 export function encodeObject(object: JsonObject): Buffer {
+  return Buffer.from(stringifyJson(ordered(object)));
+}
+
+/** The same of a large object, with rests. */
+export function* encodeInPieces(object: JsonObject): Pieces<Buffer> {
+  const text = yield* stringifyInPieces(ordered(object));
+  yield;
+  return Buffer.from(text);
+}
+
+/** Puts the members in the stored order and leaves the resourceVersion out. */
+function ordered(object: JsonObject): JsonObject {
   const { kind, apiVersion, metadata, ...rest } = object as {
     kind: string;
     apiVersion: string;
@@ -21,9 +38,7 @@ export function encodeObject(object: JsonObject): Buffer {
   };
   const { labels, resourceVersion: _, ...others } = metadata;
   const orderedMetadata = labels === undefined ? others : { labels, ...others };
-  return Buffer.from(
-    stringifyJson({ kind, apiVersion, metadata: orderedMetadata, ...rest } as JsonObject),
-  );
+  return { kind, apiVersion, metadata: orderedMetadata, ...rest } as JsonObject;
 }
 
 /** The object with its resourceVersion, for those who must look inside. */
