@@ -51,7 +51,7 @@ const programs = {
 } as const;
 
 function bin(program: string): string {
-  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304 node --max-semi-space-size=16 --v8-pool-size=0
+  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304 node --max-semi-space-size=8 --v8-pool-size=0
 import { ${program} } from "../lib/cli.js";
 
 await ${program}(process.argv);

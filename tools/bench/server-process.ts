@@ -93,7 +93,7 @@ const command = fileURLToPath(new URL("../../../packages/cli/bin/kcp.mjs", impor
 /** With the flag that the command gives itself. */
 function preloading(program: string): string[] {
   return [
-    "--max-semi-space-size=16",
+    "--max-semi-space-size=8",
     "--v8-pool-size=0",
     "--expose-gc",
     "--import",

@@ -55,19 +55,28 @@ export const configMaps: ResourceDefinition = {
   },
 };
 
+/** To ask for more keys takes a while by itself. */
+const restedAfter = 1000;
+
 /** Rests now and then where there are many keys. */
 function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Pieces<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
   const binaryData = (object["binaryData"] ?? {}) as JsonObject;
-  const found = yield* keyErrors("data", data);
-  found.push(...(yield* keyErrors("binaryData", binaryData)));
-  for (const key of Object.keys(binaryData)) {
+  const keys = Object.keys(data);
+  if (keys.length > restedAfter) yield;
+  const binaryKeys = Object.keys(binaryData);
+  const found = yield* keyErrors("data", keys);
+  found.push(...(yield* keyErrors("binaryData", binaryKeys)));
+  for (const key of binaryKeys) {
     if (found.length >= errorsPerFieldMax) break;
     if (Object.hasOwn(data, key)) {
       found.push(fieldError.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`));
     }
   }
-  const bytes = (yield* sizeOf(data, "text")) + (yield* sizeOf(binaryData, "base64"));
+  const text = { data, keys, encoding: "text" } as const;
+  const binary = { data: binaryData, keys: binaryKeys, encoding: "base64" } as const;
+  const bytes =
+    (yield* sizeOf(text, configMapBytesMax)) + (yield* sizeOf(binary, configMapBytesMax));
   if (bytes > configMapBytesMax) found.push(fieldError.tooLong("", configMapBytesMax));
   return [...errors, ...found];
 }

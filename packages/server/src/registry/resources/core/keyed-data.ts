@@ -8,10 +8,10 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 /** Keys and values after which a large map rests. */
 const judgedAtOnce = 1000;
 
-export function* keyErrors(field: string, data: JsonObject): Pieces<FieldError[]> {
+export function* keyErrors(field: string, keys: readonly string[]): Pieces<FieldError[]> {
   const pace = new Pace(judgedAtOnce);
   const errors: FieldError[] = [];
-  for (const key of Object.keys(data)) {
+  for (const key of keys) {
     for (const message of configMapKeyErrors(key)) {
       errors.push(fieldError.invalid(`${field}[${key}]`, key, message));
     }
@@ -22,11 +22,19 @@ export function* keyErrors(field: string, data: JsonObject): Pieces<FieldError[]
   return errors;
 }
 
-/** The bytes that the values stand for. */
-export function* sizeOf(data: JsonObject, encoding: "text" | "base64"): Pieces<number> {
+export interface KeyedData {
+  readonly data: JsonObject;
+  /** Asked for once: a large object takes milliseconds to tell them. */
+  readonly keys: readonly string[];
+  readonly encoding: "text" | "base64";
+}
+
+/** The bytes that the values stand for, as far as they are no more than `max`. */
+export function* sizeOf({ data, keys, encoding }: KeyedData, max: number): Pieces<number> {
   const pace = new Pace(judgedAtOnce);
   let size = 0;
-  for (const key of Object.keys(data)) {
+  for (const key of keys) {
+    if (size > max) break;
     const text = data[key] as string;
     if (encoding === "text") size += Buffer.byteLength(text);
     else

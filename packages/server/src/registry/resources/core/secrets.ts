@@ -91,8 +91,9 @@ function prepareSecret(draft: Draft): void {
 /** Rests now and then where there are many keys. */
 function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Pieces<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
-  const found = yield* keyErrors("data", data);
-  if ((yield* sizeOf(data, "base64")) > secretBytesMax)
+  const keys = Object.keys(data);
+  const found = yield* keyErrors("data", keys);
+  if ((yield* sizeOf({ data, keys, encoding: "base64" }, secretBytesMax)) > secretBytesMax)
     found.push(fieldError.tooLong("data", secretBytesMax));
   const ofType = typeErrors(String(object["type"]), data, object["metadata"] as JsonObject);
   return [...errors, ...found, ...ofType];
