@@ -216,8 +216,7 @@ function authenticate(
     const credentials = {
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
-      headers: request.headers,
-      rawHeaders: request.rawHeaders,
+      sent: request,
       path: exchange.scope?.path,
     };
     const user = authenticator.authenticate(credentials, whereKnown(exchange));

@@ -34,13 +34,13 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 
   authenticate(credentials: Credentials): UserInfo | undefined {
-    const { headers, rawHeaders, clientCertificate } = credentials;
+    const { sent, clientCertificate } = credentials;
     const { headers: names } = this.#options;
     // The cheap question first: nearly nobody comes with such headers.
-    if (clientCertificate === undefined || headers === undefined) return undefined;
-    if (!names.username.some((name) => headers[name] !== undefined)) return undefined;
+    if (clientCertificate === undefined || sent === undefined) return undefined;
+    if (!names.username.some((name) => sent.headers[name] !== undefined)) return undefined;
     if (!this.#isProxy(credentials)) return undefined;
-    const values = headerValues({ headers, rawHeaders }, (name) => this.#isWanted(name));
+    const values = headerValues(sent, (name) => this.#isWanted(name));
     const first = (among: readonly string[]) =>
       among.map((name) => values.get(name)?.[0] ?? "").find((value) => value !== "");
     const username = first(names.username);
