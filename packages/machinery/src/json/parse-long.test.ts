@@ -60,6 +60,14 @@ describe("a long text", () => {
     );
   });
 
+  it("is given up when the name of a long member is wrong", () => {
+    for (const name of ['"\\}"', '"\n"', '"\\u00"']) {
+      const text = `{"a": 1, ${name}: ["${"v".repeat(100)}"]}`;
+      assert.equal(parsed(text), undefined);
+      assert.equal(atOnce(parseLong(text, parseJson, { chars: 10, members: 1 })), undefined);
+    }
+  });
+
   it("that is wrong somewhere is never taken for right", () => {
     const wrong = fc.tuple(container, fc.nat(), fc.constantFrom("", ",", "}", "]", "{", '"', "x"));
     fc.assert(

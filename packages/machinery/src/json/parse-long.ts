@@ -81,7 +81,7 @@ class LongParser {
     if (first !== '"') throw new GivenUp();
     const from = this.#at;
     this.#at = skipString(this.#text, from) + 1;
-    return (this.#parse(`[${this.#text.slice(from, this.#at)}]`) as readonly JsonValue[])[0] ?? "";
+    return this.#string(this.#text.slice(from, this.#at));
   }
 
   *#fill(container: Container): Pieces<void> {
@@ -97,7 +97,7 @@ class LongParser {
       const isShort = this.#skipsShort();
       if (!isShort) {
         if (entryAt > from) yield* this.#addShort(container, from, to);
-        container.addLong(key, yield* this.#long());
+        container.addLong(key === "" ? "" : this.#string(key), yield* this.#long());
       }
       to = this.#at;
       this.#space();
@@ -113,6 +113,11 @@ class LongParser {
   *#addShort({ open, close, addShort }: Container, from: number, to: number): Pieces<void> {
     yield* addShort(this.#parse(`${open}${this.#text.slice(from, to)}${close}`));
     yield;
+  }
+
+  /** What is written between quotes. */
+  #string(written: string): string {
+    return (this.#parse(`[${written}]`) as readonly string[])[0] ?? "";
   }
 
   #parse(text: string): JsonValue {
@@ -201,7 +206,7 @@ function objectContainer(
         if (pace.isTime()) yield;
       }
     },
-    addLong: (key, value) => put(JSON.parse(key) as string, value),
+    addLong: put,
   };
 }
 
