@@ -5,7 +5,7 @@
  * budget is needed for others; so an idle tenant costs nothing. Loading reads pages at whatever revision each is read and lets the
  * hub's events, which carry revisions, put right what changed meanwhile.
  */
-import { type Clock, SortedMap } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted, SortedMap } from "@kcp-ts/machinery/base";
 import { otherWork } from "../request/other-work.ts";
 import type { Entry, Revision, Storage, StorageError, StorageKey } from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
@@ -110,7 +110,7 @@ export class CollectionCache {
 
   async #load(prefix: StorageKey, collection: Collection): Promise<Collection | undefined> {
     const { storage, hub, bytesMax } = this.#options;
-    const signal = new AbortController().signal;
+    const signal = neverAborted;
     collection.stop = hub.listen(prefix, collection);
     let loaded = false;
     try {

@@ -36,8 +36,7 @@ export class Crowd {
   readonly places = new Set<Place>();
   /** Those that a pass has left behind: their readers were slow, or there was more than one run takes. */
   readonly behind = new Set<Place>();
-  #log: HubEvent[] = [];
-  /** The same log in stretches that are told at once; the first may begin before it. */
+  /** The log, in stretches that are told at once; the first may begin before it. */
   #segments: Segment[] = [];
   #start = 0;
   #bytes = 0;
@@ -65,11 +64,11 @@ export class Crowd {
 
   /** The number that the next change gets. */
   get end(): number {
-    return this.#start + this.#log.length;
+    return this.#segments.at(-1)?.to ?? this.#start;
   }
 
   get size(): number {
-    return this.#log.length;
+    return this.end - this.#start;
   }
 
   get bytes(): number {
@@ -77,7 +76,8 @@ export class Crowd {
   }
 
   at(number: number): HubEvent {
-    return this.#log[number - this.#start] as HubEvent;
+    const { from, events } = this.segmentOf(number);
+    return events[number - from] as HubEvent;
   }
 
   /** The stretch that has this change. */
@@ -97,23 +97,23 @@ export class Crowd {
       segment.add(event);
       this.#segments.push(segment);
     }
-    this.#log.push(event);
     this.#bytes += event.bytes;
   }
 
   /** Lets go of all changes before this one. */
   dropBefore(number: number): void {
-    const count = Math.min(Math.max(0, number - this.#start), this.#log.length);
-    if (count === 0) return;
-    for (let i = 0; i < count; i++) {
-      const event = this.#log[i] as HubEvent;
-      this.#bytes -= event.bytes;
-      event.forgetEncoded();
+    const start = Math.min(Math.max(this.#start, number), this.end);
+    for (const { from, to, events } of this.#segments) {
+      if (from >= start) break;
+      for (let at = Math.max(from, this.#start); at < Math.min(to, start); at++) {
+        const event = events[at - from] as HubEvent;
+        this.#bytes -= event.bytes;
+        event.forgetEncoded();
+      }
     }
-    this.#log = this.#log.slice(count);
-    this.#start += count;
-    const gone = this.#segments.findIndex(({ to }) => to > this.#start);
-    this.#segments = gone < 0 ? [] : this.#segments.slice(gone);
+    this.#start = start;
+    const left = this.#segments.findIndex(({ to }) => to > start);
+    this.#segments = left < 0 ? [] : this.#segments.slice(left);
   }
 
   /** Nobody here hears anything more. */

@@ -48,6 +48,16 @@ describe("a stretch of a crowd's log", () => {
     assert.equal(memories.size, 1);
   });
 
+  it("leaves no copies at the changes, which the ring goes on holding", () => {
+    const segment = new Segment(0);
+    for (let i = 0; i < 10; i++) segment.add(eventAt(i + 1, 10));
+    segment.encoded(form, 3, segment.to);
+    assert.deepEqual(
+      segment.events.map(({ encodedCount }) => encodedCount),
+      segment.events.map(() => 0),
+    );
+  });
+
   it("has bounds in changes and in bytes, and room for one of any size", () => {
     const many = new Segment(0);
     for (let i = 0; i < segmentLimits.eventsMax; i++) assert.ok(many.add(eventAt(1, 1)));

@@ -48,7 +48,7 @@ export class Segment {
     const event = this.events[begin];
     assert(event !== undefined && end <= this.events.length, "changes of another segment");
     // The rule, when everybody keeps up: it needs no copy.
-    if (end - begin === 1) return encodedEvent(event, form);
+    if (end - begin === 1) return encodedEvent(event, form, "shared");
     let text = this.#texts.get(form.name);
     if (text === undefined) {
       text = new Text(this.events, form);
@@ -86,7 +86,7 @@ class Text {
     let length = this.#starts.at(-1) as number;
     const known = length;
     for (let at = this.#starts.length - 1; at < end; at++) {
-      const part = encodedEvent(this.#events[at] as HubEvent, this.#form);
+      const part = encodedEvent(this.#events[at] as HubEvent, this.#form, "own");
       parts.push(part);
       length += part.length;
       this.#starts.push(length);
@@ -111,7 +111,9 @@ class Text {
 const roomMax = segmentLimits.bytesMax + (8 << 10);
 const nothing = Buffer.alloc(0);
 
-function encodedEvent(event: HubEvent, form: EventForm): Buffer {
+/** `shared` is kept at the change until its crowd has been told; what is copied into a text need not be. */
+function encodedEvent(event: HubEvent, form: EventForm, bytes: "shared" | "own"): Buffer {
   const type = eventTypeFor(event, undefined);
-  return type === undefined ? nothing : event.encodeShared(type, form);
+  if (type === undefined) return nothing;
+  return bytes === "shared" ? event.encodeShared(type, form) : event.encode(type, form);
 }
