@@ -15,6 +15,7 @@ export function accountObjects(registry: Registry, watchCache: WatchCache): Acco
       return () => {
         const entry = watchCache.peek(key);
         if (entry !== undefined) return stateOf(entry);
+        // The request's deadline is the pipeline's, and the store bounds its own waiting.
         return translating({ resource: definition }, () =>
           watchCache.get(key, { kind: "latest" }, neverAborted),
         ).then((found) => (found === undefined ? undefined : stateOf(found)));

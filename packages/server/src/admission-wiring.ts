@@ -1,5 +1,4 @@
 /** Webhooks and policies put together with what they need: this server's storage, registry, catalog and authorizer. */
-
 import { randomUUID } from "node:crypto";
 import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";

@@ -4,6 +4,7 @@
  *
  * Writes of roles and bindings are answered when the hub has them (`isSeenOnAnswer`), so that a decision after the answer knows them.
  */
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   bootstrapPolicy,
@@ -139,7 +140,7 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   async #load(cluster: ClusterName, loading: Loading): Promise<ClusterPolicy> {
-    const { signal } = new AbortController();
+    const signal = neverAborted;
     const held = new HeldPolicy(ownText(cluster));
     const revisions = await Promise.all(
       sources.map((source) => this.#read(held, clusterPrefix({ ...source, cluster }))),
@@ -181,7 +182,7 @@ export class PolicyCache implements PolicySource, HubListener {
   /** Reads one kind's share and returns the revision up to which it is complete. */
   async #read(held: HeldPolicy, prefix: StorageKey): Promise<Revision> {
     const { storage } = this.#options;
-    const { signal } = new AbortController();
+    const signal = neverAborted;
     for (let continueAfter: StorageKey | undefined; ; ) {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) {

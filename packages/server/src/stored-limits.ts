@@ -1,5 +1,5 @@
 /** Wiring: how much a logical cluster may store, asked before an object is created and when it is stored. */
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type AdmissionPlugin, denied } from "./admission/index.ts";
@@ -123,7 +123,7 @@ async function usageOf(
   withBytes: boolean,
   { storage, catalog }: { storage: Storage; catalog: Catalog },
 ): Promise<Usage> {
-  const { signal } = new AbortController();
+  const signal = neverAborted;
   const prefixes = new Set(
     (await catalog.all(cluster))
       .filter((definition) => !isUncountedKind(definition))

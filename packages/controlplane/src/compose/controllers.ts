@@ -113,7 +113,7 @@ async function workWhileLeading(
   await elector.run(signal, async (leadership) => {
     log.debug({ lease: lease.name }, "the control loops of this server work now");
     const ending = AbortSignal.any([signal, leadership.signal]);
-    // Every loop listens to it. Signals of controllers have no bound, those that are made of others have.
+    // Every loop listens to it, and Node would warn of a leak.
     setMaxListeners(0, ending);
     await runLoops(fencedTransport(transport, leadership), options, ending);
   });

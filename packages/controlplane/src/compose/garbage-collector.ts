@@ -26,7 +26,20 @@ export function garbageCollector(): () => void {
  * made of it (64 MB) to one. It takes several times as long as a plain collection; for quiet times.
  */
 export function memoryReturner(collect: () => void): () => Promise<void> {
-  return () => collectAsIfShort(collect);
+  return async () => {
+    const session = new Session();
+    try {
+      session.connect();
+    } catch {
+      // Somebody built Node without it.
+      collect();
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      session.post("HeapProfiler.collectGarbage", () => resolve());
+    });
+    session.disconnect();
+  };
 }
 
 /** Has the C library give back what a collection has freed outside the heap; not before that is so: buffers are freed by a thread of V8's, what belongs to native objects a turn later. */
@@ -37,21 +50,6 @@ export function allocatorReturner(): () => Promise<void> {
     const trim = await trimmer;
     await trim?.();
   };
-}
-
-async function collectAsIfShort(collect: () => void): Promise<void> {
-  const session = new Session();
-  try {
-    session.connect();
-  } catch {
-    // Somebody built Node without it.
-    collect();
-    return;
-  }
-  await new Promise<void>((resolve) => {
-    session.post("HeapProfiler.collectGarbage", () => resolve());
-  });
-  session.disconnect();
 }
 
 /**

@@ -24,55 +24,75 @@ function* write(value: JsonValue, texts: string[], pace: Pace): Pieces<void> {
 }
 
 function* writeObject(object: JsonObject, texts: string[], pace: Pace): Pieces<void> {
-  let plain: [string, JsonValue][] = [];
-  let before = "{";
-  const flush = () => {
-    if (plain.length === 0) return;
-    texts.push(before, stringifyJson(Object.fromEntries(plain)).slice(1, -1));
-    before = ",";
-    plain = [];
-  };
+  const open = new Open<[string, JsonValue]>(texts, "{", Object.fromEntries);
   for (const name of Object.keys(object)) {
     const value = object[name];
     if (value === undefined) continue;
-    if (isPlain(value)) plain.push([name, value]);
+    if (isPlain(value)) open.add([name, value]);
     else {
-      flush();
-      texts.push(before, JSON.stringify(name), ":");
-      before = ",";
+      open.separate();
+      texts.push(JSON.stringify(name), ":");
       yield* write(value, texts, pace);
     }
     if (!pace.isTime()) continue;
-    flush();
+    open.flush();
     yield;
   }
-  flush();
-  texts.push(before === "{" ? "{}" : "}");
+  open.close("}");
 }
 
 function* writeArray(array: readonly JsonValue[], texts: string[], pace: Pace): Pieces<void> {
-  let plain: JsonValue[] = [];
-  let before = "[";
-  const flush = () => {
-    if (plain.length === 0) return;
-    texts.push(before, stringifyJson(plain).slice(1, -1));
-    before = ",";
-    plain = [];
-  };
+  const open = new Open<JsonValue>(texts, "[", (items) => items);
   for (const item of array) {
-    if (isPlain(item)) plain.push(item);
+    if (isPlain(item)) open.add(item);
     else {
-      flush();
-      texts.push(before);
-      before = ",";
+      open.separate();
       yield* write(item, texts, pace);
     }
     if (!pace.isTime()) continue;
-    flush();
+    open.flush();
     yield;
   }
-  flush();
-  texts.push(before === "[" ? "[]" : "]");
+  open.close("]");
+}
+
+/** A container that is being written: what stands before each of its parts, and plain neighbours until they are written together. */
+class Open<Part> {
+  readonly #texts: string[];
+  readonly #joined: (parts: readonly Part[]) => JsonValue;
+  #before: string;
+  #plain: Part[] = [];
+
+  constructor(texts: string[], opening: "{" | "[", joined: (parts: readonly Part[]) => JsonValue) {
+    this.#texts = texts;
+    this.#joined = joined;
+    this.#before = opening;
+  }
+
+  add(part: Part): void {
+    this.#plain.push(part);
+  }
+
+  flush(): void {
+    if (this.#plain.length === 0) return;
+    const text = stringifyJson(this.#joined(this.#plain)).slice(1, -1);
+    this.#plain = [];
+    this.separate();
+    this.#texts.push(text);
+  }
+
+  /** Something else comes next. */
+  separate(): void {
+    this.flush();
+    this.#texts.push(this.#before);
+    this.#before = ",";
+  }
+
+  close(closing: "}" | "]"): void {
+    this.flush();
+    if (this.#before !== ",") this.#texts.push(this.#before);
+    this.#texts.push(closing);
+  }
 }
 
 /** No container, or one with nothing in it. Strings are never cut: a megabyte of one takes a millisecond. */

@@ -2,6 +2,7 @@
  * Which definitions each logical cluster has. Loaded from storage when a cluster is first asked for, kept true by the hub, forgotten when
  * many other clusters were asked for since.
  */
+import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
@@ -157,7 +158,7 @@ export class DefinitionIndex implements HubListener {
 
   async #load(cluster: ClusterName, loading: Loading): Promise<ClusterDefinitions> {
     const { storage, hub } = this.#options;
-    const { signal } = new AbortController();
+    const signal = neverAborted;
     const prefix = clusterPrefix({ ...resourceOf, cluster });
     const definitions = new ClusterDefinitions(ownText(cluster));
     for (let continueAfter: Parameters<Storage["list"]>[1]["continueAfter"]; ; ) {

@@ -2,7 +2,7 @@
  * A Workspace on its way in: its type is found and may be used, it may be where it is to be, and it is given a logical cluster, all in the
  * one write that stores it. What is left to do afterwards is nothing, unless controllers of its type have to prepare it.
  */
-import type { Random } from "@kcp-ts/machinery/base";
+import { neverAborted, type Random } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, generateName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -323,8 +323,7 @@ export async function placeLate(
   name: string,
 ): Promise<JsonObject | undefined> {
   const { watchCache, types, logicalClusterIndex } = options;
-  const signal = new AbortController().signal;
-  const entry = await watchCache.get(workspaceKey(cluster, name), { kind: "latest" }, signal);
+  const entry = await watchCache.get(workspaceKey(cluster, name), { kind: "latest" }, neverAborted);
   if (entry === undefined) return undefined;
   const object = decodeObject(entry);
   const [metadata, spec] = [{ ...member(object, "metadata") }, { ...member(object, "spec") }];

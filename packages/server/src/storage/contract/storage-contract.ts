@@ -4,7 +4,6 @@
  * A backend's own test file calls `describeStorage` with a function that opens an empty store. Nothing in here knows which
  * backend it talks to.
  */
-
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { neverAborted } from "@kcp-ts/machinery/base";
