@@ -202,7 +202,7 @@ export function decide(input: DecideInput): Decision {
     total,
     // What is there twice while nothing may move is not what was decided.
     placementHistory:
-      isHeld || (!isCopied && budget?.isPaused === true && isMore(plan, total))
+      isHeld || (!isCopied && budget?.isPaused === true && isMore(plan, placeable))
         ? undefined
         : historyOf(input, places, plan),
   };

@@ -1,7 +1,6 @@
 /** What a decision leaves where it is though it should not be there: because there is nowhere to go, or because nothing may move. */
-import type { Bound } from "../scheduling/index.ts";
 import type { Place } from "./decide.ts";
-import { isLeftAlone } from "./members.ts";
+import { isLeftAlone, isToBeEmptied } from "./members.ts";
 import type { Plan } from "./plan-moves.ts";
 
 /** Of what was meant to be somewhere: what has nowhere to go now and stays where it is. */
@@ -13,9 +12,11 @@ export function keptOf(
   let missing = meant;
   for (const share of goal.values()) missing -= share;
   const kept: Record<string, number> = {};
-  for (const { name, member } of places) {
+  // What a lost cluster has counts last: nobody sees it, and others may have replaced it.
+  const isLost = ({ member }: Place) => Number(member.standing === "lost");
+  for (const { name, member } of [...places].sort((a, b) => isLost(a) - isLost(b))) {
     const { standing, part } = member;
-    if (standing === "gone" || part?.isGoing === true) continue;
+    if (!isToBeEmptied(member) || standing === "gone" || part?.isGoing === true) continue;
     const more = Math.min(missing, (part?.replicas ?? 0) - (goal.get(name) ?? 0));
     if (more <= 0) continue;
     kept[name] = more;
@@ -30,8 +31,7 @@ export function lostCopies(places: readonly Place[]): Readonly<Record<string, nu
   return Object.fromEntries(lost.map(({ name, member }) => [name, member.part?.replicas ?? 0]));
 }
 
-/** More than may be there: it is there twice, and its move is paused. */
-export function isMore({ goal }: Plan, total: Bound | undefined): boolean {
-  const sum = [...goal.values()].reduce((all, share) => all + share, 0);
-  return total !== undefined && sum > total.replicas;
+/** More than there may be: it is there twice, and its move is paused. */
+export function isMore({ goal }: Plan, placeable: number): boolean {
+  return [...goal.values()].reduce((all, share) => all + share, 0) > placeable;
 }

@@ -73,7 +73,7 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
   const wanted = isSettled ? give(allowed, { replicas, members, open: takers, kept }) : new Map();
   const { given, asks } = inPlace(wanted, kept, volumes);
   for (const [name, range] of given) next.set(name, range);
-  if (isSettled && volumes !== undefined) giveBack(free, next, members, volumes);
+  if (isSettled && volumes !== undefined) giveBack(free, next, { members, volumes, placeable });
   if (isSettled && wanted.size === 0) {
     const taken = takeOne(
       dispensable(leavingOnes(members, open, next, vacated), input, kept),
@@ -122,11 +122,18 @@ function inPlace(
 function giveBack(
   free: readonly Range[],
   next: Map<string, Range>,
-  members: readonly Member[],
-  volumes: OrdinalVolumes,
+  {
+    members,
+    volumes,
+    placeable,
+  }: Pick<OrdinalInput, "members"> & {
+    readonly volumes: OrdinalVolumes;
+    readonly placeable: number;
+  },
 ): void {
   for (const { start, end } of free) {
     for (let ordinal = start; ordinal < end; ordinal++) {
+      if (sumOf([...next.values()], sizeOf) >= placeable) return;
       const name = volumes.keptBy(ordinal);
       const home = members.find((member) => member.name === name);
       const isOpen = home !== undefined && home.standing !== "gone" && !isLeftAlone(home);

@@ -114,9 +114,10 @@ function presentIn(
   if (last === undefined) return { replicas, available: replicas };
   const { kept = {}, ...goal } = last;
   let decided = meantBy(goal, (name) => clusters.has(name));
-  // A copy stays in a lost cluster, and is there when that is back.
-  const stays = ({ name, member }: Place) => clusters.has(name) && isHolding(member);
-  if (isCopied) for (const { name } of places.filter(stays)) decided += countOf(kept[name]);
+  // What had nowhere to go is where it may be again; and a copy stays in a lost cluster.
+  const stays = ({ name, member }: Place) =>
+    clusters.has(name) && isHolding(member) && (isCopied || !isLeftAlone(member));
+  for (const { name } of places.filter(stays)) decided += countOf(kept[name]);
   return { replicas, available: Math.min(replicas, decided) };
 }
 
@@ -173,7 +174,11 @@ function copiesWithin(
 ): readonly Place[] {
   const inside = places.filter(({ name, member }) => clusters.has(name) && isHolding(member));
   const rank = ({ name, member }: Place) =>
-    isLeftAlone(member) ? 0 : (last?.split[name] ?? 0) > 0 ? 1 : 2;
+    isLeftAlone(member)
+      ? 0
+      : last !== undefined && meantBy(last, (one) => one === name) > 0
+        ? 1
+        : 2;
   const there = inside.filter(({ member }) => member.part !== undefined);
   const ranked = there.sort(
     (one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1),

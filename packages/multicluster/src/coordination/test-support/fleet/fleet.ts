@@ -368,7 +368,7 @@ export class Fleet {
     bounds.see(this.wholes);
     const surroundings = bounds.facts(whole);
     const decision = this.#product.decide({ ...known, surroundings });
-    checkPromises(this, bounds, whole, () => bounds.hold(whole, decision));
+    checkPromises(this, bounds, { whole, read: parent }, () => bounds.hold(whole, decision));
     return decision;
   }
 

@@ -16,14 +16,21 @@ function isInside(fleet: Fleet, { includes }: BoundedLocation): (cluster: string
 }
 
 /** Of a whole that is given more than before: all promises to its tenant keep to what a Location has ever allowed. */
-export function checkPromises(fleet: Fleet, bounds: FleetBounds, whole: Whole, decide: () => void) {
+export function checkPromises(
+  fleet: Fleet,
+  bounds: FleetBounds,
+  { whole, read }: { readonly whole: Whole; readonly read: Workload },
+  decide: () => void,
+): void {
   const before = bounds.locations.map((one) => {
     const isIn = isInside(fleet, one);
     return Math.max(bounds.promised(whole, isIn), podsAsked([whole], whole.tenant, isIn));
   });
   decide();
-  // Where moves are paused, what is there twice stays for a while.
-  const isPaused = rolloutOf(whole.parent.metadata.annotations).paused === true;
+  // Where moves are paused, or were when it was read, what is there twice stays for a while.
+  const isPaused = [whole.parent, read].some(
+    ({ metadata }) => rolloutOf(metadata.annotations).paused === true,
+  );
   if (bounds.isLifted || isPaused) return;
   for (const [index, location] of bounds.locations.entries()) {
     const isIn = isInside(fleet, location);
