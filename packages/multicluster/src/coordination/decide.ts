@@ -184,7 +184,8 @@ export function decide(input: DecideInput): Decision {
   const { requests } = schedulable(strategy, parent);
   const isCopied = strategy.sharing === "duplicate";
   const isBounded = assessment.quotas.length > 0 && requests.size > 0 && !isCopied;
-  const moves = { places, plan, asked: replicas, requests, isBounded, isWriting };
+  const isNumbered = strategy.sharing === "ordinal";
+  const moves = { places, plan, placeable, isNumbered, requests, isBounded, isWriting };
   return {
     ...writes,
     ...(isHeld ? {} : sayUnderWay({ annotations, ...moves })),
@@ -215,8 +216,9 @@ function isReceiving({ standing }: Member): boolean {
 function historyOf(
   { strategy, parent, nowMs }: DecideInput,
   places: readonly Place[],
-  { goal }: Plan,
+  plan: Plan,
 ): string | undefined {
+  const { goal } = plan;
   const isCopied = strategy.sharing === "duplicate";
   // What is to leave and may not yet is not what was decided; of replicas, who plans knows.
   const leaving = places.filter(({ member }) => isCopied && isToBeEmptied(member));
@@ -231,7 +233,7 @@ function historyOf(
   const replicas = strategy.asked(parent);
   const [last] = readPlacementHistory(parent.metadata.annotations);
   const meant = Math.min(replicas, last === undefined ? 0 : meantBy(last));
-  const kept = { ...keptOf(places, goal, meant), ...(isCopied ? lostCopies(places) : {}) };
+  const kept = { ...keptOf(places, plan, meant), ...(isCopied ? lostCopies(places) : {}) };
   const isKept = Object.keys(kept).length > 0;
   const record = { replicas, split, ...(isKept ? { kept } : {}), because };
   return withPlacementRecord(parent.metadata.annotations, record, nowMs);

@@ -1,23 +1,26 @@
 /** What a decision leaves where it is though it should not be there: because there is nowhere to go, or because nothing may move. */
 import type { Place } from "./decide.ts";
-import { isLeftAlone, isToBeEmptied } from "./members.ts";
+import { isLeftAlone } from "./members.ts";
 import type { Plan } from "./plan-moves.ts";
 
 /** Of what was meant to be somewhere: what has nowhere to go now and stays where it is. */
 export function keptOf(
   places: readonly Place[],
-  goal: ReadonlyMap<string, number>,
+  { goal, next }: Pick<Plan, "goal" | "next">,
   meant: number,
 ): Readonly<Record<string, number>> {
   let missing = meant;
   for (const share of goal.values()) missing -= share;
   const kept: Record<string, number> = {};
   // What a lost cluster has counts last: nobody sees it, and others may have replaced it.
-  const isLost = ({ member }: Place) => Number(member.standing === "lost");
-  for (const { name, member } of [...places].sort((a, b) => isLost(a) - isLost(b))) {
+  const rank = ({ member: { standing } }: Place) =>
+    standing === "leaving" ? 0 : standing === "lost" ? 2 : 1;
+  for (const { name, member } of [...places].sort((a, b) => rank(a) - rank(b))) {
     const { standing, part } = member;
-    if (!isToBeEmptied(member) || standing === "gone" || part?.isGoing === true) continue;
-    const more = Math.min(missing, (part?.replicas ?? 0) - (goal.get(name) ?? 0));
+    if (standing === "gone" || part?.isGoing === true) continue;
+    const wanted = next.get(name) ?? part?.replicas ?? 0;
+    const left = wanted === "remove" ? 0 : wanted;
+    const more = Math.min(missing, left - (goal.get(name) ?? 0));
     if (more <= 0) continue;
     kept[name] = more;
     missing -= more;

@@ -87,7 +87,7 @@ export function planMoves(input: PlanInput): Plan {
   const isEnough = available >= view.floor;
   const purse = { isEnough, available, toForgo: input.scaledDownBy };
   let surplus = 0;
-  for (const member of inShrinkingOrder(members, goal)) {
+  for (const member of inShrinkingOrder(members, view)) {
     const { name, part } = member;
     const wanted = goal.get(name) ?? 0;
     const superfluous = Math.max(0, (part?.replicas ?? 0) - wanted);
@@ -288,14 +288,20 @@ function remember(
   return { records, wakeAtMs };
 }
 
-/** Those that are to be emptied first, then those that have most too much; the same order every time. */
+/**
+ * Those that are to be emptied first, then those that have most too much; the same order every time. Where some have nowhere to go, what is more than may be where it is goes before
+ * these.
+ */
 function inShrinkingOrder(
   members: readonly Member[],
-  goal: ReadonlyMap<string, number>,
+  { goal, unplaced }: Pick<View, "goal" | "unplaced">,
 ): readonly Member[] {
   const excess = ({ name, part }: Member) => (part?.replicas ?? 0) - (goal.get(name) ?? 0);
+  const isCrowded = ({ room = Number.POSITIVE_INFINITY, part, ...member }: Member) =>
+    unplaced > 0 && !isToBeEmptied(member) && (part?.replicas ?? 0) > room;
   return [...members].sort(
     (a, b) =>
+      Number(isCrowded(b)) - Number(isCrowded(a)) ||
       Number(isToBeEmptied(b)) - Number(isToBeEmptied(a)) ||
       excess(b) - excess(a) ||
       (a.name < b.name ? -1 : 1),

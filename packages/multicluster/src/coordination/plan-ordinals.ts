@@ -140,6 +140,9 @@ function giveBack(
       if (name === undefined || !isOpen || !volumes.isIn(ordinal, name)) continue;
       if (home.part?.isPinned === true || home.part?.isGoing === true) continue;
       const range = next.get(name) ?? empty;
+      const { room = Number.POSITIVE_INFINITY } = home;
+      // What never was there waits for room there; what had to leave and may not is back.
+      if (!isToBeEmptied(home) && sizeOf(range) >= room) continue;
       const one = { start: ordinal, end: ordinal + 1 };
       if (sizeOf(range) === 0) next.set(name, one);
       else if (range.end === ordinal || range.start === one.end) next.set(name, joined(range, one));

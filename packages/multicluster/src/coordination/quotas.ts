@@ -117,7 +117,8 @@ function presentIn(
   // What had nowhere to go is where it may be again; and a copy stays in a lost cluster.
   const stays = ({ name, member }: Place) =>
     clusters.has(name) && isHolding(member) && (isCopied || !isLeftAlone(member));
-  for (const { name } of places.filter(stays)) decided += countOf(kept[name]);
+  for (const { name, member } of places.filter(stays))
+    decided += Math.min(countOf(kept[name]), member.part?.replicas ?? 0);
   return { replicas, available: Math.min(replicas, decided) };
 }
 

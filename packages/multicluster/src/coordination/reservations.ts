@@ -84,7 +84,8 @@ export class Reservations {
     const { requests } = schedulable(this.#strategy, whole);
     const held = new Map<string, Amounts>();
     // What waits for its turn is decided, too.
-    const shares = new Map(isWriting || plan.deferred > 0 ? plan.goal : there);
+    const isAwaited = there.some(([name, replicas]) => (plan.goal.get(name) ?? 0) > replicas);
+    const shares = new Map(isWriting || isAwaited || plan.deferred > 0 ? plan.goal : there);
     const [[somewhere] = []] = shares;
     if (somewhere !== undefined)
       shares.set(somewhere, (shares.get(somewhere) ?? 0) + this.#underWay(whole, decision));

@@ -20,8 +20,11 @@ import type { Plan } from "./plan-moves.ts";
 export interface Moving {
   readonly annotations: StringMap | undefined;
   readonly places: readonly Place[];
-  readonly plan: Pick<Plan, "next" | "goal" | "unplaced">;
-  readonly asked: number;
+  readonly plan: Pick<Plan, "next" | "goal">;
+  /** So many are asked for, and may be. */
+  readonly placeable: number;
+  /** Where it goes is decided when it is its turn. */
+  readonly isNumbered: boolean;
   /** What each replica asks for. */
   readonly requests: UnderWay["reserved"];
   readonly isBounded: boolean;
@@ -42,10 +45,10 @@ export function sayUnderWay(moving: Moving): Pick<Decision, "annotations" | "obs
 }
 
 /** As many as were there, or on their way, and are wanted, and will not be in any cluster after this step. */
-function underWayOf({ places, plan, asked, requests }: Moving, said: AllUnderWay): AllUnderWay {
+function underWayOf(moving: Moving, said: AllUnderWay): AllUnderWay {
+  const { places, plan, placeable, isNumbered, requests } = moving;
   const [before, after] = [sumIn(places, hasOf), sumIn(places, (one) => willHave(one, plan))];
-  const wanted = asked - plan.unplaced - after;
-  let left = Math.min(wanted, before + sumOf(said) - after);
+  let left = Math.min(placeable, before + sumOf(said)) - after;
   const all = new Map<string, UnderWay>();
   const put = ({ name, member }: Place, most: number) => {
     const replicas = Math.min(left, most);
@@ -58,8 +61,7 @@ function underWayOf({ places, plan, asked, requests }: Moving, said: AllUnderWay
     all.set(name, { replicas: sum, reserved });
   };
   for (const place of places) put(place, (plan.goal.get(place.name) ?? 0) - willHave(place, plan));
-  // Of numbers, where they go is decided when it is their turn.
-  const [somewhere] = places.filter(isInSight);
+  const [somewhere] = isNumbered ? places.filter(isInSight) : [];
   if (somewhere !== undefined) put(somewhere, left);
   return all;
 }

@@ -1,5 +1,6 @@
 /** What Locations bound: nobody is promised more than they allow, what has no place says so, and nothing waits that there is room for. */
 import assert from "node:assert/strict";
+import { moveRecordOf } from "../../move-record.ts";
 import { meantBy, readPlacementHistory } from "../../placement-history.ts";
 import { rolloutOf } from "../../rollout.ts";
 import { conditionsOf, type Workload } from "../../workload.ts";
@@ -79,7 +80,8 @@ export function checkBoundsAtRest(fleet: Fleet, bounds: FleetBounds): void {
         `${text}; it never allowed more than ${location.podsMost}`,
       );
     }
-  for (const whole of fleet.wholes) if (isHeldByBounds(whole)) checkWaiting(fleet, bounds, whole);
+  for (const whole of fleet.wholes)
+    if (isHeldByBounds(whole) && !hasFailed(whole)) checkWaiting(fleet, bounds, whole);
 }
 
 /** What is there; of what is held, what has nowhere to go stays beside what has replaced a part of it (ADR 0059), and does not count. */
@@ -117,6 +119,13 @@ function askedIn(whole: Whole, cluster: string): number {
 
 function isOpen(fleet: Fleet, { parent }: Whole, target: FleetTarget): boolean {
   return fleet.judgement(target.name).standing === "accepting" && isSelected(parent, target);
+}
+
+/** What was given up is not tried again before its author asks for something else. */
+function hasFailed({ parts }: Whole): boolean {
+  return [...parts.values()].some(
+    ({ metadata }) => moveRecordOf(metadata.annotations)?.isRolledBack === true,
+  );
 }
 
 /** Nothing waits that would fit into a cluster that takes it. */
