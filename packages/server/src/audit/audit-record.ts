@@ -26,6 +26,8 @@ export class AuditRecord {
   readonly rule: AuditRule;
   /** Nobody meant the request to fail as it did. */
   isPanic = false;
+  /** There are too many like it in this second. */
+  isCrowdedOut = false;
   requestBody: Uint8Array | undefined;
   #isJson = false;
   responseBody: Uint8Array | undefined;
@@ -68,6 +70,11 @@ export class AuditRecord {
       uid: textOf(uid) ?? before.uid,
       resourceVersion: textOf(resourceVersion) ?? before.resourceVersion,
     };
+  }
+
+  /** Whether the answer is more than a refusal or what everybody may see. */
+  gives({ status }: ApiResponse): boolean {
+    return status < 400 && this.#exchange.scope?.kind === "resource";
   }
 
   /** What is secret is shown at level RequestResponse only, where everything is. */

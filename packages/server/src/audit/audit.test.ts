@@ -4,9 +4,10 @@ import { afterEach, describe, it } from "node:test";
 import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { ListeningServer, TestServer } from "../testing/index.ts";
 import { parseAuditPolicy } from "./policy.ts";
-import { refusalsPerSecond } from "./refusals.ts";
+import { refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
 
 const path = "/clusters/a/api/v1/namespaces/default/configmaps";
+const rolesPath = "/clusters/a/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
 const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" }, data: { k: "v" } };
 
 interface Event {
@@ -255,6 +256,77 @@ describe("audit", () => {
     assert.deepEqual(
       events.map(({ annotations }) => annotations?.["audit.kcp.io/requests-left-out"]),
       ["20", undefined],
+    );
+  });
+
+  it("tells of so many strangers in a second, whether their credentials are wrong or missing", async () => {
+    const { server, events } = await started([{ level: "Metadata" }]);
+    const stranger = (target: string, headers = {}) =>
+      server.get(target, { user: "anonymous", headers });
+    const wrong = { authorization: "Bearer t0p" };
+    const leftOut = () =>
+      events.map(({ annotations }) => annotations?.["audit.kcp.io/requests-left-out"]);
+    for (const [target, headers, status, eventsOfEach] of [
+      [path, wrong, 401, 1],
+      [path, {}, 403, 2],
+      // Everybody may see this.
+      ["/version", {}, 200, 2],
+    ] as const) {
+      for (let i = 0; i < strangersPerSecond + 20; i++)
+        assert.equal((await stranger(target, headers)).status, status);
+      assert.equal(events.length, strangersPerSecond * eventsOfEach, target);
+      // Others are told of as ever, and what cannot be read has room of its own.
+      events.splice(0);
+      await server.get(path, { user: "a" });
+      await stranger("/clusters/%2e%2e/api");
+      assert.equal(events.splice(0).length, 3);
+      server.clock.advance(1000);
+      await stranger(path, wrong);
+      await stranger(path, wrong);
+      assert.deepEqual(leftOut(), ["20", undefined]);
+      events.splice(0);
+      server.clock.advance(1000);
+    }
+    const { text } = await server.get("/metrics");
+    assert.match(text, /apiserver_audit_error_total\{plugin="refusals"\} 60\n/);
+  });
+
+  it("tells of fewer strangers where they say much", async () => {
+    const { server, events } = await started([
+      { level: "Metadata", omitStages: ["RequestReceived"] },
+    ]);
+    const long = "x".repeat(30_000);
+    for (let i = 0; i < 10; i++) {
+      const headers = { "user-agent": long, authorization: "Bearer t0p" };
+      await server.get(`${path}/${long}`, { user: "anonymous", headers });
+      await server.get(`${path}/${long}`, { user: "anonymous" });
+      await server.get(`/clusters/%2e%2e/${long}`, { user: "anonymous" });
+    }
+    assert.ok(events.length >= 3 && JSON.stringify(events).length < 1 << 20);
+    events.splice(0);
+    await server.get(path, { user: "anonymous" });
+    assert.equal(events.length, 1, "a short one has room");
+  });
+
+  it("tells of every object that a stranger was given", async () => {
+    const { server, events } = await started([{ level: "Metadata" }]);
+    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }];
+    const group = { apiGroup: "rbac.authorization.k8s.io", kind: "Group" };
+    await server.must("POST", rolesPath, { body: { metadata: { name: "open" }, rules } });
+    await server.must("POST", rolesPath.replace("roles", "rolebindings"), {
+      body: {
+        metadata: { name: "open" },
+        roleRef: { apiGroup: group.apiGroup, kind: "Role", name: "open" },
+        subjects: [{ ...group, name: "system:unauthenticated" }],
+      },
+    });
+    for (let i = 0; i < strangersPerSecond; i++)
+      await server.get("/version", { user: "anonymous" });
+    events.splice(0);
+    await server.must("GET", path, { user: "anonymous" });
+    assert.deepEqual(
+      events.map(({ stage, verb }) => [stage, verb]),
+      [["ResponseComplete", "list"]],
     );
   });
 

@@ -5,17 +5,17 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { ApiResponse } from "../request/api-request.ts";
-import { type PathScope, unresolvedCluster } from "../request/request-scope.ts";
-import { anonymousUser } from "../request/user.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
+import { type PathScope, type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
+import { anonymousUser, wellKnownUser } from "../request/user.ts";
 import {
   type AuditedExchange,
   AuditRecord,
   auditObjectBytesMax,
   type Decode,
 } from "./audit-record.ts";
-import { type AuditPolicy, type AuditRule, type AuditStage, ruleFor } from "./policy.ts";
-import { Refusals } from "./refusals.ts";
+import { type AuditPolicy, type AuditStage, ruleFor } from "./policy.ts";
+import { Refusals, refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
 
 export interface AuditBackend {
   readonly name: string;
@@ -30,13 +30,14 @@ export interface AuditOptions {
   readonly backends: readonly AuditBackend[];
   readonly clock: Clock;
   readonly onEvent?: (level: string) => void;
-  /** Told of each refused request that is not written down because there are too many. */
+  /** Told of each request of nobody in particular that is not written down because there are too many. */
   readonly onLeftOut?: () => void;
 }
 
 export class Audit {
   readonly #options: AuditOptions;
-  readonly #refusals = new Refusals();
+  readonly #refusals = new Refusals(refusalsPerSecond);
+  readonly #strangers = new Refusals(strangersPerSecond);
 
   constructor(options: AuditOptions) {
     this.#options = options;
@@ -49,12 +50,17 @@ export class Audit {
     const rule = ruleFor(this.#options.policy, user, scope);
     if (rule === undefined) return undefined;
     const record = new AuditRecord(exchange, rule);
-    this.#write(record, "RequestReceived", undefined, noBody);
+    if (user.username === wellKnownUser.anonymous) this.#admit(record, exchange);
+    if (!record.isCrowdedOut) this.#write(record, "RequestReceived", undefined, noBody);
     return record;
   }
 
   /** The answer is ready. A stream's end is told when it comes; what is kept of it depends on the level. */
   answered(record: AuditRecord, response: ApiResponse, decode: Decode): ApiResponse {
+    if (record.isCrowdedOut && !record.gives(response)) {
+      this.#leaveOut(this.#strangers);
+      return response;
+    }
     const { body } = response;
     if (record.isPanic) this.#write(record, "Panic", response, decode);
     else if (body === undefined || body instanceof Uint8Array) {
@@ -72,27 +78,43 @@ export class Audit {
   /** Whoever could not show who he is has no user to choose a rule by; he is written down as nobody. */
   unauthenticated(exchange: AuditedExchange, response: ApiResponse): void {
     const { scope } = exchange;
-    if (scope === undefined) return;
-    const rule = ruleFor(this.#options.policy, anonymousUser, scope);
-    if (rule === undefined) return;
-    const level: AuditRule = { ...rule, level: "Metadata" };
-    this.#write(new AuditRecord(exchange, level), "ResponseStarted", response, noBody);
+    if (scope !== undefined) this.#writeRefusal(exchange, scope, response, this.#strangers);
   }
 
   /** As above, and what could not be read may be about nothing: it is matched as a path that no rule names. */
   refused(exchange: AuditedExchange, response: ApiResponse): void {
-    const { policy, clock, onLeftOut } = this.#options;
     const verb = exchange.request.method.toLowerCase();
-    const rule = ruleFor(policy, anonymousUser, exchange.scope ?? { ...unread, verb });
+    const scope = exchange.scope ?? { ...unread, verb };
+    this.#writeRefusal(exchange, scope, response, this.#refusals);
+  }
+
+  #writeRefusal(
+    exchange: AuditedExchange,
+    scope: RequestScope,
+    response: ApiResponse,
+    refusals: Refusals,
+  ): void {
+    const rule = ruleFor(this.#options.policy, anonymousUser, scope);
     if (rule === undefined) return;
-    const leftOut = this.#refusals.next(clock.monotonic());
-    if (leftOut === undefined) {
-      onLeftOut?.();
+    if (!refusals.take(this.#options.clock.monotonic(), lengthOf(exchange))) {
+      this.#leaveOut(refusals);
       return;
     }
     const record = new AuditRecord(exchange, { ...rule, level: "Metadata" });
-    if (leftOut > 0) record.annotate("audit.kcp.io/requests-left-out", String(leftOut));
+    tellLeftOut(record, refusals);
     this.#write(record, "ResponseStarted", response, noBody);
+  }
+
+  /** Strangers who ask for too much are written down only for what they are given. */
+  #admit(record: AuditRecord, exchange: AuditedExchange): void {
+    const hasRoom = this.#strangers.take(this.#options.clock.monotonic(), lengthOf(exchange));
+    if (hasRoom) tellLeftOut(record, this.#strangers);
+    else record.isCrowdedOut = true;
+  }
+
+  #leaveOut(refusals: Refusals): void {
+    refusals.leaveOut();
+    this.#options.onLeftOut?.();
   }
 
   async close(): Promise<void> {
@@ -120,6 +142,16 @@ const unread: PathScope = {
   query: new URLSearchParams(),
   verb: "",
 };
+
+/** What an event repeats of a request, once or a few times. */
+function lengthOf({ request: { target, headers } }: AuditedExchange): number {
+  return target.length + (header(headers, "user-agent")?.length ?? 0);
+}
+
+function tellLeftOut(record: AuditRecord, refusals: Refusals): void {
+  const leftOut = refusals.tell();
+  if (leftOut > 0) record.annotate("audit.kcp.io/requests-left-out", String(leftOut));
+}
 
 const noBody: Decode = () => undefined;
 
