@@ -45,6 +45,11 @@ async function started(rules: readonly object[], policy: object = {}) {
   return { server, events };
 }
 
+/** Events with long bodies come some turns after the answer. */
+async function untilTold(events: readonly Event[], count: number): Promise<void> {
+  while (events.length < count) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe("audit", () => {
   it("tells a request twice, with who, what, where and what came of it", async () => {
     const { server, events } = await started([{ level: "Metadata" }]);
@@ -405,6 +410,7 @@ describe("audit", () => {
     const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
     const refused = await server.request("POST", path, { body: deep, headers, user: "a" });
     assert.equal(refused.status, 400);
+    await untilTold(events, 2);
     const event = events.at(-1) as Event;
     assert.deepEqual([event.stage, event["requestObject"]], ["ResponseComplete", undefined]);
     const long = '{"metadata":{"name":"x","generation":9007199254740993}}';
@@ -420,6 +426,7 @@ describe("audit", () => {
       await server.must("POST", path, { body: each, user: "a" });
     }
     await server.must("GET", `${path}?labelSelector=few%3Dtrue`, { user: "a" });
+    await untilTold(events, 2);
     const { responseObject } = events.at(-1) as unknown as { responseObject: { items: [] } };
     assert.equal(responseObject.items.length, 4);
     await server.must("GET", path, { user: "a" });

@@ -3,8 +3,8 @@
  *
  * Requests never wait for it: backends take what they have room for and count what they had not.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { atOnce, type Clock, type Pieces } from "@kcp-ts/machinery/base";
+import { type JsonObject, stringifyInPieces } from "@kcp-ts/machinery/json";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { type PathScope, type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
 import { anonymousUser, wellKnownUser } from "../request/user.ts";
@@ -14,13 +14,14 @@ import {
   auditObjectBytesMax,
   type Decode,
 } from "./audit-record.ts";
+import { LongEvents, longBodiesBytesMax, shortBodiesBytesMax } from "./long-events.ts";
 import { type AuditPolicy, type AuditStage, ruleFor } from "./policy.ts";
 import { Refusals, refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
 
 export interface AuditBackend {
   readonly name: string;
-  /** Takes an event, or drops and counts it. Never waits. */
-  write(event: JsonObject): void;
+  /** Takes an event, or drops and counts it. Never waits. A long one comes with its text, which takes long to make. */
+  write(event: JsonObject, encoded?: string): void;
   /** Hands on what it has. */
   close(): Promise<void>;
 }
@@ -32,6 +33,9 @@ export interface AuditOptions {
   readonly onEvent?: (level: string) => void;
   /** Told of each request of nobody in particular that is not written down because there are too many. */
   readonly onLeftOut?: () => void;
+  /** Told of an event that could not be made. */
+  readonly onError?: (error: unknown) => void;
+  readonly longBodiesBytesMax?: number;
 }
 
 export class Audit {
@@ -39,8 +43,12 @@ export class Audit {
   readonly #refusals = new Refusals(refusalsPerSecond);
   readonly #strangers = new Refusals(strangersPerSecond);
 
+  readonly #long: LongEvents;
+
   constructor(options: AuditOptions) {
     this.#options = options;
+    const bytesMax = options.longBodiesBytesMax ?? longBodiesBytesMax;
+    this.#long = new LongEvents(bytesMax, (error) => options.onError?.(error));
   }
 
   /** Undefined when the policy has nothing to say about the request. */
@@ -51,7 +59,7 @@ export class Audit {
     if (rule === undefined) return undefined;
     const record = new AuditRecord(exchange, rule);
     if (user.username === wellKnownUser.anonymous) this.#admit(record, exchange);
-    if (!record.isCrowdedOut) this.#write(record, "RequestReceived", undefined, noBody);
+    if (!record.isCrowdedOut) this.#write(record, "RequestReceived", undefined, undefined);
     return record;
   }
 
@@ -102,7 +110,7 @@ export class Audit {
     }
     const record = new AuditRecord(exchange, { ...rule, level: "Metadata" });
     tellLeftOut(record, refusals);
-    this.#write(record, "ResponseStarted", response, noBody);
+    this.#write(record, "ResponseStarted", response, undefined);
   }
 
   /** Strangers who ask for too much are written down only for what they are given. */
@@ -118,6 +126,7 @@ export class Audit {
   }
 
   async close(): Promise<void> {
+    await this.#long.done();
     await Promise.all(this.#options.backends.map((backend) => backend.close()));
   }
 
@@ -125,13 +134,29 @@ export class Audit {
     record: AuditRecord,
     stage: AuditStage,
     response: ApiResponse | undefined,
-    decode: Decode,
+    decode: Decode | undefined,
   ): void {
     if (record.rule.omitStages.has(stage)) return;
-    const { clock, backends, onEvent } = this.#options;
-    const event = record.event(stage, clock.now(), response, decode);
+    const { clock, onEvent } = this.#options;
+    const nowMs = clock.now();
     onEvent?.(record.rule.level);
-    for (const backend of backends) backend.write(event);
+    const bytes = stage === "RequestReceived" ? 0 : record.bodyBytes(response);
+    const event = () => record.event(stage, nowMs, response, decode);
+    if (bytes <= shortBodiesBytesMax) this.#hand(atOnce(event()));
+    else if (!this.#long.add(bytes, () => this.#handLong(event()))) {
+      record.leaveOutBodies("too many long ones wait to be written down");
+      const short = response === undefined ? undefined : { ...response, body: undefined };
+      this.#hand(atOnce(record.event(stage, nowMs, short, undefined)));
+    }
+  }
+
+  *#handLong(made: Pieces<JsonObject>): Pieces<void> {
+    const event = yield* made;
+    this.#hand(event, yield* stringifyInPieces(event));
+  }
+
+  #hand(event: JsonObject, encoded?: string): void {
+    for (const backend of this.#options.backends) backend.write(event, encoded);
   }
 }
 
@@ -152,8 +177,6 @@ function tellLeftOut(record: AuditRecord, refusals: Refusals): void {
   const leftOut = refusals.tell();
   if (leftOut > 0) record.annotate("audit.kcp.io/requests-left-out", String(leftOut));
 }
-
-const noBody: Decode = () => undefined;
 
 /** The same stream; what of it is to be kept is kept until it is too much. */
 async function* observed(
