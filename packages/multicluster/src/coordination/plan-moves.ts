@@ -13,7 +13,7 @@
  *    has given up on; and of these only such as are not available.
  * 3. Of a lost cluster nothing is taken away that is asked for: it can neither be seen nor stopped.
  * 4. Repeated steps end: growing happens as soon as the budget allows it, shrinking never undoes it.
- * 5. Where there is nowhere to go, nothing is taken away, whatever the budget.
+ * 5. What has nowhere to go is not taken away, whatever the budget.
  * 6. At most one, if asked for: nothing is started while what it replaces may run; a lost cluster's share not before its fence is up and its part says none.
  */
 import { type Goal, goalOf } from "./goal.ts";
@@ -162,7 +162,9 @@ function viewOf(input: PlanInput): View {
   const allowed = Math.min(replicas, placeable);
   const least = Math.max(Math.min(1, allowed), allowed - budget.unavailable);
   const spared = budget.isExclusive ? 0 : least;
-  const floor = placed < allowed ? allowed : spared;
+  // What has nowhere to go stays; what has somewhere may go before it is there, as far as the budget spares it.
+  const lacking = sumOf(input.members, (one) => deficitOf({ goal }, one));
+  const floor = placed < allowed ? Math.max(spared, allowed - lacking) : spared;
   const view = { input, budget, goal, givenUp, unplaced, floor };
   return { ...view, growth: growthOf(view) };
 }

@@ -91,6 +91,23 @@ function leftOf(fleet: Fleet, whole: Whole, isIn: (cluster: string) => boolean):
   return podsAsked([whole], tenant, stays) - kept;
 }
 
+/** Of what is in every cluster: a copy that is not on record, where a Location allows no more than there are. Bounds that are lowered stop nothing that was decided. */
+export function isBeyondBounds(fleet: Fleet, whole: Whole, seen: Seen, cluster: string): boolean {
+  const { bounds } = fleet;
+  if (whole.kind.law !== "everywhere" || bounds?.isLifted !== false) return false;
+  const [last] = readPlacementHistory(seen.parent.metadata.annotations);
+  if (last === undefined || meantBy(last, (name) => name === cluster) > 0) return false;
+  return bounds.locations.some((location) => {
+    const isIn = isInside(fleet, location);
+    const others = podsAsked(fleet.wholes, whole.tenant, isIn) - askedIn(whole, cluster);
+    return isIn(cluster) && others >= location.pods;
+  });
+}
+
+function askedIn(whole: Whole, cluster: string): number {
+  return podsAsked([whole], whole.tenant, (name) => name === cluster);
+}
+
 function isOpen(fleet: Fleet, { parent }: Whole, target: FleetTarget): boolean {
   return fleet.judgement(target.name).standing === "accepting" && isSelected(parent, target);
 }
