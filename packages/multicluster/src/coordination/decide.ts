@@ -28,6 +28,7 @@ import {
   type Neighbour,
   type Policy,
   type Prospect,
+  readUnderWay,
   type Workload as Schedulable,
   type Usage,
   workloadOf,
@@ -35,9 +36,9 @@ import {
 import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { happeningsOf, rollHappenings } from "./happenings.ts";
-import { isMore, keptOf, lostCopies } from "./kept-places.ts";
-import { isToBeEmptied } from "./members.ts";
+import { isMore } from "./kept-places.ts";
 import { moveRecordOf } from "./move-record.ts";
+import { newHistory } from "./new-history.ts";
 import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
   adjustedPart,
@@ -47,7 +48,6 @@ import {
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import { meantBy, readPlacementHistory, withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { withinQuotas } from "./quotas.ts";
@@ -65,8 +65,8 @@ import {
 } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { syncedAnnotation } from "./synced.ts";
-import { sayUnderWay } from "./under-way.ts";
-import { obstacle, verdictOf } from "./verdict.ts";
+import { sayUnderWay, underWayAfter } from "./under-way.ts";
+import { verdictOf } from "./verdict.ts";
 import type { Workload } from "./workload.ts";
 
 export interface DecideInput {
@@ -185,10 +185,12 @@ export function decide(input: DecideInput): Decision {
   const isCopied = strategy.sharing === "duplicate";
   const isBounded = assessment.quotas.length > 0 && requests.size > 0 && !isCopied;
   const isNumbered = strategy.sharing === "ordinal";
-  const moves = { places, plan, placeable, isNumbered, requests, isBounded, isWriting };
+  const said = readUnderWay(annotations);
+  const moves = { said, places, plan, placeable, isNumbered, requests, isBounded };
+  const underWay = underWayAfter(moves);
   return {
     ...writes,
-    ...(isHeld ? {} : sayUnderWay({ annotations, ...moves })),
+    ...(isHeld ? {} : sayUnderWay(underWay, said, isWriting)),
     status,
     happenings: [...happeningsOf(input, places, writes), ...rollHappenings(places, rollOut)],
     wakeAtMs: earliest(
@@ -205,38 +207,8 @@ export function decide(input: DecideInput): Decision {
     placementHistory:
       isHeld || (!isCopied && budget?.isPaused === true && isMore(plan, placeable))
         ? undefined
-        : historyOf(input, places, plan),
+        : newHistory(input, { places, plan, underWay }),
   };
-}
-
-function isReceiving({ standing }: Member): boolean {
-  return standing === "accepting" || standing === "settling";
-}
-
-function historyOf(
-  { strategy, parent, nowMs }: DecideInput,
-  places: readonly Place[],
-  plan: Plan,
-): string | undefined {
-  const { goal } = plan;
-  const isCopied = strategy.sharing === "duplicate";
-  // What is to leave and may not yet is not what was decided; of replicas, who plans knows.
-  const leaving = places.filter(({ member }) => isCopied && isToBeEmptied(member));
-  const isStaying = (name: string) => !leaving.some((one) => one.name === name);
-  const shares = [...goal].filter(([name, share]) => share > 0 && isStaying(name));
-  const split = Object.fromEntries(shares.sort(([a], [b]) => (a < b ? -1 : 1)));
-  const isFull = ({ member }: Place) => (goal.get(member.name) ?? 0) >= (member.room ?? Infinity);
-  const because = places
-    .filter((place) => !isReceiving(place.member) || isFull(place))
-    .map(obstacle)
-    .filter((text) => text !== undefined);
-  const replicas = strategy.asked(parent);
-  const [last] = readPlacementHistory(parent.metadata.annotations);
-  const meant = Math.min(replicas, last === undefined ? 0 : meantBy(last));
-  const kept = { ...keptOf(places, plan, meant), ...(isCopied ? lostCopies(places) : {}) };
-  const isKept = Object.keys(kept).length > 0;
-  const record = { replicas, split, ...(isKept ? { kept } : {}), because };
-  return withPlacementRecord(parent.metadata.annotations, record, nowMs);
 }
 
 /** The clusters as they stand for this whole; and why what its author says about them cannot be read. */

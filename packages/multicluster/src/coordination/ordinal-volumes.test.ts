@@ -14,7 +14,8 @@ import {
 import { statefulSetStrategy } from "./kinds/stateful-set.ts";
 import { asksOf, asksText, ordinalVolumesOf } from "./ordinal-volumes.ts";
 import { newPart } from "./part.ts";
-import type { OrdinalVolumes, Range } from "./plan-ordinals.ts";
+import type { OrdinalVolumes } from "./plan-ordinals.ts";
+import type { Range } from "./ranges.ts";
 import { type Target, targetOf } from "./standing.ts";
 import { carryOut, checkDisjoint, Place, plan } from "./test-support/ordinal-places.ts";
 import type { Workload } from "./workload.ts";

@@ -13,7 +13,8 @@ import {
   volumesForAnnotation,
   volumesInAnnotation,
 } from "../api/index.ts";
-import type { OrdinalVolumes, Range } from "./plan-ordinals.ts";
+import type { OrdinalVolumes } from "./plan-ordinals.ts";
+import type { Range } from "./ranges.ts";
 import type { Target } from "./standing.ts";
 import type { Workload } from "./workload.ts";
 

@@ -14,6 +14,8 @@ export interface PlacementRecord {
   readonly split: Readonly<Record<string, number>>;
   /** By cluster: what stays where it should not be, because it has nowhere to go. */
   readonly kept?: Readonly<Record<string, number>>;
+  /** By cluster: numbers that have left another, and of which is not decided yet where they go. */
+  readonly coming?: Readonly<Record<string, number>>;
   /** What kept it from clusters, or made their share smaller. */
   readonly because: readonly string[];
 }
@@ -38,18 +40,19 @@ export function readPlacementHistory(
 
 function isRecord(value: unknown): value is PlacementRecord {
   if (typeof value !== "object" || value === null) return false;
-  const { time, split, kept = {}, because } = value as Partial<PlacementRecord>;
+  const { time, split, kept = {}, coming = {}, because } = value as Partial<PlacementRecord>;
   const isSplit = (one: unknown) => typeof one === "object" && one !== null;
-  return typeof time === "string" && isSplit(split) && isSplit(kept) && Array.isArray(because);
+  const areSplits = [split, kept, coming].every(isSplit);
+  return typeof time === "string" && areSplits && Array.isArray(because);
 }
 
 /** How many there were to be in some clusters; in all of them if left out. Anybody may write annotations. */
 export function meantBy(
-  { split, kept = {} }: PlacementRecord,
+  { split, kept = {}, coming = {} }: PlacementRecord,
   isIn: (cluster: string) => boolean = () => true,
 ): number {
   let sum = 0;
-  for (const shares of [split, kept])
+  for (const shares of [split, kept, coming])
     for (const [cluster, share] of Object.entries(shares))
       if (isIn(cluster) && typeof share === "number" && share > 0) sum += share;
   return sum;
@@ -58,7 +61,7 @@ export function meantBy(
 /** The annotation with one more entry; undefined when the newest says the same. */
 export function withPlacementRecord(
   annotations: StringMap | undefined,
-  { replicas, split, kept, because }: Omit<PlacementRecord, "time">,
+  { replicas, split, kept, coming, because }: Omit<PlacementRecord, "time">,
   nowMs: number,
 ): string | undefined {
   const known = readPlacementHistory(annotations);
@@ -67,13 +70,15 @@ export function withPlacementRecord(
     newest !== undefined &&
     newest.replicas === replicas &&
     jsonEqual(newest.split as JsonValue, split as JsonValue) &&
-    jsonEqual((newest.kept ?? {}) as JsonValue, (kept ?? {}) as JsonValue);
+    jsonEqual((newest.kept ?? {}) as JsonValue, (kept ?? {}) as JsonValue) &&
+    jsonEqual((newest.coming ?? {}) as JsonValue, (coming ?? {}) as JsonValue);
   if (isSame) return undefined;
   const record: PlacementRecord = {
     time: timestamp(nowMs),
     replicas,
     split,
     ...(kept === undefined ? {} : { kept }),
+    ...(coming === undefined ? {} : { coming }),
     because: because.slice(0, reasonsMax).map((one) => one.slice(0, reasonCharactersMax)),
   };
   return JSON.stringify([record, ...known].slice(0, recordsMax));

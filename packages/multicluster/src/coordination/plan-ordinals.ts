@@ -27,6 +27,7 @@ import {
   sumOf,
 } from "./members.ts";
 import { type Plan, unrecorded } from "./plan-moves.ts";
+import { empty, firstFree, firstOf, freeIn, joined, type Range, sizeOf } from "./ranges.ts";
 
 export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members" | "placeable"> {
   /** The first of all numbers. */
@@ -50,12 +51,6 @@ export interface OrdinalVolumes {
 export interface OrdinalPlan extends Plan {
   /** By cluster: the numbers that it is to have, with their claims. Undefined while nothing new can be asked for. */
   readonly asks: ReadonlyMap<string, Range> | undefined;
-}
-
-/** From `start`, up to and without `end`. */
-export interface Range {
-  readonly start: number;
-  readonly end: number;
 }
 
 export function planOrdinals(input: OrdinalInput): OrdinalPlan {
@@ -179,16 +174,6 @@ function keptRanges(
   return kept;
 }
 
-function firstFree(range: Range, taken: readonly Range[]): Range {
-  let { start, end } = range;
-  for (const other of taken) {
-    if (other.end <= start || other.start >= end || sizeOf(other) === 0) continue;
-    if (other.start <= start) start = Math.max(start, other.end);
-    else end = other.start;
-  }
-  return { start, end: Math.max(start, end) };
-}
-
 /** Whether the cluster has said that it runs no more than it should. A lost one that has not may run what it no longer has. */
 function hasOnlyItsOwn(member: Member): boolean {
   const { standing, part } = member;
@@ -222,29 +207,6 @@ function dispensable(
 function isIdle(member: Member): boolean {
   const { part } = member;
   return part !== undefined && availableAtMost(member) === 0 && part.running === part.replicas;
-}
-
-function freeIn(all: Range, kept: ReadonlyMap<string, Range>): readonly Range[] {
-  const taken = [...kept.values()].filter((range) => sizeOf(range) > 0);
-  const free: Range[] = [];
-  let at = all.start;
-  for (const { start, end } of taken.sort((a, b) => a.start - b.start)) {
-    if (start > at) free.push({ start: at, end: Math.min(start, all.end) });
-    at = Math.max(at, end);
-  }
-  if (at < all.end) free.push({ start: at, end: all.end });
-  return free;
-}
-
-/** The first so many. */
-function firstOf(ranges: readonly Range[], count: number): readonly Range[] {
-  let left = count;
-  return ranges.flatMap(({ start, end }) => {
-    const size = Math.min(left, end - start);
-    if (size <= 0) return [];
-    left -= size;
-    return [{ start, end: start + size }];
-  });
 }
 
 /** Who has no room for another one takes no more. */
@@ -487,16 +449,6 @@ function planOf(
 /** In a lost cluster it could not go before that is back, and until then nobody could say that none of its numbers run. */
 function mayBeRemoved(member: Member): boolean {
   return member.standing !== "lost" || (isStopped(member) && member.isLeaving === true);
-}
-
-const empty: Range = { start: 0, end: 0 };
-
-function joined(a: Range, b: Range): Range {
-  return { start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) };
-}
-
-function sizeOf({ start, end }: Range): number {
-  return Math.max(0, end - start);
 }
 
 function byName(members: readonly Member[]): readonly Member[] {

@@ -67,9 +67,7 @@ function boundBy(
   let bounded = places;
   let total: Bound | undefined;
   for (const quota of [...quotas].sort(bySize)) {
-    const bound = quota.boundWith(
-      presentIn(quota, places, { isCopied, isNumbered, underWay, last }),
-    );
+    const bound = quota.boundWith(presentIn(quota, places, { isCopied, underWay, last }));
     // What may have all of it is in nobody's way.
     if (bound === undefined || bound.replicas >= wanted) continue;
     const isOfAll = places.every((one) => isExcluded(one) || quota.clusters.has(one.name));
@@ -78,25 +76,14 @@ function boundBy(
       ? copiesWithin(bounded, quota, bound, { last, maxSkews })
       : replicasWithin(bounded, quota, bound, { isNumbered, isStaying, isOfAll, maxSkews });
   }
-  const meant = meantIn(places, { isNumbered, underWay, last });
+  const meant = meantIn(places, { underWay, last });
   return { places: bounded, total: total && atLeast(total, meant) };
 }
 
 /** What is there and was meant to be, wherever: while it has nowhere to go it stays. */
-function meantIn(
-  places: readonly Place[],
-  { isNumbered, underWay, last }: Omit<Memories, "isCopied">,
-): number {
+function meantIn(places: readonly Place[], { underWay, last }: Omit<Memories, "isCopied">): number {
   const there = thereIn(places, underWay);
-  if (last === undefined) return there;
-  return Math.min(there, meantBy(last) + (isNumbered ? comingIn(underWay) : 0));
-}
-
-/** Where a number between two clusters goes is not decided before it is its turn. */
-function comingIn(underWay: AllUnderWay, clusters?: ReadonlySet<string>): number {
-  let sum = 0;
-  for (const [name, { replicas }] of underWay) if (clusters?.has(name) !== false) sum += replicas;
-  return sum;
+  return last === undefined ? there : Math.min(there, meantBy(last));
 }
 
 function atLeast({ replicas, because }: Bound, least: number): Bound {
@@ -127,7 +114,6 @@ function thereIn(
 
 interface Memories {
   readonly isCopied: boolean;
-  readonly isNumbered: boolean;
   readonly underWay: AllUnderWay;
   readonly last: PlacementRecord | undefined;
 }
@@ -135,14 +121,13 @@ interface Memories {
 function presentIn(
   { clusters }: Quota,
   places: readonly Place[],
-  { isCopied, isNumbered, underWay, last }: Memories,
+  { isCopied, underWay, last }: Memories,
 ): Presence {
   const replicas = thereIn(places, underWay, clusters);
   // Before the first decision is on it, all that is there was decided.
   if (last === undefined) return { replicas, available: replicas };
   const { kept = {}, ...goal } = last;
   let decided = meantBy(goal, (name) => clusters.has(name));
-  if (isNumbered) decided += comingIn(underWay, clusters);
   // What had nowhere to go is where it may be again; and a copy stays in a lost cluster.
   const stays = ({ name, member }: Place) =>
     clusters.has(name) && isHolding(member) && (isCopied || !isLeftAlone(member));

@@ -13,6 +13,7 @@ import {
   type Amounts,
   type News,
   readUnderWay,
+  replicasUnderWay,
   reservationOf,
   type Scheduler,
   type SchedulingFacts,
@@ -102,7 +103,7 @@ export class Reservations {
     let given = plan.unplaced;
     for (const share of plan.goal.values()) given += share;
     // What the whole says is seen by everybody.
-    for (const { replicas } of readUnderWay(whole.metadata.annotations).values()) given += replicas;
+    given += replicasUnderWay(readUnderWay(whole.metadata.annotations));
     return Math.max(0, this.#strategy.asked(whole) - given);
   }
 

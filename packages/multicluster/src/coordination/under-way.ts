@@ -4,12 +4,11 @@
  * away, until it has arrived. Only where Locations bound what there may be; elsewhere there is always room. Pure.
  */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import type { StringMap } from "@kcp-ts/sdk";
 import { workloadsResource } from "../api/index.ts";
 import {
   type AllUnderWay,
   formatUnderWay,
-  readUnderWay,
+  replicasUnderWay,
   reservationOf,
   type UnderWay,
   underWayAnnotation,
@@ -18,7 +17,8 @@ import type { Decision, Place } from "./decide.ts";
 import type { Plan } from "./plan-moves.ts";
 
 export interface Moving {
-  readonly annotations: StringMap | undefined;
+  /** What the whole says. */
+  readonly said: AllUnderWay;
   readonly places: readonly Place[];
   readonly plan: Pick<Plan, "next" | "goal">;
   /** So many are asked for, and may be. */
@@ -28,27 +28,28 @@ export interface Moving {
   /** What each replica asks for. */
   readonly requests: UnderWay["reserved"];
   readonly isBounded: boolean;
-  /** Whether parts are to be written. */
-  readonly isWriting: boolean;
 }
 
 /** What is to be said on the whole, and be so before its parts are touched; nothing where that is said already. */
-export function sayUnderWay(moving: Moving): Pick<Decision, "annotations" | "obsolete"> {
-  const said = readUnderWay(moving.annotations);
-  if (!moving.isBounded && said.size === 0) return {};
-  const all = moving.isBounded ? underWayOf(moving, said) : new Map<string, UnderWay>();
+export function sayUnderWay(
+  all: AllUnderWay,
+  said: AllUnderWay,
+  /** Whether parts are to be written. */
+  isWriting: boolean,
+): Pick<Decision, "annotations" | "obsolete"> {
   // What arrives is taken back when it has arrived.
-  if (moving.isWriting && sumOf(all) <= sumOf(said)) return {};
+  if (isWriting && replicasUnderWay(all) <= replicasUnderWay(said)) return {};
   if (isSame(all, said)) return {};
   if (all.size === 0) return { obsolete: [underWayAnnotation] };
   return { annotations: { [underWayAnnotation]: formatUnderWay(all) } };
 }
 
 /** As many as were there, or on their way, and are wanted, and will not be in any cluster after this step. */
-function underWayOf(moving: Moving, said: AllUnderWay): AllUnderWay {
-  const { places, plan, placeable, isNumbered, requests } = moving;
+export function underWayAfter(moving: Moving): AllUnderWay {
+  const { said, places, plan, placeable, isNumbered, requests } = moving;
+  if (!moving.isBounded) return new Map();
   const [before, after] = [sumIn(places, hasOf), sumIn(places, (one) => willHave(one, plan))];
-  let left = Math.min(placeable, before + sumOf(said)) - after;
+  let left = Math.min(placeable, before + replicasUnderWay(said)) - after;
   const all = new Map<string, UnderWay>();
   const put = ({ name, member }: Place, most: number) => {
     const replicas = Math.min(left, most);
@@ -85,13 +86,8 @@ function willHave(place: Place, { next }: Pick<Plan, "next">): number {
   return wanted === "remove" ? 0 : wanted;
 }
 
-function sumOf(all: AllUnderWay): number {
-  let sum = 0;
-  for (const { replicas } of all.values()) sum += replicas;
-  return sum;
-}
-
 function isSame(one: AllUnderWay, other: AllUnderWay): boolean {
+  if (one.size === 0 || other.size === 0) return one.size === other.size;
   const textOf = (all: AllUnderWay) => JSON.parse(formatUnderWay(all)) as JsonValue;
   return jsonEqual(textOf(one), textOf(other));
 }

@@ -70,6 +70,7 @@ export {
   type AllUnderWay,
   formatUnderWay,
   readUnderWay,
+  replicasUnderWay,
   type UnderWay,
   underWayAnnotation,
 } from "./under-way.ts";

@@ -39,6 +39,13 @@ export function readUnderWay(annotations: StringMap | undefined): AllUnderWay {
   }
 }
 
+/** How many; to some clusters, or to any. */
+export function replicasUnderWay(all: AllUnderWay, clusters?: ReadonlySet<string>): number {
+  let sum = 0;
+  for (const [cluster, { replicas }] of all) if (clusters?.has(cluster) !== false) sum += replicas;
+  return sum;
+}
+
 function entryOf(cluster: string, value: unknown): readonly (readonly [string, UnderWay])[] {
   if (typeof value !== "object" || value === null) return [];
   const { replicas, reserved } = value as {

@@ -18,6 +18,8 @@ export interface Less {
   /** Undefined: it is removed. */
   readonly after: Workload | undefined;
   readonly asked: number;
+  /** So many there were to be, where not all of them may. */
+  readonly meant: number;
   /** Somebody wants it out of its cluster. */
   readonly isToLeave: boolean;
   /** As it was, and as it was known to be. */
@@ -85,8 +87,9 @@ function checkFloor(less: Less): void {
 }
 
 /** What is to stay at least. */
-export function leastOf(less: Pick<Less, "whole" | "seen" | "asked">): number {
-  const { whole, seen, asked } = less;
+export function leastOf(less: Pick<Less, "whole" | "seen" | "asked" | "meant">): number {
+  const { whole, seen } = less;
+  const asked = Math.min(less.asked, less.meant);
   const { law } = whole.kind;
   if (law === "everywhere") return 1;
   const { unavailable } = budgetOf(rolloutOf(seen.parent.metadata.annotations), {}, asked);

@@ -170,7 +170,10 @@ export function checkedWrite(
   const before = whole.parts.get(name);
   assert.ok(before !== undefined);
   // Somebody may have asked for others since it was read.
-  const asked = Math.min(whole.asked(), whole.asked(seen.parent), meantOf(fleet, whole, seen));
+  const wished = Math.min(whole.asked(), whole.asked(seen.parent));
+  const meant = meantOf(fleet, whole, seen);
+  // Of numbers, any may be those that are.
+  const asked = whole.kind.law === "numbered" ? wished : Math.min(wished, meant);
   const ready = reliablyReady(fleet, whole, asked);
   const reported = reportedReady(fleet, whole, seen, asked);
   const isToLeave = mustLeave(fleet, whole, clusterOf(before), seen);
@@ -181,10 +184,10 @@ export function checkedWrite(
   const share = (one: Workload) => whole.kind.strategy.shareOf(one).replicas;
   const change = { fleet, whole, seen, before };
   if (after === undefined || share(after) < share(before))
-    checkLess({ ...change, after, asked, ready, reported, isToLeave });
+    checkLess({ ...change, after, asked, meant, ready, reported, isToLeave });
   else if (share(after) > share(before)) checkMore({ ...change, after });
   if (after === undefined) return;
   checkRoll({ ...change, after, stake });
   const isCut = whole.kind.law === "divided" && share(after) < share(before);
-  if (isCut) checkCut({ ...change, after, stake }, leastOf({ whole, seen, asked }));
+  if (isCut) checkCut({ ...change, after, stake }, leastOf({ whole, seen, asked, meant }));
 }
