@@ -1,5 +1,5 @@
 /**
- * Says on SyncTargets whether their agents are there, by their tunnels: one that breaks off is known in seconds, a heartbeat that stays away in a minute.
+ * Says on SyncTargets whether their agents are there, by their tunnels: one that breaks off is known in seconds, and who has one writes few heartbeats.
  *
  *     accepted ──▶ status.tunnel: { id, server }  ──▶ broken off, and not dialled again at once ──▶ { id, server, brokenAfter: the last heartbeat }
  *
