@@ -65,7 +65,8 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
   const { strategy, client, clock, onError, concurrency, patience } = options;
   const { wholes, parts, relations } = strategy;
   const clusters = metadataAndTargets(options);
-  const seen = clusters.source(wholes, { indexers }).store;
+  const wholeSource = clusters.source(wholes, { indexers });
+  const seen = wholeSource.store;
   const seenParts = parts === wholes ? seen : clusters.source(parts, { indexers }).store;
   const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform: targetOf }).store;
   const name = `coordinator-${strategy.name}`;
@@ -114,7 +115,7 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
       controller.enqueue(key);
   });
   const partSource = clusters.source(parts, { indexers });
-  reservations?.follow(partSource, seen, (key) => controller.enqueue(key));
+  reservations?.follow(partSource, wholeSource, (key) => controller.enqueue(key));
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   await events.flush();
 }

@@ -35,7 +35,8 @@ import {
 import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { happeningsOf, rollHappenings } from "./happenings.ts";
-import { isMore, keptOf } from "./kept-places.ts";
+import { isMore, keptOf, lostCopies } from "./kept-places.ts";
+import { isToBeEmptied } from "./members.ts";
 import { moveRecordOf } from "./move-record.ts";
 import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
@@ -64,6 +65,7 @@ import {
 } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { syncedAnnotation } from "./synced.ts";
+import { sayUnderWay } from "./under-way.ts";
 import { obstacle, verdictOf } from "./verdict.ts";
 import type { Workload } from "./workload.ts";
 
@@ -169,17 +171,24 @@ export function decide(input: DecideInput): Decision {
     rollOut,
   });
   const { creations, updates, cuts, removals } = writes;
+  const isWriting = creations.length + updates.length + cuts.length + removals.length > 0;
   const status = strategy.fold({
     strategy,
     parent,
     parts: places.flatMap((place) => foldedPart(place, rollOut)),
     rollOut,
     verdict,
-    isWriting: creations.length + updates.length + cuts.length + removals.length > 0,
+    isWriting,
     nowMs,
   });
+  const { requests } = schedulable(strategy, parent);
+  const isCopied = strategy.sharing === "duplicate";
+  const isBounded = assessment.quotas.length > 0 && requests.size > 0 && !isCopied;
+  const isNumbered = strategy.sharing === "ordinal";
+  const moves = { places, plan, placeable, isNumbered, requests, isBounded, isWriting };
   return {
     ...writes,
+    ...(isHeld ? {} : sayUnderWay({ annotations, ...moves })),
     status,
     happenings: [...happeningsOf(input, places, writes), ...rollHappenings(places, rollOut)],
     wakeAtMs: earliest(
@@ -194,7 +203,7 @@ export function decide(input: DecideInput): Decision {
     total,
     // What is there twice while nothing may move is not what was decided.
     placementHistory:
-      isHeld || (budget?.isPaused === true && isMore(plan, total))
+      isHeld || (!isCopied && budget?.isPaused === true && isMore(plan, placeable))
         ? undefined
         : historyOf(input, places, plan),
   };
@@ -207,10 +216,15 @@ function isReceiving({ standing }: Member): boolean {
 function historyOf(
   { strategy, parent, nowMs }: DecideInput,
   places: readonly Place[],
-  { goal }: Plan,
+  plan: Plan,
 ): string | undefined {
-  const shares = [...goal].filter(([, share]) => share > 0).sort(([a], [b]) => (a < b ? -1 : 1));
-  const split = Object.fromEntries(shares);
+  const { goal } = plan;
+  const isCopied = strategy.sharing === "duplicate";
+  // What is to leave and may not yet is not what was decided; of replicas, who plans knows.
+  const leaving = places.filter(({ member }) => isCopied && isToBeEmptied(member));
+  const isStaying = (name: string) => !leaving.some((one) => one.name === name);
+  const shares = [...goal].filter(([name, share]) => share > 0 && isStaying(name));
+  const split = Object.fromEntries(shares.sort(([a], [b]) => (a < b ? -1 : 1)));
   const isFull = ({ member }: Place) => (goal.get(member.name) ?? 0) >= (member.room ?? Infinity);
   const because = places
     .filter((place) => !isReceiving(place.member) || isFull(place))
@@ -218,8 +232,10 @@ function historyOf(
     .filter((text) => text !== undefined);
   const replicas = strategy.asked(parent);
   const [last] = readPlacementHistory(parent.metadata.annotations);
-  const kept = keptOf(places, goal, Math.min(replicas, last === undefined ? 0 : meantBy(last)));
-  const record = { replicas, split, ...(kept === undefined ? {} : { kept }), because };
+  const meant = Math.min(replicas, last === undefined ? 0 : meantBy(last));
+  const kept = { ...keptOf(places, plan, meant), ...(isCopied ? lostCopies(places) : {}) };
+  const isKept = Object.keys(kept).length > 0;
+  const record = { replicas, split, ...(isKept ? { kept } : {}), because };
   return withPlacementRecord(parent.metadata.annotations, record, nowMs);
 }
 
@@ -235,7 +251,8 @@ export function placesFor(input: DecideInput): {
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
-  const { places, total } = withinQuotas(placesOf(input, wish, assessment), assessment, input);
+  const found = placesOf(input, wish, assessment);
+  const { places, total } = withinQuotas(found, assessment, input, wish);
   const problem = input.problem ?? (isRead ? undefined : placement.message);
   return { places, assessment, total, problem, placement: wish };
 }

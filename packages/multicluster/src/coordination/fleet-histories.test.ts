@@ -37,6 +37,21 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
   [17503, "a replica that was started while another, which was being removed, could be, too"],
 ];
 
+/** The same, with bounds. */
+const tellingBounded: readonly (readonly [seed: number, found: string])[] = [
+  [41, "what stays where it is, which was counted as if it went"],
+  [332, "copies that were decided while their move was paused"],
+  [405, "a move without a surge, where not all that moves has a place"],
+  [433, "a copy that is being removed in a lost cluster, which had room before one that stays"],
+  [1645, "a new copy in the room of one that is in a lost cluster"],
+  [1689, "the room of a schedule between two clusters, which another had when a process ended"],
+  [1898, "a copy that was to go elsewhere, when its author thought better of it"],
+  [2940, "a number that never was, in the room of one that had to leave"],
+  [4432, "replicas beyond what a Location allows, because an empty cluster was outside of it"],
+  [5013, "a schedule with no cluster but one that its author gave no room"],
+  [5780, "a rollout in a cluster that had not said how many Pods it has"],
+];
+
 describe("a fleet with workloads of every kind, in many histories", () => {
   it("breaks no law, and comes to rest", () => {
     for (let seed = firstSeed; seed < firstSeed + histories; seed++) playHistory(seed);
@@ -50,6 +65,12 @@ describe("a fleet with workloads of every kind, in many histories", () => {
   for (const [seed, found] of telling) {
     it(`breaks no law, and comes to rest, in history ${seed}: ${found}`, () => {
       playHistory(seed);
+    });
+  }
+
+  for (const [seed, found] of tellingBounded) {
+    it(`breaks no law, and comes to rest, in history ${seed} with bounds: ${found}`, () => {
+      playHistory(seed, { isBounded: true });
     });
   }
 });

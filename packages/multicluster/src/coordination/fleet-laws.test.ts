@@ -7,10 +7,10 @@ import { type PlantedFault, plantedFaults } from "./test-support/fleet/planted-f
 /** From the seed near which it was found: another one where the world is another. */
 const historiesMax = 60;
 
-function foundIn({ product, seed: first, found, does }: PlantedFault): number {
+function foundIn({ product, seed: first, found, does, isBounded }: PlantedFault): number {
   for (let seed = first; seed < first + historiesMax; seed++) {
     try {
-      playHistory(seed, { product });
+      playHistory(seed, { product, isBounded });
     } catch (error) {
       const { cause, message = "" } = error as Error;
       assert.ok(cause instanceof assert.AssertionError, message);

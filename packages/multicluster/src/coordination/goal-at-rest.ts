@@ -8,7 +8,7 @@ import type { Workload } from "./workload.ts";
 export function goalAtRest(
   strategy: Strategy,
   whole: Workload,
-  { plan, places }: Decision,
+  { plan, places, total }: Decision,
 ): ReadonlyMap<string, number> {
   if (strategy.sharing !== "ordinal" || plan.surplus === 0) return plan.goal;
   const replicas = strategy.asked(whole);
@@ -16,7 +16,7 @@ export function goalAtRest(
   let members: readonly Member[] = places.map(({ member }) => member);
   // Taken, given and removed: three steps for each number, and some for those that make room.
   for (let step = 0; step < 10 + replicas * 8; step++) {
-    const { next, starts } = planOrdinals({ replicas, first, members });
+    const { next, starts } = planOrdinals({ replicas, first, members, placeable: total?.replicas });
     const after = members.map((member) => stepped(member, next, starts));
     if (after.every((member, index) => member === members[index])) break;
     members = after;

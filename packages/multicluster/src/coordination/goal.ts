@@ -128,8 +128,10 @@ function stayingGoal(
 /** Fewer than they have. What is being removed is made again only where the others have too few. */
 function keptAmong(keepers: readonly Member[], replicas: number): ReadonlyMap<string, number> {
   const isGoing = ({ part }: Member) => part?.isGoing === true;
-  const shareOf = ({ name, part }: Member): Share => {
-    return { name, ready: true, cordoned: true, current: part?.replicas ?? 0 };
+  const shareOf = ({ name, standing, room, part }: Member): Share => {
+    const current = part?.replicas ?? 0;
+    const most = takesPart.has(standing) ? room : undefined;
+    return { name, ready: true, cordoned: true, room: most, current };
   };
   const staying = keepers.filter((one) => !isGoing(one)).map(shareOf);
   const kept = distribute(replicas, staying);

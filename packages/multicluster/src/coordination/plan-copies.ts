@@ -28,7 +28,7 @@ export function planCopies({ members, takeover }: CopiesInput): Plan {
   const open = receivers(members);
   const goal = new Map<string, number>();
   for (const member of members) {
-    const isKept = member.part !== undefined && !isToBeEmptied(member);
+    const isKept = member.part?.isGoing === false && !isToBeEmptied(member);
     const hasRoom = member.room === undefined || member.room >= 1;
     if ((open.has(member) && hasRoom) || isKept) goal.set(member.name, 1);
   }

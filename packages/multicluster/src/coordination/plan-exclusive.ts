@@ -134,9 +134,11 @@ function stayingOf(holders: readonly Holder[]): Holder | undefined {
 
 function newPlace(members: readonly Member[]): string | undefined {
   const open = [...receivers(members)];
+  // What its author gave no room is used when nothing else is left, as everywhere.
+  const isNowhereElse = open.every(({ capacity }) => capacity === 0);
   const shares = open.map(({ name, weight, capacity, room }) => ({
     name,
-    ready: capacity !== 0,
+    ready: capacity !== 0 || isNowhereElse,
     weight,
     capacity,
     room,

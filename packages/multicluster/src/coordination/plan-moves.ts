@@ -13,7 +13,7 @@
  *    has given up on; and of these only such as are not available.
  * 3. Of a lost cluster nothing is taken away that is asked for: it can neither be seen nor stopped.
  * 4. Repeated steps end: growing happens as soon as the budget allows it, shrinking never undoes it.
- * 5. Where there is nowhere to go, nothing is taken away, whatever the budget.
+ * 5. What has nowhere to go is not taken away, whatever the budget.
  * 6. At most one, if asked for: nothing is started while what it replaces may run; a lost cluster's share not before its fence is up and its part says none.
  */
 import { type Goal, goalOf } from "./goal.ts";
@@ -87,7 +87,7 @@ export function planMoves(input: PlanInput): Plan {
   const isEnough = available >= view.floor;
   const purse = { isEnough, available, toForgo: input.scaledDownBy };
   let surplus = 0;
-  for (const member of inShrinkingOrder(members, goal)) {
+  for (const member of inShrinkingOrder(members, view)) {
     const { name, part } = member;
     const wanted = goal.get(name) ?? 0;
     const superfluous = Math.max(0, (part?.replicas ?? 0) - wanted);
@@ -162,7 +162,9 @@ function viewOf(input: PlanInput): View {
   const allowed = Math.min(replicas, placeable);
   const least = Math.max(Math.min(1, allowed), allowed - budget.unavailable);
   const spared = budget.isExclusive ? 0 : least;
-  const floor = placed < allowed ? allowed : spared;
+  // What has nowhere to go stays; what has somewhere may go before it is there, as far as the budget spares it.
+  const lacking = sumOf(input.members, (one) => deficitOf({ goal }, one));
+  const floor = placed < allowed ? Math.max(spared, allowed - lacking) : spared;
   const view = { input, budget, goal, givenUp, unplaced, floor };
   return { ...view, growth: growthOf(view) };
 }
@@ -286,14 +288,20 @@ function remember(
   return { records, wakeAtMs };
 }
 
-/** Those that are to be emptied first, then those that have most too much; the same order every time. */
+/**
+ * Those that are to be emptied first, then those that have most too much; the same order every time. Where some have nowhere to go, what is more than may be where it is goes before
+ * these.
+ */
 function inShrinkingOrder(
   members: readonly Member[],
-  goal: ReadonlyMap<string, number>,
+  { goal, unplaced }: Pick<View, "goal" | "unplaced">,
 ): readonly Member[] {
   const excess = ({ name, part }: Member) => (part?.replicas ?? 0) - (goal.get(name) ?? 0);
+  const isCrowded = ({ room = Number.POSITIVE_INFINITY, part, ...member }: Member) =>
+    unplaced > 0 && !isToBeEmptied(member) && (part?.replicas ?? 0) > room;
   return [...members].sort(
     (a, b) =>
+      Number(isCrowded(b)) - Number(isCrowded(a)) ||
       Number(isToBeEmptied(b)) - Number(isToBeEmptied(a)) ||
       excess(b) - excess(a) ||
       (a.name < b.name ? -1 : 1),

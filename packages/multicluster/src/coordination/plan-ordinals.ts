@@ -11,7 +11,7 @@
  * 4. While there is nowhere to go, nothing is taken away, and what should leave counts as unplaced: who waits for it has to know that it does not move.
  * 5. A cluster has one range. Where a number has to leave and nobody can have it, because all have numbers that it is not next to, one of them gives its own to
  *    its neighbours first, if it has such.
- * 6. A cluster gets no more numbers than it has room for. What it has it keeps.
+ * 6. A cluster gets no more numbers than it has room for. What it has it keeps. Nor do all together get more than there may be: what has to leave goes before what never was.
  * 7. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
  */
 import { distribute } from "./distribute.ts";
@@ -28,7 +28,7 @@ import {
 } from "./members.ts";
 import { type Plan, unrecorded } from "./plan-moves.ts";
 
-export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members"> {
+export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members" | "placeable"> {
   /** The first of all numbers. */
   readonly first: number;
   /** How many may be unavailable while one moves, that one included; it alone if left out. */
@@ -59,7 +59,7 @@ export interface Range {
 }
 
 export function planOrdinals(input: OrdinalInput): OrdinalPlan {
-  const { replicas, members, first, volumes } = input;
+  const { replicas, members, first, volumes, placeable = replicas } = input;
   const all: Range = { start: first, end: first + replicas };
   const accepting = new Set([...receivers(members)].filter(hasRoom));
   const kept = keptRanges(members, all, accepting.size > 0);
@@ -69,10 +69,11 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
   const next = new Map<string, Range>(kept);
   const free = freeIn(all, kept);
   const takers = withoutReserve(members, open, kept, free);
-  const wanted = isSettled ? give(free, { replicas, members, open: takers, kept }) : new Map();
+  const allowed = firstOf(free, placeable - sumOf([...kept.values()], sizeOf));
+  const wanted = isSettled ? give(allowed, { replicas, members, open: takers, kept }) : new Map();
   const { given, asks } = inPlace(wanted, kept, volumes);
   for (const [name, range] of given) next.set(name, range);
-  if (isSettled && volumes !== undefined) giveBack(free, next, members, volumes);
+  if (isSettled && volumes !== undefined) giveBack(free, next, { members, volumes, placeable });
   if (isSettled && wanted.size === 0) {
     const taken = takeOne(
       dispensable(leavingOnes(members, open, next, vacated), input, kept),
@@ -121,17 +122,27 @@ function inPlace(
 function giveBack(
   free: readonly Range[],
   next: Map<string, Range>,
-  members: readonly Member[],
-  volumes: OrdinalVolumes,
+  {
+    members,
+    volumes,
+    placeable,
+  }: Pick<OrdinalInput, "members"> & {
+    readonly volumes: OrdinalVolumes;
+    readonly placeable: number;
+  },
 ): void {
   for (const { start, end } of free) {
     for (let ordinal = start; ordinal < end; ordinal++) {
+      if (sumOf([...next.values()], sizeOf) >= placeable) return;
       const name = volumes.keptBy(ordinal);
       const home = members.find((member) => member.name === name);
       const isOpen = home !== undefined && home.standing !== "gone" && !isLeftAlone(home);
       if (name === undefined || !isOpen || !volumes.isIn(ordinal, name)) continue;
       if (home.part?.isPinned === true || home.part?.isGoing === true) continue;
       const range = next.get(name) ?? empty;
+      const { room = Number.POSITIVE_INFINITY } = home;
+      // What never was there waits for room there; what had to leave and may not is back.
+      if (!isToBeEmptied(home) && sizeOf(range) >= room) continue;
       const one = { start: ordinal, end: ordinal + 1 };
       if (sizeOf(range) === 0) next.set(name, one);
       else if (range.end === ordinal || range.start === one.end) next.set(name, joined(range, one));
@@ -223,6 +234,17 @@ function freeIn(all: Range, kept: ReadonlyMap<string, Range>): readonly Range[] 
   }
   if (at < all.end) free.push({ start: at, end: all.end });
   return free;
+}
+
+/** The first so many. */
+function firstOf(ranges: readonly Range[], count: number): readonly Range[] {
+  let left = count;
+  return ranges.flatMap(({ start, end }) => {
+    const size = Math.min(left, end - start);
+    if (size <= 0) return [];
+    left -= size;
+    return [{ start, end: start + size }];
+  });
 }
 
 /** Who has no room for another one takes no more. */

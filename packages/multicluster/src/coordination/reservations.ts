@@ -12,13 +12,14 @@ import {
 import {
   type Amounts,
   type News,
+  readUnderWay,
   reservationOf,
   type Scheduler,
   type SchedulingFacts,
   type Subject,
 } from "../scheduling/index.ts";
 import { type Decision, schedulable } from "./decide.ts";
-import { ownerLabelValue } from "./part.ts";
+import { isWhole, ownerLabelValue } from "./part.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -35,16 +36,31 @@ export class Reservations {
     this.#resource = formatGroupResource(strategy.parts);
   }
 
-  /** Parts say what they have reserved; news lead to the wholes that they are about. */
+  /** Parts say what they have reserved, and wholes what is between them; news lead to the wholes that they are about. */
   follow(
     parts: ObjectSource<KubernetesObject>,
-    wholes: ObjectStore<KubernetesObject>,
+    wholes: ObjectSource<KubernetesObject>,
     enqueue: (key: ObjectKey) => void,
   ): void {
     this.#scheduler.follow(parts, this.#resource);
-    this.#scheduler.subscribe((news) => {
-      for (const key of this.#keysOf(news, wholes)) enqueue(key);
+    const see = (whole: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
+      if (isWhole(whole)) this.see(key, whole);
+    };
+    wholes.addHandler({
+      added: see,
+      updated: see,
+      deleted: (_, { key }) =>
+        this.#scheduler.seeUnderWay(this.#subjectOf(key, undefined), new Map()),
     });
+    this.#scheduler.subscribe((news) => {
+      for (const key of this.#keysOf(news, wholes.store)) enqueue(key);
+    });
+  }
+
+  /** What a whole says of itself. */
+  see(key: ObjectKey, whole: KubernetesObject): void {
+    const { annotations } = whole.metadata;
+    this.#scheduler.seeUnderWay(this.#subjectOf(key, whole), readUnderWay(annotations));
   }
 
   /** When policies are known. */
@@ -68,7 +84,8 @@ export class Reservations {
     const { requests } = schedulable(this.#strategy, whole);
     const held = new Map<string, Amounts>();
     // What waits for its turn is decided, too.
-    const shares = new Map(isWriting || plan.deferred > 0 ? plan.goal : there);
+    const isAwaited = there.some(([name, replicas]) => (plan.goal.get(name) ?? 0) > replicas);
+    const shares = new Map(isWriting || isAwaited || plan.deferred > 0 ? plan.goal : there);
     const [[somewhere] = []] = shares;
     if (somewhere !== undefined)
       shares.set(somewhere, (shares.get(somewhere) ?? 0) + this.#underWay(whole, decision));
@@ -92,7 +109,10 @@ export class Reservations {
     this.#waiting.delete(formatKey(key));
   }
 
-  #subjectOf({ cluster, namespace, name }: ObjectKey, whole: Workload | undefined): Subject {
+  #subjectOf(
+    { cluster, namespace, name }: ObjectKey,
+    whole: KubernetesObject | undefined,
+  ): Subject {
     const { labels = {} } = whole?.metadata ?? {};
     return { cluster, namespace, resource: this.#resource, name: ownerLabelValue(name), labels };
   }

@@ -25,6 +25,7 @@ import {
   Ledger,
   Policies,
   planWorkspace,
+  readUnderWay,
   reservationOf,
   type Subject,
   seenPart,
@@ -106,9 +107,13 @@ function stateOf(fleet: Fleet): State {
   return { policies, ledger: ledgerOf(fleet), targets: fleet.targets.map(targetOf) };
 }
 
-function ledgerOf({ cluster, workloads, targets }: Fleet): Ledger {
+function ledgerOf(fleet: Fleet): Ledger {
+  const { cluster, workloads, targets } = fleet;
   const ledger = new Ledger({ placeOf: (_, target) => target });
-  for (const { strategy, parts } of workloads) {
+  for (const workload of workloads) {
+    const { strategy, parts, whole } = workload;
+    const { annotations, labels } = whole.metadata;
+    ledger.seeUnderWay(subjectOf(fleet, workload), readUnderWay(annotations), labels);
     const resource = formatGroupResource(strategy.parts);
     for (const part of parts) {
       const seen = seenPart(part, keyInCluster(cluster, part), resource);

@@ -67,6 +67,13 @@ export {
 } from "./scheduler.ts";
 export { selectorOf } from "./selectors.ts";
 export {
+  type AllUnderWay,
+  formatUnderWay,
+  readUnderWay,
+  type UnderWay,
+  underWayAnnotation,
+} from "./under-way.ts";
+export {
   requestsOf,
   reservationOf,
   type Workload,

@@ -1,12 +1,13 @@
 /**
  * The ledger: what is reserved of each cluster, by all workloads of all workspaces, and which workload is where.
  *
- * It is what the parts say in their annotation. What was decided a moment ago and cannot be seen yet is held besides, so that two decisions
+ * It is what the parts say in their annotation, and a whole of what is between two of them. What was decided a moment ago and cannot be seen yet is held besides, so that two decisions
  * in a row do not give away the same room. Of what is seen and what is held the greater counts: while replicas move, both places are taken.
  */
 import type { StringMap } from "@kcp-ts/sdk";
 import type { Neighbour } from "./affinity.ts";
 import { type Amounts, addTo, atLeast, nothing } from "./amounts.ts";
+import type { AllUnderWay } from "./under-way.ts";
 
 /** Of a workload: its logical cluster, namespace, resource, and the name that its parts have for it. */
 export interface WholeName {
@@ -47,6 +48,8 @@ interface Cell {
   readonly target: string;
   /** By part: one, but for a moment. */
   seen: Map<string, Amounts> | undefined;
+  /** To come from another cluster, by what the whole says. */
+  underWay: Amounts | undefined;
   held: Amounts | undefined;
   counted: Amounts;
 }
@@ -91,13 +94,29 @@ export class Ledger {
 
   /** What was decided for a workload, by target; instead of what was held before. */
   hold(name: WholeName, held: ReadonlyMap<string, Amounts>, labels: StringMap = {}): void {
+    this.#put(name, "held", held, labels);
+  }
+
+  /** What a whole says is between two of its clusters, by the one that it goes to; instead of what it said before. */
+  seeUnderWay(name: WholeName, all: AllUnderWay, labels: StringMap = {}): void {
+    if (all.size === 0 && !this.#wholes.has(idOf(name))) return;
+    const amounts = new Map([...all].map(([target, { reserved }]) => [target, reserved]));
+    this.#put(name, "underWay", amounts, labels);
+  }
+
+  #put(
+    name: WholeName,
+    what: "held" | "underWay",
+    amounts: ReadonlyMap<string, Amounts>,
+    labels: StringMap,
+  ): void {
     const whole = this.#whole(name);
     if (whole.cells.size === 0) whole.labels = labels;
     const before = [...whole.cells.keys()];
     let isMoved = false;
-    for (const target of new Set([...before, ...held.keys()])) {
+    for (const target of new Set([...before, ...amounts.keys()])) {
       if (!whole.cells.has(target)) isMoved = true;
-      this.#cell(whole, target).held = held.get(target);
+      this.#cell(whole, target)[what] = amounts.get(target);
       this.#count(whole, target);
     }
     if (whole.cells.size === 0) this.#forget(whole);
@@ -167,7 +186,7 @@ export class Ledger {
   #cell(whole: Whole, target: string): Cell {
     let cell = whole.cells.get(target);
     if (cell === undefined) {
-      cell = { target, seen: undefined, held: undefined, counted: nothing };
+      cell = { target, seen: undefined, underWay: undefined, held: undefined, counted: nothing };
       whole.cells.set(target, cell);
     }
     return cell;
@@ -176,15 +195,15 @@ export class Ledger {
   #count(whole: Whole, target: string): void {
     const cell = whole.cells.get(target);
     if (cell === undefined) return;
-    let seen: Amounts = nothing;
+    const { held, underWay } = cell;
+    let seen = underWay ?? nothing;
     for (const amounts of cell.seen?.values() ?? [])
       seen = seen === nothing ? amounts : total(seen, amounts);
-    const { held } = cell;
     const counted = held === undefined ? seen : seen.size === 0 ? held : atLeast(seen, held);
     const before = cell.counted;
     cell.counted = counted;
     this.#move(whole, target, before, counted);
-    if ((cell.seen?.size ?? 0) > 0 || held !== undefined) return;
+    if ((cell.seen?.size ?? 0) > 0 || held !== undefined || underWay !== undefined) return;
     whole.cells.delete(target);
     if (whole.cells.size === 0) this.#forget(whole);
   }

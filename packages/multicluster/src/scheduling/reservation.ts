@@ -18,7 +18,10 @@ export function formatReservation(amounts: Amounts): string {
 
 /** What cannot be read reserves nothing. */
 export function readReservation(annotations: StringMap | undefined): Amounts {
-  const text = stringMember(annotations, reservedAnnotation) ?? "";
+  return readReservationText(stringMember(annotations, reservedAnnotation) ?? "");
+}
+
+export function readReservationText(text: string): Amounts {
   let amounts = readings.get(text);
   if (amounts === undefined) {
     amounts = readText(text);

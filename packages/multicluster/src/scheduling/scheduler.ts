@@ -39,6 +39,7 @@ import {
 import type { Policy } from "./policy.ts";
 import { readReservation } from "./reservation.ts";
 import type { Usage } from "./room.ts";
+import type { AllUnderWay } from "./under-way.ts";
 
 export interface SchedulerOptions extends Pick<LedgerOptions, "placeOf"> {
   /** Whole objects of all logical clusters; run by the caller. */
@@ -167,6 +168,11 @@ export class Scheduler {
   /** What was decided, until it can be seen. */
   hold(subject: Subject, held: ReadonlyMap<string, Amounts>): void {
     this.ledger.hold(subject, held, subject.labels);
+  }
+
+  /** What a whole says has left one cluster and is not in the next one yet. */
+  seeUnderWay(subject: Subject, all: AllUnderWay): void {
+    this.ledger.seeUnderWay(subject, all, subject.labels);
   }
 
   /** Parts of one kind, by their metadata. */

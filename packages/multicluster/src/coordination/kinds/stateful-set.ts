@@ -142,8 +142,9 @@ function decideSet(input: DecideInput): Decision {
   const decision = decide({ ...input, strategy: { ...strategy, plan, specFor } });
   const text = asksText(asks ?? stillAsked(parent, targets));
   if (text === stringMember(parent.metadata.annotations, volumesForAnnotation)) return decision;
-  if (text === undefined) return { ...decision, obsolete: [volumesForAnnotation] };
-  return { ...decision, annotations: { [volumesForAnnotation]: text } };
+  const { annotations, obsolete = [] } = decision;
+  if (text === undefined) return { ...decision, obsolete: [...obsolete, volumesForAnnotation] };
+  return { ...decision, annotations: { ...annotations, [volumesForAnnotation]: text } };
 }
 
 /** While nothing new can be asked for: what was, less what was of clusters that have left since. Claims do not go to where nobody is. */

@@ -179,8 +179,10 @@ function rollOf(wish: RollOutWish, part: PartView, step: Step): PartRoll {
   const { object, isComplete } = part;
   const { target, turn } = step;
   const pods = form.pods(object, target);
+  // Of a cluster that has not said how many it has, nobody knows that there are none.
+  const hasPods = pods > 0 || !part.isReported;
   const isRolling =
-    turn === undefined ? part.isRolling && !isComplete : pods > 0 && isByItself(wish);
+    turn === undefined ? part.isRolling && !isComplete : hasPods && isByItself(wish);
   return {
     spec: specOf(form, part, step, isRolling),
     record: recordFor(wish, part, step, isRolling),

@@ -50,7 +50,7 @@ export class FleetBounds {
       const pods = this.random.integer(12);
       return { name, includes, pods, podsMost: pods };
     });
-    this.#memory = new Memory(this);
+    this.#memory = new Memory(this, this.#onNews);
   }
 
   /** More or less; the one that was. */
@@ -64,7 +64,7 @@ export class FleetBounds {
 
   /** The process that decides has ended, and another one has begun. */
   restart(): void {
-    this.#memory = new Memory(this);
+    this.#memory = new Memory(this, this.#onNews);
   }
 
   /** What watches bring: who waits hears of room that was given back. */
@@ -73,11 +73,11 @@ export class FleetBounds {
   }
 
   facts(whole: Whole): SchedulingFacts {
-    return this.#memory.reservationsOf(whole, this.#onNews).facts(keyOf(whole), whole.parent);
+    return this.#memory.reservationsOf(whole).facts(keyOf(whole), whole.parent);
   }
 
   hold(whole: Whole, decision: Decision): void {
-    this.#memory.reservationsOf(whole, this.#onNews).hold(keyOf(whole), whole.parent, decision);
+    this.#memory.reservationsOf(whole).hold(keyOf(whole), whole.parent, decision);
     this.#memory.goals.set(whole, decision.plan.goal);
   }
 
@@ -110,13 +110,15 @@ function keyOf({ tenant, parent }: Whole): ObjectKey {
 class Memory {
   readonly goals = new Map<Whole, ReadonlyMap<string, number>>();
   readonly #bounds: FleetBounds;
+  readonly #onNews: (whole: Whole) => void;
   readonly #ledger: Ledger;
   readonly #parts = new Set<string>();
   readonly #reservations = new Map<Whole, Reservations>();
   readonly #listeners: ((news: News) => void)[] = [];
 
-  constructor(bounds: FleetBounds) {
+  constructor(bounds: FleetBounds, onNews: (whole: Whole) => void) {
     this.#bounds = bounds;
+    this.#onNews = onNews;
     const tell = () => {
       for (const listener of this.#listeners) listener({ kind: "room" });
     };
@@ -127,6 +129,7 @@ class Memory {
     const gone = new Set(this.#parts);
     for (const whole of wholes) {
       const resource = formatGroupResource(whole.kind.strategy.parts);
+      this.reservationsOf(whole).see(keyOf(whole), whole.parent);
       for (const part of whole.parts.values()) {
         const { name } = part.metadata;
         const seen = seenPart(part, { ...keyOf(whole), name }, resource);
@@ -143,14 +146,13 @@ class Memory {
   }
 
   /** As a coordinator has them; who waits hears of room. */
-  reservationsOf(whole: Whole, onNews: (whole: Whole) => void): Reservations {
+  reservationsOf(whole: Whole): Reservations {
     const known = this.#reservations.get(whole);
     if (known !== undefined) return known;
     const made = new Reservations(this.#scheduler(), whole.kind.strategy as Strategy);
     this.#reservations.set(whole, made);
-    const nobody = { addHandler: () => ({ remove() {} }), store: undefined };
-    const none = { keysByIndex: () => [] };
-    made.follow(nobody as never, none as never, () => onNews(whole));
+    const nobody = { addHandler: () => ({ remove() {} }), store: { keysByIndex: () => [] } };
+    made.follow(nobody as never, nobody as never, () => this.#onNews(whole));
     return made;
   }
 
@@ -166,8 +168,10 @@ class Memory {
     });
     const hold: Scheduler["hold"] = (subject, held) =>
       this.#ledger.hold(subject, held, subject.labels);
+    const seeUnderWay: Scheduler["seeUnderWay"] = (subject, all) =>
+      this.#ledger.seeUnderWay(subject, all, subject.labels);
     const subscribe = (listener: (news: News) => void) => void this.#listeners.push(listener);
-    return { factsFor, hold, subscribe, follow() {} } as unknown as Scheduler;
+    return { factsFor, hold, seeUnderWay, subscribe, follow() {} } as unknown as Scheduler;
   }
 }
 

@@ -350,7 +350,7 @@ export class Fleet {
     const mishap = this.random.chance(0.1) ? this.random.integer(4) : Number.POSITIVE_INFINITY;
     const before = whole.writes;
     this.#execute(whole, decision, seen, mishap);
-    if (mishap !== Number.POSITIVE_INFINITY) this.bounds?.restart();
+    if (mishap !== Number.POSITIVE_INFINITY) this.#restart();
     // There is one coordinator, and it reads what it wrote: only what others do can be news to it.
     if (whole.writes > before) this.#looks.delete(whole);
     const isDone = whole.writes === before && mishap === Number.POSITIVE_INFINITY && seen === fresh;
@@ -368,8 +368,15 @@ export class Fleet {
     bounds.see(this.wholes);
     const surroundings = bounds.facts(whole);
     const decision = this.#product.decide({ ...known, surroundings });
-    checkPromises(this, bounds, whole, () => bounds.hold(whole, decision));
+    checkPromises(this, bounds, { whole, read: parent }, () => bounds.hold(whole, decision));
     return decision;
+  }
+
+  /** Who begins anew looks at everything: nobody is known to wait before. */
+  #restart(): void {
+    if (this.bounds === undefined) return;
+    this.bounds.restart();
+    this.#settled.clear();
   }
 
   /** Locations allow more or less: everybody looks. */

@@ -1,5 +1,6 @@
 /** What Locations bound: nobody is promised more than they allow, what has no place says so, and nothing waits that there is room for. */
 import assert from "node:assert/strict";
+import { moveRecordOf } from "../../move-record.ts";
 import { meantBy, readPlacementHistory } from "../../placement-history.ts";
 import { rolloutOf } from "../../rollout.ts";
 import { conditionsOf, type Workload } from "../../workload.ts";
@@ -16,14 +17,21 @@ function isInside(fleet: Fleet, { includes }: BoundedLocation): (cluster: string
 }
 
 /** Of a whole that is given more than before: all promises to its tenant keep to what a Location has ever allowed. */
-export function checkPromises(fleet: Fleet, bounds: FleetBounds, whole: Whole, decide: () => void) {
+export function checkPromises(
+  fleet: Fleet,
+  bounds: FleetBounds,
+  { whole, read }: { readonly whole: Whole; readonly read: Workload },
+  decide: () => void,
+): void {
   const before = bounds.locations.map((one) => {
     const isIn = isInside(fleet, one);
     return Math.max(bounds.promised(whole, isIn), podsAsked([whole], whole.tenant, isIn));
   });
   decide();
-  // Where moves are paused, what is there twice stays for a while.
-  const isPaused = rolloutOf(whole.parent.metadata.annotations).paused === true;
+  // Where moves are paused, or were when it was read, what is there twice stays for a while.
+  const isPaused = [whole.parent, read].some(
+    ({ metadata }) => rolloutOf(metadata.annotations).paused === true,
+  );
   if (bounds.isLifted || isPaused) return;
   for (const [index, location] of bounds.locations.entries()) {
     const isIn = isInside(fleet, location);
@@ -72,7 +80,8 @@ export function checkBoundsAtRest(fleet: Fleet, bounds: FleetBounds): void {
         `${text}; it never allowed more than ${location.podsMost}`,
       );
     }
-  for (const whole of fleet.wholes) if (isHeldByBounds(whole)) checkWaiting(fleet, bounds, whole);
+  for (const whole of fleet.wholes)
+    if (isHeldByBounds(whole) && !hasFailed(whole)) checkWaiting(fleet, bounds, whole);
 }
 
 /** What is there; of what is held, what has nowhere to go stays beside what has replaced a part of it (ADR 0059), and does not count. */
@@ -91,8 +100,32 @@ function leftOf(fleet: Fleet, whole: Whole, isIn: (cluster: string) => boolean):
   return podsAsked([whole], tenant, stays) - kept;
 }
 
+/** Of what is in every cluster: a copy that is not on record, where a Location allows no more than there are. Bounds that are lowered stop nothing that was decided. */
+export function isBeyondBounds(fleet: Fleet, whole: Whole, seen: Seen, cluster: string): boolean {
+  const { bounds } = fleet;
+  if (whole.kind.law !== "everywhere" || bounds?.isLifted !== false) return false;
+  const [last] = readPlacementHistory(seen.parent.metadata.annotations);
+  if (last === undefined || meantBy(last, (name) => name === cluster) > 0) return false;
+  return bounds.locations.some((location) => {
+    const isIn = isInside(fleet, location);
+    const others = podsAsked(fleet.wholes, whole.tenant, isIn) - askedIn(whole, cluster);
+    return isIn(cluster) && others >= location.pods;
+  });
+}
+
+function askedIn(whole: Whole, cluster: string): number {
+  return podsAsked([whole], whole.tenant, (name) => name === cluster);
+}
+
 function isOpen(fleet: Fleet, { parent }: Whole, target: FleetTarget): boolean {
   return fleet.judgement(target.name).standing === "accepting" && isSelected(parent, target);
+}
+
+/** What was given up is not tried again before its author asks for something else. */
+function hasFailed({ parts }: Whole): boolean {
+  return [...parts.values()].some(
+    ({ metadata }) => moveRecordOf(metadata.annotations)?.isRolledBack === true,
+  );
 }
 
 /** Nothing waits that would fit into a cluster that takes it. */

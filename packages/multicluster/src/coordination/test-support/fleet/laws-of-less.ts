@@ -5,6 +5,7 @@ import { budgetOf, rolloutOf } from "../../rollout.ts";
 import type { Workload } from "../../workload.ts";
 import { startOf, WorkCopy } from "./copies.ts";
 import type { Fleet } from "./fleet.ts";
+import { isBeyondBounds } from "./laws-of-bounds.ts";
 import { isOpenTo, mustLeave } from "./permissions.ts";
 import { mayBeReady, type Reported, reliablyReady, shareWithin } from "./readiness.ts";
 import { clusterOf, type Seen, type Whole } from "./whole.ts";
@@ -95,15 +96,19 @@ export function leastOf(less: Pick<Less, "whole" | "seen" | "asked">): number {
   return Math.max(Math.min(1, asked), asked - unavailable);
 }
 
-/** A part goes where somebody wants its cluster empty; what is there or not, also where it is too much: another one is there, and stays. */
-function checkMayGo({ fleet, whole, isToLeave, before }: Less): void {
+/**
+ * A part goes where somebody wants its cluster empty; what is there or not, also where it is too much: another one is there, and stays. So does a copy that is more than may be, because it was to be
+ * elsewhere.
+ */
+function checkMayGo({ fleet, whole, seen, isToLeave, before }: Less): void {
   const cluster = clusterOf(before);
   const others = [...whole.parts.values()].filter(({ metadata }) => {
     return metadata.name !== before.metadata.name && metadata.deletionTimestamp === undefined;
   });
   const isSuperfluous = whole.kind.isWhole === true && others.some((one) => isInSight(fleet, one));
   const isStopped = whole.isOnce && fleet.judgement(cluster).standing === "lost";
-  const mayGo = isToLeave || isSuperfluous || isStopped;
+  const isTooMany = isBeyondBounds(fleet, whole, seen, cluster);
+  const mayGo = isToLeave || isSuperfluous || isStopped || isTooMany;
   assert.ok(mayGo, `${whole.name} is removed from ${cluster}, which may keep it`);
 }
 

@@ -1,9 +1,11 @@
 /** Products with one fault each, for those who want to know what the laws are worth: what it does wrong, and what is said about it. */
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { volumesForAnnotation } from "../../../api/index.ts";
+import { podsResource, volumesForAnnotation } from "../../../api/index.ts";
+import { underWayAnnotation } from "../../../scheduling/index.ts";
 import type { DecideInput, Decision } from "../../decide.ts";
 import type { Member, Part } from "../../members.ts";
 import { selectorAnnotation } from "../../placement.ts";
+import { placementHistoryAnnotation } from "../../placement-history.ts";
 import type { Plan, PlanInput } from "../../plan-moves.ts";
 import type { RollingForm } from "../../rolling/form.ts";
 import { pausedAnnotation } from "../../rollout.ts";
@@ -20,6 +22,8 @@ export interface PlantedFault {
   readonly found: RegExp;
   /** A history near which it is found. */
   readonly seed: number;
+  /** Found where Locations bound what tenants use. */
+  readonly isBounded?: boolean;
 }
 
 type Fault = Omit<PlantedFault, "does" | "seed">;
@@ -65,6 +69,25 @@ function rollingOut(change: (form: RollingForm) => RollingForm): Product {
     if (rolling === undefined) return input;
     return { ...input, strategy: { ...strategy, rolling: change(rolling) } };
   });
+}
+
+/** Locations allow so many more, or fewer. */
+function allowing(more: number): Product {
+  return reading((input) => {
+    const { surroundings } = input;
+    const allowances = surroundings?.allowances?.map((one) => {
+      const pods = Math.max(0, Number(one.bounds[podsResource]) + more);
+      return { ...one, bounds: { [podsResource]: String(pods) } };
+    });
+    return { ...input, surroundings: { ...surroundings, allowances } };
+  });
+}
+
+/** The whole says something else, or nothing, under this annotation. */
+function annotated(input: DecideInput, annotation: string, text: string): DecideInput {
+  const { metadata } = input.parent;
+  const annotations = { ...metadata.annotations, [annotation]: text };
+  return { ...input, parent: { ...input.parent, metadata: { ...metadata, annotations } } };
 }
 
 const ready = /are ready after a cut/;
@@ -340,6 +363,36 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
   "forgets what is missing": [
     0,
     { product: doing((decision) => ({ ...decision, creations: [] })), found: atRest },
+  ],
+  "gives more than a Location allows": [
+    0,
+    { product: allowing(1), isBounded: true, found: /it never allowed more than/ },
+  ],
+  "lets wait what there is room for": [
+    0,
+    { product: allowing(-1), isBounded: true, found: /waits though .* would take it/ },
+  ],
+  "stops what runs when bounds are lowered": [
+    0,
+    {
+      product: reading((input) => {
+        const nowhere = { time: "2026-01-01T00:00:00Z", replicas: 0, split: {}, because: [] };
+        return annotated(input, placementHistoryAnnotation, JSON.stringify([nowhere]));
+      }),
+      isBounded: true,
+      found: ready,
+    },
+  ],
+  "tells nobody what is between two clusters": [
+    1680,
+    {
+      product: doing(({ annotations, ...decision }) => {
+        const { [underWayAnnotation]: _, ...others } = annotations ?? {};
+        return Object.keys(others).length === 0 ? decision : { ...decision, annotations: others };
+      }),
+      isBounded: true,
+      found: /are promised in .* it never allowed more than/,
+    },
   ],
   "says the same in other words again and again": [
     0,
