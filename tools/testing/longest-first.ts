@@ -26,6 +26,7 @@ export const longFiles: readonly string[] = [
   "packages/controlplane/src/physical-clusters/debugging/copies",
   "packages/cli/src/e2e/demo",
   "packages/cli/src/e2e/pull-mode",
+  "tools/testing/run-tests",
   "packages/cli/src/e2e/start-up",
   "packages/controlplane/src/physical-clusters/pull-mode",
   "packages/controlplane/src/physical-clusters/compute-admin",

@@ -1,9 +1,12 @@
 /** Runs test files with Node's test runner, a few at a time, and tells what happened: a line per file, failures in full, skips and notes by name, counts last. */
-import { availableParallelism } from "node:os";
-import { relative } from "node:path";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { run } from "node:test";
+import { lastWordsVariable, type Mission } from "./last-words.ts";
 import { longestFirst } from "./longest-first.ts";
 import type { StepResult } from "./run-step.ts";
+import { TestProcesses } from "./test-processes.ts";
 import { TestReport } from "./test-report.ts";
 
 export interface TestRun {
@@ -11,26 +14,55 @@ export interface TestRun {
   /** Said again at the end, where people look. */
   readonly missing: readonly string[];
   readonly failedSteps: readonly StepResult[];
+  readonly exitPatienceMs?: number;
 }
 
-export async function runTests({ files, missing, failedSteps }: TestRun): Promise<boolean> {
+export async function runTests(testRun: TestRun): Promise<boolean> {
+  const { files, missing, failedSteps, exitPatienceMs = exitPatienceDefaultMs } = testRun;
   const root = process.cwd();
   const nameOf = (file: string) =>
     relative(root, file)
       .replace(/^tools\/dist\//, "tools/")
       .replace("/dist/", "/src/")
       .replace(/\.test\.[jt]s$/, "");
-  const report = new TestReport({ print: (line) => process.stdout.write(`${line}\n`), nameOf });
-  const events = run({
-    files: [...longestFirst(files, nameOf)],
-    concurrency: fileConcurrency,
-    timeout: fileTimeoutMs,
+  const folder = mkdtempSync(join(tmpdir(), "kcp-last-words-"));
+  const processes = new TestProcesses({ folder, patienceMs: exitPatienceMs });
+  const report = new TestReport({
+    print: (line) => process.stdout.write(`${line}\n`),
+    nameOf,
+    verdictOn: (file) => processes.verdictOn(file),
   });
-  for await (const event of events) report.take(event);
+  const execArgv = withLastWords({
+    runnerPid: process.pid,
+    folder,
+    patienceMs: exitPatienceMs,
+  });
+  try {
+    const options = {
+      files: [...longestFirst(files, nameOf)],
+      concurrency: fileConcurrency,
+      timeout: fileTimeoutMs,
+      execArgv,
+    };
+    for await (const event of run(options)) report.take(event);
+  } finally {
+    processes.close();
+    rmSync(folder, { recursive: true });
+  }
   return report.end({ missing, failedSteps: failedSteps.map(({ name }) => name) });
+}
+
+/** Has the processes of test files tell of their end. Node 20 starts them with its own arguments, later ones with those that they are given. */
+function withLastWords(mission: Mission): readonly string[] {
+  process.env[lastWordsVariable] = JSON.stringify(mission);
+  const preload = ["--import", new URL("./last-words-preload.js", import.meta.url).href];
+  process.execArgv.push(...preload);
+  return preload;
 }
 
 /** One more than there are cores, because end-to-end tests wait for a third of their time; no more than a disk can take. */
 const fileConcurrency = Math.min(availableParallelism() + 1, 4);
 /** For what hangs: the slowest file takes a minute, and ten times that on a machine with other work. */
 const fileTimeoutMs = 1_800_000;
+/** From the last test of a file to the end of its process. */
+const exitPatienceDefaultMs = 60_000;

@@ -2,10 +2,13 @@
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
 import { inSources, sourcePlace } from "./source-places.ts";
+import type { Verdict } from "./test-processes.ts";
 
 export interface TestReportOptions {
   readonly print: (line: string) => void;
   readonly nameOf: (file: string) => string;
+  /** What is known of a file whose process was ended. */
+  readonly verdictOn?: (file: string) => Verdict | undefined;
 }
 
 export interface ReportEnd {
@@ -36,6 +39,8 @@ export class TestReport {
   readonly #path: string[] = [];
   #file: FileTally | undefined;
   #hasFailed = false;
+  /** Files whose processes were ended, which is nothing against their tests; Node counts each as a test that failed. */
+  #excused = 0;
 
   constructor(options: TestReportOptions) {
     this.#options = options;
@@ -51,6 +56,7 @@ export class TestReport {
         this.#count(event.data);
         break;
       case "test:fail":
+        if (this.#isExcused(event.data)) break;
         this.#count(event.data);
         this.#fail(event.data);
         break;
@@ -110,16 +116,29 @@ export class TestReport {
     if (error.failureType === "subtestsFailed") return;
     const { file = "", line = 0, column = 0 } = data;
     const place = `${this.#options.nameOf(file)}:${(sourcePlace({ file, line, column }) ?? data).line ?? 0}`;
-    const cause = error.cause ?? error;
+    const cause = this.#options.verdictOn?.(data.name)?.text ?? error.cause ?? error;
     const text = typeof cause === "string" ? cause : inspect(cause, { depth: 4, colors: false });
     const failure = `✖ ${this.#title(data)} (${place})\n${indented(inSources(text))}`;
     this.#failures.push(failure);
     this.#file?.failures.push(failure);
   }
 
+  /** A file fails as a whole, under its own name, when its process does. */
+  #isExcused({ name, nesting }: Failure): boolean {
+    const verdict = nesting === 0 ? this.#options.verdictOn?.(name) : undefined;
+    if (verdict?.isExcused !== true) return false;
+    this.#excused++;
+    this.#notes.push(`${this.#options.nameOf(name)}: ${verdict.text}`);
+    return true;
+  }
+
   #note({ nesting, message }: { readonly nesting: number; readonly message: string }): void {
-    if (nesting === 0 && countPattern.test(message)) this.#counts.push(message);
+    if (nesting === 0 && countPattern.test(message)) this.#counts.push(this.#corrected(message));
     else this.#notes.push(`${this.#path.at(-1) ?? ""}: ${message}`);
+  }
+
+  #corrected(count: string): string {
+    return count.replace(/^(tests|fail) (\d+)$/, (_, what, of) => `${what} ${of - this.#excused}`);
   }
 
   #title(data: Result): string {

@@ -20,7 +20,7 @@ import {
   unlessLarge,
 } from "./compose/garbage-collector.ts";
 import { loadMounts } from "./compose/mounts.ts";
-import { QuietCollector } from "./compose/quiet-collector.ts";
+import { QuietCollector, type QuietWork } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
@@ -146,7 +146,7 @@ async function compose(
   // Whose certificate is not of our making is verified as the system does it.
   const caPem = tls.own === undefined ? certificates.caPem : undefined;
   if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
-  const collector = startCollector(clock, server, collectGarbage);
+  const collector = startCollector(context, server, collectGarbage);
   const stop = once(async () => {
     collector.stop();
     keeper.stop();
@@ -175,7 +175,7 @@ function processorMs(): number {
 }
 
 function startCollector(
-  clock: Clock,
+  { clock, log }: ComposeContext,
   server: ApiServer,
   collectGarbage: () => void,
 ): QuietCollector {
@@ -183,10 +183,21 @@ function startCollector(
   const collect = unlessLarge(memoryReturner(collectGarbage));
   const settle = () => server.settle();
   const giveBack = allocatorReturner();
-  const collector = new QuietCollector({ clock, busyMs, processorMs, settle, collect, giveBack });
+  const onFailure = (work: QuietWork, error: unknown) =>
+    log.warn({ err: error, work }, quietFailures[work]);
+  const work = { settle, collect, giveBack, onFailure };
+  const collector = new QuietCollector({ clock, busyMs, processorMs, ...work });
   collector.start();
   return collector;
 }
+
+/** Nothing is lost by any of them. */
+const quietFailures = {
+  settle:
+    "the store could not put away what it holds in memory and in its log, and tries again in a later quiet time: check the disk if this goes on",
+  collect: "memory could not be collected in a quiet time, which is tried again in a later one",
+  giveBack: "memory could not be given back in a quiet time, which is tried again in a later one",
+} as const satisfies Record<QuietWork, string>;
 
 function startControlLoops(
   core: Core,

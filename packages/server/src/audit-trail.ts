@@ -1,6 +1,6 @@
 /** Wiring: audit's record of a request, kept on the exchange, and its events. */
-import { atOnce, type Clock } from "@kcp-ts/machinery/base";
-import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import type { Clock, Pieces } from "@kcp-ts/machinery/base";
+import { type JsonValue, parseInPieces } from "@kcp-ts/machinery/json";
 import {
   Audit,
   type AuditBackend,
@@ -46,8 +46,13 @@ export function composeAudit(
     log.warn({ err: error, plugin }, "audit events were not taken");
   const backends = options.backends({ onDropped, onError });
   const onEvent = (level: string) => counted.onEvent(level);
+  const onUnmade = (error: unknown) => {
+    onDropped("events", 1);
+    onError("events", error);
+  };
   const onLeftOut = () => counted.onDropped("refusals", 1);
-  return new Audit({ policy: options.policy, backends, clock, onEvent, onLeftOut });
+  const told = { onEvent, onLeftOut, onError: onUnmade };
+  return new Audit({ policy: options.policy, backends, clock, ...told });
 }
 
 interface AuditTrailParts {
@@ -86,18 +91,18 @@ const bodyLimits = { valuesMax: bodyValuesMax, membersMax: bodyMembersMax };
 
 /** Bodies are shown as JSON, whatever they came as; what cannot be read is not shown. */
 function decoderOf(exchange: Exchange): Decode {
-  return (bytes, contentType): JsonValue | undefined => {
+  return function* (bytes, contentType): Pieces<JsonValue | undefined> {
     const mediaType = mediaTypeOf(contentType);
     const { definition } = exchange;
     try {
       if (mediaType.endsWith("protobuf") && definition !== undefined) {
         const { kind, strategy } = definition;
         const expected = { kind, apiVersion: apiVersionOf(definition), shape: strategy.shape };
-        return atOnce(decodeInPieces({ bytes, contentType }, expected)).value;
+        return (yield* decodeInPieces({ bytes, contentType }, expected)).value;
       }
       return isYamlType(mediaType) && !isJsonLike(bytes)
-        ? decodeUnread(exchange, bytes)
-        : parse(bytes);
+        ? yield* decodeUnread(exchange, bytes)
+        : yield* parse(bytes);
     } catch {
       // The client has been told what is wrong with it; here it is only missing.
       return undefined;
@@ -105,17 +110,20 @@ function decoderOf(exchange: Exchange): Decode {
   };
 }
 
-function parse(bytes: Uint8Array): JsonValue {
-  return parseJson(Buffer.from(bytes).toString("utf8"), bodyLimits).value;
+function* parse(bytes: Uint8Array): Pieces<JsonValue> {
+  return (yield* parseInPieces(Buffer.from(bytes).toString("utf8"), bodyLimits)).value;
 }
 
 /** YAML that was read for the request is JSON by now. This is wrong, or was sent on as it came, or its sender did not wait for it to be read. */
-function decodeUnread({ yaml, audit }: Exchange, bytes: Uint8Array): JsonValue | undefined {
+function* decodeUnread(
+  { yaml, audit }: Exchange,
+  bytes: Uint8Array,
+): Pieces<JsonValue | undefined> {
   if (yaml !== undefined) return undefined;
   if (!isShortYaml(bytes)) {
     audit?.annotate("audit.kcp.io/body-left-out", "it is long YAML that was not read here");
     return undefined;
   }
   const translated = translateYaml(Buffer.from(bytes).toString("utf8"));
-  return "json" in translated ? parse(translated.json) : undefined;
+  return "json" in translated ? yield* parse(translated.json) : undefined;
 }

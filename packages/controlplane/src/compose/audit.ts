@@ -98,7 +98,7 @@ function webhookBackend(
   });
   return {
     name: backend.name,
-    write: (event) => backend.write(event),
+    write: (event, encoded) => backend.write(event, encoded),
     // An open connection would hold the process.
     close: async () => {
       await backend.close();

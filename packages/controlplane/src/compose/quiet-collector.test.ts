@@ -1,47 +1,57 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
-import { QuietCollector } from "./quiet-collector.ts";
+import { QuietCollector, type QuietWork } from "./quiet-collector.ts";
 
 const second = 1000;
 
-function started({ pauseMs = 0, waitMs = 0, settleMs = 0 } = {}) {
+const nothingFails = (_work: QuietWork): boolean => false;
+
+function started({ pauseMs = 0, waitMs = 0, settleMs = 0, fails = nothingFails } = {}) {
   const clock = new FakeClock();
   let busyMs = 0;
   let processorMs = 0;
   const collectedAt: number[] = [];
   const settledAt: number[] = [];
   const givenBackAt: number[] = [];
+  const failures: string[] = [];
+  const failIf = (work: QuietWork) => {
+    if (fails(work)) throw new Error(`no ${work}`);
+  };
   const collector = new QuietCollector({
     clock,
     busyMs: () => busyMs,
     processorMs: () => processorMs,
     async giveBack() {
       givenBackAt.push(clock.monotonic());
+      failIf("giveBack");
     },
     async settle() {
       settledAt.push(clock.monotonic());
       processorMs += settleMs;
+      failIf("settle");
     },
     async collect() {
       assert.equal(settledAt.length, collectedAt.length + 1, "others have let go first");
       collectedAt.push(clock.monotonic());
+      failIf("collect");
       await Promise.resolve();
       clock.advance(pauseMs + waitMs);
       busyMs += pauseMs + waitMs;
       processorMs += pauseMs;
     },
+    onFailure: (work, error) => failures.push(`${work}: ${(error as Error).message}`),
   });
   collector.start();
   const work = async (ms: number, share: number) => {
     for (let passed = 0; passed < ms; passed += second) {
       busyMs += share * second;
       clock.advance(second);
-      // A collection is a promise.
-      for (let turn = 0; turn < 4; turn++) await Promise.resolve();
+      // A collection is a few promises.
+      for (let turn = 0; turn < 12; turn++) await Promise.resolve();
     }
   };
-  return { clock, collector, collectedAt, givenBackAt, work };
+  return { clock, collector, collectedAt, settledAt, givenBackAt, failures, work };
 }
 
 describe("the quiet collector", () => {
@@ -117,6 +127,24 @@ describe("the quiet collector", () => {
     await work(10 * second, 0.5);
     await work(20 * second, 0);
     assert.equal(collectedAt.length, 2, String(collectedAt));
+  });
+
+  it("tells of what fails, does the rest, and tries again at the next time that is quiet", async () => {
+    for (const failing of ["settle", "collect", "giveBack"] as const) {
+      let isFailing = true;
+      const fails = (work: QuietWork) => isFailing && work === failing;
+      const { collectedAt, settledAt, failures, work } = started({ fails });
+      await work(60 * second, 0.9);
+      await work(3600 * second, 0.005);
+      // Later and later, and no more often than all goes well.
+      const times = [63 * second, 75 * second, 150 * second, 240 * second];
+      assert.deepEqual([settledAt, collectedAt], [times, times]);
+      assert.deepEqual(failures, Array(4).fill(`${failing}: no ${failing}`));
+      isFailing = false;
+      await work(60 * second, 0.9);
+      await work(3600 * second, 0.005);
+      assert.deepEqual([settledAt.length, failures.length], [8, 4]);
+    }
   });
 
   it("leaves no timer behind when it is stopped", () => {

@@ -7,6 +7,9 @@
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
+/** What is done in a quiet time, each of which may fail: the process goes on as it is, with more memory. */
+export type QuietWork = "settle" | "collect" | "giveBack";
+
 export interface QuietCollectorOptions {
   readonly clock: Clock;
   /** How long this thread has been at work since it began, in milliseconds. */
@@ -18,6 +21,8 @@ export interface QuietCollectorOptions {
   readonly collect: () => Promise<void> | void;
   /** A second after each collection: returns what it has freed. */
   readonly giveBack: () => Promise<void>;
+  /** It is tried again when the next one is due: later and later, and a few times only until somebody is at work again. */
+  readonly onFailure: (work: QuietWork, error: unknown) => void;
 }
 
 const checkMs = 1000;
@@ -83,7 +88,7 @@ export class QuietCollector {
     this.#quietMs += passedMs * (share <= idleShareMax ? 1 : usedFactor);
     if (this.#hasFreed) {
       this.#hasFreed = false;
-      return this.#options.giveBack();
+      return this.#try("giveBack");
     }
     const wanted = quietMs[this.#done];
     if (wanted === undefined || this.#quietMs < wanted || now < this.#notBefore) return undefined;
@@ -92,10 +97,10 @@ export class QuietCollector {
   }
 
   async #collect(): Promise<void> {
-    const { clock, settle, collect, busyMs, processorMs } = this.#options;
-    await settle();
+    const { clock, busyMs, processorMs } = this.#options;
+    await this.#try("settle");
     const [startedAt, processorBefore] = [clock.monotonic(), processorMs()];
-    await collect();
+    await this.#try("collect");
     const endedAt = clock.monotonic();
     // On a machine that is shared it takes long and is little: what counts is what it has taken from this process.
     const tookMs = Math.min(endedAt - startedAt, processorMs() - processorBefore);
@@ -104,5 +109,14 @@ export class QuietCollector {
     // Its own work is no sign of life.
     this.#checkedBusyMs = busyMs();
     this.#checkedAt = endedAt;
+  }
+
+  /** Never throws: nobody waits for it who could do something about it. */
+  async #try(work: QuietWork): Promise<void> {
+    try {
+      await this.#options[work]();
+    } catch (error) {
+      this.#options.onFailure(work, error);
+    }
   }
 }

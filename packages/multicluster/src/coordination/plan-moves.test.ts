@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { unlimited } from "./members.ts";
 import { type Member, type Part, planMoves } from "./plan-moves.ts";
 import type { Standing } from "./standing.ts";
 
@@ -71,6 +72,28 @@ describe("moves", () => {
     for (const standing of ["leaving", "lost", "gone", "wavering"] as const) {
       assert.deepEqual(next(15, member("west", standing, part(15))), { west: 15 });
     }
+  });
+
+  it("what has somewhere to go does so without a surge, as far as the budget spares it, and the rest stays", () => {
+    const budget = { ...unlimited, surge: 0, unavailable: 1 };
+    const west = (has?: Part): Member => ({ ...member("west", "accepting", has), room: 2 });
+    const step = (east: number, has?: Part) => {
+      const members = [member("east", "leaving", part(east)), west(has)];
+      return Object.fromEntries(planMoves({ replicas: 4, members, scaledDownBy: 0, budget }).next);
+    };
+    assert.deepEqual(step(4), { east: 3 });
+    assert.deepEqual(step(3), { east: 3, west: 1 });
+    assert.deepEqual(step(3, part(1)), { east: 2, west: 1 });
+    assert.deepEqual(step(2, part(1)), { east: 2, west: 2 });
+    // Two have nowhere to go.
+    assert.deepEqual(step(2, part(2)), { east: 2, west: 2 });
+  });
+
+  it("where some have nowhere to go, what is more than may be where it is goes first", () => {
+    const crowded: Member = { ...member("east", "accepting", part(3)), room: 2 };
+    const members = [crowded, member("west", "leaving", part(2))];
+    const { next } = planMoves({ replicas: 4, members, scaledDownBy: 0 });
+    assert.deepEqual(Object.fromEntries(next), { east: 2, west: 2 });
   });
 
   it("a cluster that wavers keeps what it has, gets nothing, and is not relied on", () => {

@@ -202,6 +202,15 @@ describe("ranges of ordinals", () => {
     assert.equal(unplaced, 2);
   });
 
+  it("that never were do not take the room of those that have to leave", () => {
+    const places = settled({ east: [0, 4], west: [4, 0] });
+    const [east] = places as [Place, Place];
+    east.standing = "leaving";
+    const { next, unplaced } = plan(places, { replicas: 5, placeable: 4 });
+    assert.deepEqual(Object.fromEntries(next), { east: 3, west: 0 });
+    assert.equal(unplaced, 1);
+  });
+
   it("that are next to none say so", () => {
     const places = settled({ a: [0, 1], b: [1, 1] });
     const [, last] = places as [Place, Place];

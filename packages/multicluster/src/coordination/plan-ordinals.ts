@@ -201,7 +201,7 @@ function hasOnlyItsOwn(member: Member): boolean {
 /** One may be missing while it moves; who misses one already, or more, is not made to miss another. What is not available is not missed. */
 function dispensable(
   leaving: readonly Leaving[],
-  { replicas, members, unavailable = 1 }: OrdinalInput,
+  { replicas, placeable = replicas, members, unavailable = 1 }: OrdinalInput,
   kept: ReadonlyMap<string, Range>,
 ): readonly Leaving[] {
   // Of what a cluster has and is no longer asked for, all may be among the available.
@@ -210,7 +210,7 @@ function dispensable(
     const superfluous = (part?.replicas ?? 0) - sizeOf(kept.get(name) ?? empty);
     return Math.max(0, availableAtLeast(member) - Math.max(0, superfluous));
   };
-  const missing = replicas - sumOf(members, surely);
+  const missing = Math.min(replicas, placeable) - sumOf(members, surely);
   if (missing < Math.max(1, unavailable)) return leaving;
   return leaving.filter(({ from }) => members.some((one) => one.name === from && isIdle(one)));
 }

@@ -17,11 +17,10 @@ import {
   readUnderWay,
 } from "../scheduling/index.ts";
 import type { DecideInput, Place } from "./decide.ts";
-import { distribute } from "./distribute.ts";
-import { receivers } from "./goal.ts";
-import { isLeftAlone, isToBeEmptied, type Member } from "./members.ts";
+import { isLeftAlone, isToBeEmptied } from "./members.ts";
 import type { Placement } from "./placement.ts";
 import { meantBy, type PlacementRecord, readPlacementHistory } from "./placement-history.ts";
+import { copiesWithin, isHolding, replicasWithin, withStanding } from "./quota-shares.ts";
 
 export interface Bounded {
   readonly places: readonly Place[];
@@ -33,11 +32,29 @@ type Subject = Pick<DecideInput, "strategy" | "parent">;
 
 export function withinQuotas(
   places: readonly Place[],
+  assessment: Pick<Assessment, "quotas" | "maxSkews">,
+  subject: Subject,
+  placement: Placement | undefined,
+): Bounded {
+  if (assessment.quotas.length === 0) return { places, total: undefined };
+  if (placement?.rollout.paused !== true) return boundBy(places, assessment, subject, placement);
+  // What is to leave stays while moves are paused, and has its room.
+  const isLeaving = ({ member }: Place) => member.standing === "leaving";
+  const staying = places.map((one) => (isLeaving(one) ? withStanding(one, "cordoned") : one));
+  const bounded = boundBy(staying, assessment, subject, placement);
+  const found = bounded.places.map((one, index) => {
+    const before = places[index];
+    return before !== undefined && isLeaving(before) ? withStanding(one, "leaving") : one;
+  });
+  return { ...bounded, places: found };
+}
+
+function boundBy(
+  places: readonly Place[],
   { quotas, maxSkews }: Pick<Assessment, "quotas" | "maxSkews">,
   subject: Subject,
   placement: Placement | undefined,
 ): Bounded {
-  if (quotas.length === 0) return { places, total: undefined };
   const { strategy, parent } = subject;
   const { annotations } = parent.metadata;
   const [last] = readPlacementHistory(annotations);
@@ -50,26 +67,36 @@ export function withinQuotas(
   let bounded = places;
   let total: Bound | undefined;
   for (const quota of [...quotas].sort(bySize)) {
-    const bound = quota.boundWith(presentIn(quota, places, { isCopied, underWay, last }));
+    const bound = quota.boundWith(
+      presentIn(quota, places, { isCopied, isNumbered, underWay, last }),
+    );
     // What may have all of it is in nobody's way.
     if (bound === undefined || bound.replicas >= wanted) continue;
     const isOfAll = places.every((one) => isExcluded(one) || quota.clusters.has(one.name));
     if (isOfAll && (total === undefined || bound.replicas < total.replicas)) total = bound;
     bounded = isCopied
       ? copiesWithin(bounded, quota, bound, { last, maxSkews })
-      : within(bounded, quota, bound, { isNumbered, isStaying, isOfAll, maxSkews });
+      : replicasWithin(bounded, quota, bound, { isNumbered, isStaying, isOfAll, maxSkews });
   }
-  return { places: bounded, total: total && atLeast(total, meantIn(places, underWay, last)) };
+  const meant = meantIn(places, { isNumbered, underWay, last });
+  return { places: bounded, total: total && atLeast(total, meant) };
 }
 
 /** What is there and was meant to be, wherever: while it has nowhere to go it stays. */
 function meantIn(
   places: readonly Place[],
-  underWay: AllUnderWay,
-  last: PlacementRecord | undefined,
+  { isNumbered, underWay, last }: Omit<Memories, "isCopied">,
 ): number {
   const there = thereIn(places, underWay);
-  return last === undefined ? there : Math.min(there, meantBy(last));
+  if (last === undefined) return there;
+  return Math.min(there, meantBy(last) + (isNumbered ? comingIn(underWay) : 0));
+}
+
+/** Where a number between two clusters goes is not decided before it is its turn. */
+function comingIn(underWay: AllUnderWay, clusters?: ReadonlySet<string>): number {
+  let sum = 0;
+  for (const [name, { replicas }] of underWay) if (clusters?.has(name) !== false) sum += replicas;
+  return sum;
 }
 
 function atLeast({ replicas, because }: Bound, least: number): Bound {
@@ -100,6 +127,7 @@ function thereIn(
 
 interface Memories {
   readonly isCopied: boolean;
+  readonly isNumbered: boolean;
   readonly underWay: AllUnderWay;
   readonly last: PlacementRecord | undefined;
 }
@@ -107,13 +135,14 @@ interface Memories {
 function presentIn(
   { clusters }: Quota,
   places: readonly Place[],
-  { isCopied, underWay, last }: Memories,
+  { isCopied, isNumbered, underWay, last }: Memories,
 ): Presence {
   const replicas = thereIn(places, underWay, clusters);
   // Before the first decision is on it, all that is there was decided.
   if (last === undefined) return { replicas, available: replicas };
   const { kept = {}, ...goal } = last;
   let decided = meantBy(goal, (name) => clusters.has(name));
+  if (isNumbered) decided += comingIn(underWay, clusters);
   // What had nowhere to go is where it may be again; and a copy stays in a lost cluster.
   const stays = ({ name, member }: Place) =>
     clusters.has(name) && isHolding(member) && (isCopied || !isLeftAlone(member));
@@ -122,98 +151,7 @@ function presentIn(
   return { replicas, available: Math.min(replicas, decided) };
 }
 
-interface Sharing {
-  readonly isNumbered: boolean;
-  /** It does not move for balance: what would be shared anew is not given up where it is. */
-  readonly isStaying: boolean;
-  /** Of every cluster that it may be in. */
-  readonly isOfAll: boolean;
-  readonly maxSkews: readonly number[];
-}
-
-function within(
-  places: readonly Place[],
-  { clusters }: Quota,
-  bound: Bound,
-  { isNumbered, isStaying, isOfAll, maxSkews }: Sharing,
-): readonly Place[] {
-  const open = receivers(places.map(({ member }) => member));
-  const shares = places
-    .filter(({ name }) => clusters.has(name))
-    .map(({ name, member }) => {
-      const { weight, capacity, domains, part, room = Number.POSITIVE_INFINITY } = member;
-      const current = part?.replicas ?? 0;
-      // Of numbers, nobody else has what a lost cluster has.
-      const isOutThere = isNumbered && isLeftAlone(member) && current > 0;
-      const own = isStaying ? Math.max(room, current) : room;
-      return {
-        ...{ name, weight, domains },
-        capacity: isStaying && current > 0 ? undefined : capacity,
-        ready: isOutThere || !isToBeEmptied(member),
-        cordoned: !open.has(member),
-        // Where something else is short of room, what was started elsewhere for balance would be left beside what is here.
-        keeps: isStaying || !isOfAll || member.standing === "cordoned",
-        room: own,
-        current,
-      };
-    });
-  const shared = distribute(bound.replicas, shares, maxSkews);
-  return places.map((place) => bounded(place, shared.get(place.name), bound));
-}
-
 /** Anybody may write annotations. */
 function countOf(share: number | undefined): number {
   return typeof share === "number" && share > 0 ? share : 0;
-}
-
-/** What is there goes first, and of that what was decided: what is more than may be there is so because it was to go elsewhere, and does. */
-function copiesWithin(
-  places: readonly Place[],
-  { clusters }: Quota,
-  bound: Bound,
-  { last, maxSkews }: Pick<Memories, "last"> & Pick<Sharing, "maxSkews">,
-): readonly Place[] {
-  const inside = places.filter(({ name, member }) => clusters.has(name) && isHolding(member));
-  const rank = ({ name, member }: Place) =>
-    isLeftAlone(member)
-      ? 0
-      : last !== undefined && meantBy(last, (one) => one === name) > 0
-        ? 1
-        : 2;
-  const there = inside.filter(({ member }) => member.part !== undefined);
-  const ranked = there.sort(
-    (one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1),
-  );
-  const kept = new Set(ranked.slice(0, bound.replicas).map(({ name }) => name));
-  const surplus = new Set(ranked.slice(bound.replicas).map(({ name }) => name));
-  const open = receivers(inside.map(({ member }) => member));
-  const shares = inside
-    .filter(({ member }) => member.part === undefined)
-    .map(({ name, member }) => {
-      const { weight, capacity, domains, room = Number.POSITIVE_INFINITY } = member;
-      const most = Math.min(1, room);
-      return { name, weight, capacity, domains, ready: open.has(member), room: most, current: 0 };
-    });
-  const shared = distribute(bound.replicas - kept.size, shares, maxSkews);
-  return places.map((place) => {
-    const { name, member } = place;
-    if (surplus.has(name)) return { ...place, member: { ...member, standing: "leaving" } };
-    if (!clusters.has(name) || kept.has(name)) return place;
-    return bounded(place, shared.get(name) ?? 0, bound);
-  });
-}
-
-function isHolding(member: Member): boolean {
-  return member.part?.isGoing !== true && (!isToBeEmptied(member) || isLeftAlone(member));
-}
-
-function bounded(place: Place, share: number | undefined, { because }: Bound): Place {
-  const { member, prospect } = place;
-  const { room = Number.POSITIVE_INFINITY } = member;
-  if (share === undefined || share >= room) return place;
-  return {
-    ...place,
-    member: { ...member, room: share },
-    prospect: prospect && { ...prospect, room: { replicas: share, because } },
-  };
 }

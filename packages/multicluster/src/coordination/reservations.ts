@@ -99,7 +99,10 @@ export class Reservations {
   /** Numbers that have left one cluster and are not in the next one yet: nobody else may have their room meanwhile. */
   #underWay(whole: Workload, { plan }: Decision): number {
     if (this.#strategy.sharing !== "ordinal") return 0;
-    const given = [...plan.goal.values()].reduce((sum, share) => sum + share, plan.unplaced);
+    let given = plan.unplaced;
+    for (const share of plan.goal.values()) given += share;
+    // What the whole says is seen by everybody.
+    for (const { replicas } of readUnderWay(whole.metadata.annotations).values()) given += replicas;
     return Math.max(0, this.#strategy.asked(whole) - given);
   }
 

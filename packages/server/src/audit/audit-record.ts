@@ -1,5 +1,12 @@
 /** One request in the audit log: what its events have in common, and what is found out about it on its way. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseInPieces,
+} from "@kcp-ts/machinery/json";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import { header } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
@@ -26,6 +33,8 @@ export class AuditRecord {
   readonly rule: AuditRule;
   /** Nobody meant the request to fail as it did. */
   isPanic = false;
+  /** There are too many like it in this second. */
+  isCrowdedOut = false;
   requestBody: Uint8Array | undefined;
   #isJson = false;
   responseBody: Uint8Array | undefined;
@@ -70,6 +79,11 @@ export class AuditRecord {
     };
   }
 
+  /** Whether the answer is more than a refusal or what everybody may see. */
+  gives({ status }: ApiResponse): boolean {
+    return status < 400 && this.#exchange.scope?.kind === "resource";
+  }
+
   /** What is secret is shown at level RequestResponse only, where everything is. */
   get #showsRequestBody(): boolean {
     const { level } = this.rule;
@@ -81,7 +95,27 @@ export class AuditRecord {
     return scope?.kind === "resource" && holdsSecrets(scope);
   }
 
-  event(stage: AuditStage, nowMs: number, response: ApiResponse | undefined, decode: Decode) {
+  /** How much is read for an event about the answer. */
+  bodyBytes(response: ApiResponse | undefined): number {
+    const request = this.#showsRequestBody ? shownBytes(this.requestBody) : 0;
+    const answer = this.rule.level === "RequestResponse" ? shownBytes(this.responseBody) : 0;
+    return request + answer + shownBytes(response === undefined ? undefined : toldIn(response));
+  }
+
+  /** From here on there are none to show. */
+  leaveOutBodies(why: string): void {
+    this.annotate("audit.kcp.io/body-left-out", why);
+    this.requestBody = undefined;
+    this.responseBody = undefined;
+  }
+
+  /** Rests between the steps of reading bodies. */
+  *event(
+    stage: AuditStage,
+    nowMs: number,
+    response: ApiResponse | undefined,
+    decode: Decode | undefined,
+  ): Pieces<JsonObject> {
     const { request, scope, user, impersonator, auditId, receivedAt } = this.#exchange;
     const { level } = this.rule;
     const hasBodies = stage !== "RequestReceived";
@@ -101,52 +135,60 @@ export class AuditRecord {
     };
     const objectRef = objectRefOf(scope, this.#object);
     if (objectRef !== undefined) event["objectRef"] = objectRef;
-    if (response !== undefined) event["responseStatus"] = this.#statusOf(response);
+    if (response !== undefined) event["responseStatus"] = yield* statusOf(response);
     if (hasBodies && level === "Request" && this.#isSecret)
       this.annotate("audit.kcp.io/body-left-out", "it may hold secrets");
-    if (hasBodies && this.#showsRequestBody)
-      this.#add(event, "requestObject", this.requestBody, (bytes) =>
+    if (hasBodies && this.#showsRequestBody && decode !== undefined)
+      yield* this.#add(event, "requestObject", this.requestBody, (bytes) =>
         decode(bytes, this.#isJson ? "application/json" : header(request.headers, "content-type")),
       );
     if (hasBodies && level === "RequestResponse")
-      this.#add(event, "responseObject", this.responseBody, parseJsonBytes);
+      yield* this.#add(event, "responseObject", this.responseBody, parseJsonBytes);
     event["requestReceivedTimestamp"] = microTime(receivedAt);
     event["stageTimestamp"] = microTime(nowMs);
     if (!this.#notes.isEmpty) event["annotations"] = this.#notes.toJson();
     return event as JsonObject;
   }
 
-  #add(
+  *#add(
     event: { [member: string]: JsonValue },
     member: string,
     bytes: Uint8Array | undefined,
-    decode: (bytes: Uint8Array) => JsonValue | undefined,
-  ): void {
+    decode: (bytes: Uint8Array) => Pieces<JsonValue | undefined>,
+  ): Pieces<void> {
     if (bytes === undefined || bytes.length === 0) return;
     if (bytes.length > auditObjectBytesMax) {
       this.annotate("audit.k8s.io/truncated", "true");
       return;
     }
-    const value = decode(bytes);
+    const value = yield* decode(bytes);
     if (value !== undefined)
       event[member] = this.rule.omitManagedFields ? withoutManagedFields(value) : value;
   }
+}
 
-  /** A refusal says why, as the client was told; bodies of other answers are the level's business. */
-  #statusOf({ status, body }: ApiResponse): JsonObject {
-    const told =
-      status >= 400 && body instanceof Uint8Array && body.length <= auditObjectBytesMax
-        ? parseJsonBytes(body)
-        : undefined;
-    const { message, reason, status: outcome } = isJsonObject(told) ? told : ({} as JsonObject);
-    return {
-      metadata: {},
-      ...(outcome === undefined ? {} : { status: outcome }),
-      ...(message === undefined ? {} : { message }),
-      ...(reason === undefined ? {} : { reason }),
-      code: status,
-    };
-  }
+/** A refusal says why, as the client was told; bodies of other answers are the level's business. */
+function* statusOf(response: ApiResponse): Pieces<JsonObject> {
+  const body = toldIn(response);
+  const isShown = body !== undefined && body.length <= auditObjectBytesMax;
+  const told = isShown ? yield* parseJsonBytes(body) : undefined;
+  const { message, reason, status: outcome } = isJsonObject(told) ? told : ({} as JsonObject);
+  return {
+    metadata: {},
+    ...(outcome === undefined ? {} : { status: outcome }),
+    ...(message === undefined ? {} : { message }),
+    ...(reason === undefined ? {} : { reason }),
+    code: response.status,
+  };
+}
+
+function toldIn({ status, body }: ApiResponse): Uint8Array | undefined {
+  return status >= 400 && body instanceof Uint8Array ? body : undefined;
+}
+
+/** What is too long is not read. */
+function shownBytes(bytes: Uint8Array | undefined): number {
+  return bytes === undefined || bytes.length > auditObjectBytesMax ? 0 : bytes.length;
 }
 
 /** No query and no user before a host gives access here, but some clients send their secrets there all the same. */
@@ -161,7 +203,10 @@ const credentialParameter =
   /([?&](?:access_token|id_token|refresh_token|token|password|client_secret|api_key)=)[^&#]*/gi;
 
 /** A request body as JSON, whatever it came as; undefined when it is none. */
-export type Decode = (bytes: Uint8Array, contentType: string | undefined) => JsonValue | undefined;
+export type Decode = (
+  bytes: Uint8Array,
+  contentType: string | undefined,
+) => Pieces<JsonValue | undefined>;
 
 function userOf({ username, uid, groups, extra }: UserInfo): JsonObject {
   return {
@@ -206,12 +251,12 @@ function objectRefOf(scope: RequestScope | undefined, object: ObjectNames): Json
   };
 }
 
-function parseJsonBytes(bytes: Uint8Array): JsonValue | undefined {
+function* parseJsonBytes(bytes: Uint8Array): Pieces<JsonValue | undefined> {
   try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8")) as JsonValue;
+    return (yield* parseInPieces(Buffer.from(bytes).toString("utf8"))).value;
   } catch (error) {
     // Not all answers are JSON; those that are not have no object to show.
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof JsonSyntaxError) return undefined;
     throw error;
   }
 }

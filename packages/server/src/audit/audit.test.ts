@@ -4,9 +4,10 @@ import { afterEach, describe, it } from "node:test";
 import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { ListeningServer, TestServer } from "../testing/index.ts";
 import { parseAuditPolicy } from "./policy.ts";
-import { refusalsPerSecond } from "./refusals.ts";
+import { refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
 
 const path = "/clusters/a/api/v1/namespaces/default/configmaps";
+const rolesPath = "/clusters/a/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
 const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" }, data: { k: "v" } };
 
 interface Event {
@@ -42,6 +43,11 @@ async function started(rules: readonly object[], policy: object = {}) {
   const server = await TestServer.start({ audit });
   servers.push(server);
   return { server, events };
+}
+
+/** Events with long bodies come some turns after the answer. */
+async function untilTold(events: readonly Event[], count: number): Promise<void> {
+  while (events.length < count) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("audit", () => {
@@ -258,6 +264,77 @@ describe("audit", () => {
     );
   });
 
+  it("tells of so many strangers in a second, whether their credentials are wrong or missing", async () => {
+    const { server, events } = await started([{ level: "Metadata" }]);
+    const stranger = (target: string, headers = {}) =>
+      server.get(target, { user: "anonymous", headers });
+    const wrong = { authorization: "Bearer t0p" };
+    const leftOut = () =>
+      events.map(({ annotations }) => annotations?.["audit.kcp.io/requests-left-out"]);
+    for (const [target, headers, status, eventsOfEach] of [
+      [path, wrong, 401, 1],
+      [path, {}, 403, 2],
+      // Everybody may see this.
+      ["/version", {}, 200, 2],
+    ] as const) {
+      for (let i = 0; i < strangersPerSecond + 20; i++)
+        assert.equal((await stranger(target, headers)).status, status);
+      assert.equal(events.length, strangersPerSecond * eventsOfEach, target);
+      // Others are told of as ever, and what cannot be read has room of its own.
+      events.splice(0);
+      await server.get(path, { user: "a" });
+      await stranger("/clusters/%2e%2e/api");
+      assert.equal(events.splice(0).length, 3);
+      server.clock.advance(1000);
+      await stranger(path, wrong);
+      await stranger(path, wrong);
+      assert.deepEqual(leftOut(), ["20", undefined]);
+      events.splice(0);
+      server.clock.advance(1000);
+    }
+    const { text } = await server.get("/metrics");
+    assert.match(text, /apiserver_audit_error_total\{plugin="refusals"\} 60\n/);
+  });
+
+  it("tells of fewer strangers where they say much", async () => {
+    const { server, events } = await started([
+      { level: "Metadata", omitStages: ["RequestReceived"] },
+    ]);
+    const long = "x".repeat(30_000);
+    for (let i = 0; i < 10; i++) {
+      const headers = { "user-agent": long, authorization: "Bearer t0p" };
+      await server.get(`${path}/${long}`, { user: "anonymous", headers });
+      await server.get(`${path}/${long}`, { user: "anonymous" });
+      await server.get(`/clusters/%2e%2e/${long}`, { user: "anonymous" });
+    }
+    assert.ok(events.length >= 3 && JSON.stringify(events).length < 1 << 20);
+    events.splice(0);
+    await server.get(path, { user: "anonymous" });
+    assert.equal(events.length, 1, "a short one has room");
+  });
+
+  it("tells of every object that a stranger was given", async () => {
+    const { server, events } = await started([{ level: "Metadata" }]);
+    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }];
+    const group = { apiGroup: "rbac.authorization.k8s.io", kind: "Group" };
+    await server.must("POST", rolesPath, { body: { metadata: { name: "open" }, rules } });
+    await server.must("POST", rolesPath.replace("roles", "rolebindings"), {
+      body: {
+        metadata: { name: "open" },
+        roleRef: { apiGroup: group.apiGroup, kind: "Role", name: "open" },
+        subjects: [{ ...group, name: "system:unauthenticated" }],
+      },
+    });
+    for (let i = 0; i < strangersPerSecond; i++)
+      await server.get("/version", { user: "anonymous" });
+    events.splice(0);
+    await server.must("GET", path, { user: "anonymous" });
+    assert.deepEqual(
+      events.map(({ stage, verb }) => [stage, verb]),
+      [["ResponseComplete", "list"]],
+    );
+  });
+
   it("tells nothing of them when the policy says None", async () => {
     const { server, events } = await started([
       { level: "None", users: ["system:anonymous"] },
@@ -333,6 +410,7 @@ describe("audit", () => {
     const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
     const refused = await server.request("POST", path, { body: deep, headers, user: "a" });
     assert.equal(refused.status, 400);
+    await untilTold(events, 2);
     const event = events.at(-1) as Event;
     assert.deepEqual([event.stage, event["requestObject"]], ["ResponseComplete", undefined]);
     const long = '{"metadata":{"name":"x","generation":9007199254740993}}';
@@ -348,6 +426,7 @@ describe("audit", () => {
       await server.must("POST", path, { body: each, user: "a" });
     }
     await server.must("GET", `${path}?labelSelector=few%3Dtrue`, { user: "a" });
+    await untilTold(events, 2);
     const { responseObject } = events.at(-1) as unknown as { responseObject: { items: [] } };
     assert.equal(responseObject.items.length, 4);
     await server.must("GET", path, { user: "a" });

@@ -3,24 +3,25 @@
  *
  * Requests never wait for it: backends take what they have room for and count what they had not.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { ApiResponse } from "../request/api-request.ts";
-import { type PathScope, unresolvedCluster } from "../request/request-scope.ts";
-import { anonymousUser } from "../request/user.ts";
+import { atOnce, type Clock, type Pieces } from "@kcp-ts/machinery/base";
+import { type JsonObject, stringifyInPieces } from "@kcp-ts/machinery/json";
+import { type ApiResponse, header } from "../request/api-request.ts";
+import { type PathScope, type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
+import { anonymousUser, wellKnownUser } from "../request/user.ts";
 import {
   type AuditedExchange,
   AuditRecord,
   auditObjectBytesMax,
   type Decode,
 } from "./audit-record.ts";
-import { type AuditPolicy, type AuditRule, type AuditStage, ruleFor } from "./policy.ts";
-import { Refusals } from "./refusals.ts";
+import { LongEvents, longBodiesBytesMax, shortBodiesBytesMax } from "./long-events.ts";
+import { type AuditPolicy, type AuditStage, ruleFor } from "./policy.ts";
+import { Refusals, refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
 
 export interface AuditBackend {
   readonly name: string;
-  /** Takes an event, or drops and counts it. Never waits. */
-  write(event: JsonObject): void;
+  /** Takes an event, or drops and counts it. Never waits. A long one comes with its text, which takes long to make. */
+  write(event: JsonObject, encoded?: string): void;
   /** Hands on what it has. */
   close(): Promise<void>;
 }
@@ -30,16 +31,24 @@ export interface AuditOptions {
   readonly backends: readonly AuditBackend[];
   readonly clock: Clock;
   readonly onEvent?: (level: string) => void;
-  /** Told of each refused request that is not written down because there are too many. */
+  /** Told of each request of nobody in particular that is not written down because there are too many. */
   readonly onLeftOut?: () => void;
+  /** Told of an event that could not be made. */
+  readonly onError?: (error: unknown) => void;
+  readonly longBodiesBytesMax?: number;
 }
 
 export class Audit {
   readonly #options: AuditOptions;
-  readonly #refusals = new Refusals();
+  readonly #refusals = new Refusals(refusalsPerSecond);
+  readonly #strangers = new Refusals(strangersPerSecond);
+
+  readonly #long: LongEvents;
 
   constructor(options: AuditOptions) {
     this.#options = options;
+    const bytesMax = options.longBodiesBytesMax ?? longBodiesBytesMax;
+    this.#long = new LongEvents(bytesMax, (error) => options.onError?.(error));
   }
 
   /** Undefined when the policy has nothing to say about the request. */
@@ -49,12 +58,17 @@ export class Audit {
     const rule = ruleFor(this.#options.policy, user, scope);
     if (rule === undefined) return undefined;
     const record = new AuditRecord(exchange, rule);
-    this.#write(record, "RequestReceived", undefined, noBody);
+    if (user.username === wellKnownUser.anonymous) this.#admit(record, exchange);
+    if (!record.isCrowdedOut) this.#write(record, "RequestReceived", undefined, undefined);
     return record;
   }
 
   /** The answer is ready. A stream's end is told when it comes; what is kept of it depends on the level. */
   answered(record: AuditRecord, response: ApiResponse, decode: Decode): ApiResponse {
+    if (record.isCrowdedOut && !record.gives(response)) {
+      this.#leaveOut(this.#strangers);
+      return response;
+    }
     const { body } = response;
     if (record.isPanic) this.#write(record, "Panic", response, decode);
     else if (body === undefined || body instanceof Uint8Array) {
@@ -72,30 +86,47 @@ export class Audit {
   /** Whoever could not show who he is has no user to choose a rule by; he is written down as nobody. */
   unauthenticated(exchange: AuditedExchange, response: ApiResponse): void {
     const { scope } = exchange;
-    if (scope === undefined) return;
-    const rule = ruleFor(this.#options.policy, anonymousUser, scope);
-    if (rule === undefined) return;
-    const level: AuditRule = { ...rule, level: "Metadata" };
-    this.#write(new AuditRecord(exchange, level), "ResponseStarted", response, noBody);
+    if (scope !== undefined) this.#writeRefusal(exchange, scope, response, this.#strangers);
   }
 
   /** As above, and what could not be read may be about nothing: it is matched as a path that no rule names. */
   refused(exchange: AuditedExchange, response: ApiResponse): void {
-    const { policy, clock, onLeftOut } = this.#options;
     const verb = exchange.request.method.toLowerCase();
-    const rule = ruleFor(policy, anonymousUser, exchange.scope ?? { ...unread, verb });
+    const scope = exchange.scope ?? { ...unread, verb };
+    this.#writeRefusal(exchange, scope, response, this.#refusals);
+  }
+
+  #writeRefusal(
+    exchange: AuditedExchange,
+    scope: RequestScope,
+    response: ApiResponse,
+    refusals: Refusals,
+  ): void {
+    const rule = ruleFor(this.#options.policy, anonymousUser, scope);
     if (rule === undefined) return;
-    const leftOut = this.#refusals.next(clock.monotonic());
-    if (leftOut === undefined) {
-      onLeftOut?.();
+    if (!refusals.take(this.#options.clock.monotonic(), lengthOf(exchange))) {
+      this.#leaveOut(refusals);
       return;
     }
     const record = new AuditRecord(exchange, { ...rule, level: "Metadata" });
-    if (leftOut > 0) record.annotate("audit.kcp.io/requests-left-out", String(leftOut));
-    this.#write(record, "ResponseStarted", response, noBody);
+    tellLeftOut(record, refusals);
+    this.#write(record, "ResponseStarted", response, undefined);
+  }
+
+  /** Strangers who ask for too much are written down only for what they are given. */
+  #admit(record: AuditRecord, exchange: AuditedExchange): void {
+    const hasRoom = this.#strangers.take(this.#options.clock.monotonic(), lengthOf(exchange));
+    if (hasRoom) tellLeftOut(record, this.#strangers);
+    else record.isCrowdedOut = true;
+  }
+
+  #leaveOut(refusals: Refusals): void {
+    refusals.leaveOut();
+    this.#options.onLeftOut?.();
   }
 
   async close(): Promise<void> {
+    await this.#long.done();
     await Promise.all(this.#options.backends.map((backend) => backend.close()));
   }
 
@@ -103,13 +134,29 @@ export class Audit {
     record: AuditRecord,
     stage: AuditStage,
     response: ApiResponse | undefined,
-    decode: Decode,
+    decode: Decode | undefined,
   ): void {
     if (record.rule.omitStages.has(stage)) return;
-    const { clock, backends, onEvent } = this.#options;
-    const event = record.event(stage, clock.now(), response, decode);
+    const { clock, onEvent } = this.#options;
+    const nowMs = clock.now();
     onEvent?.(record.rule.level);
-    for (const backend of backends) backend.write(event);
+    const bytes = stage === "RequestReceived" ? 0 : record.bodyBytes(response);
+    const event = () => record.event(stage, nowMs, response, decode);
+    if (bytes <= shortBodiesBytesMax) this.#hand(atOnce(event()));
+    else if (!this.#long.add(bytes, () => this.#handLong(event()))) {
+      record.leaveOutBodies("too many long ones wait to be written down");
+      const short = response === undefined ? undefined : { ...response, body: undefined };
+      this.#hand(atOnce(record.event(stage, nowMs, short, undefined)));
+    }
+  }
+
+  *#handLong(made: Pieces<JsonObject>): Pieces<void> {
+    const event = yield* made;
+    this.#hand(event, yield* stringifyInPieces(event));
+  }
+
+  #hand(event: JsonObject, encoded?: string): void {
+    for (const backend of this.#options.backends) backend.write(event, encoded);
   }
 }
 
@@ -121,7 +168,15 @@ const unread: PathScope = {
   verb: "",
 };
 
-const noBody: Decode = () => undefined;
+/** What an event repeats of a request, once or a few times. */
+function lengthOf({ request: { target, headers } }: AuditedExchange): number {
+  return target.length + (header(headers, "user-agent")?.length ?? 0);
+}
+
+function tellLeftOut(record: AuditRecord, refusals: Refusals): void {
+  const leftOut = refusals.tell();
+  if (leftOut > 0) record.annotate("audit.kcp.io/requests-left-out", String(leftOut));
+}
 
 /** The same stream; what of it is to be kept is kept until it is too much. */
 async function* observed(

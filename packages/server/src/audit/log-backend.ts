@@ -38,8 +38,8 @@ export class LogBackend implements AuditBackend {
     this.#options = options;
   }
 
-  write(event: JsonObject): void {
-    const encoded = encodeEvent(event, this.#options);
+  write(event: JsonObject, text?: string): void {
+    const encoded = text ?? encodeEvent(event, this.#options);
     if (encoded === undefined) return;
     const line = `${encoded}\n`;
     if (this.#bytes + line.length > (this.#options.bufferBytesMax ?? logBufferBytesMax)) {

@@ -47,8 +47,8 @@ export class WebhookBackend implements AuditBackend {
     this.#buffer = new EventBuffer(this.#limits);
   }
 
-  write(event: JsonObject): void {
-    const encoded = encodeEvent(event, this.#options);
+  write(event: JsonObject, text?: string): void {
+    const encoded = text ?? encodeEvent(event, this.#options);
     if (encoded === undefined) return;
     if (!this.#buffer.add(encoded)) {
       this.#options.onDropped(1);

@@ -61,6 +61,8 @@ export interface Wished {
   readonly first?: number;
   readonly volumes?: OrdinalVolumes;
   readonly unavailable?: number;
+  /** How many there may be in all clusters together. */
+  readonly placeable?: number;
 }
 
 export function plan(places: readonly Place[], { first = 0, ...wished }: Wished) {

@@ -117,7 +117,7 @@ async function keepPrivate(directory: string): Promise<void> {
 class LevelEngine implements Engine {
   readonly #database: Database;
   readonly #ahead: LogAhead;
-  /** Settled when the last write is; the writer itself is told when it failed. */
+  /** Settled when the last write, or the change to a new log, is; who asked for it is told when it failed. */
   #last: Promise<void> = Promise.resolve();
   #unflushedBytes = 0;
   #flushing: Promise<void> | undefined;
@@ -174,14 +174,22 @@ class LevelEngine implements Engine {
 
   /** LevelDB flushes before it compacts any range: this one is behind all keys, so that there is nothing else to do. */
   async #flush(): Promise<void> {
+    const bytes = this.#unflushedBytes;
     this.#unflushedBytes = 0;
-    await this.#database.compactRange(behindKeys, behindKeys);
-    this.#last = this.#last.then(() => this.#ahead.beginAnew());
-    await this.#last;
+    try {
+      await this.#database.compactRange(behindKeys, behindKeys);
+    } catch (error) {
+      this.#unflushedBytes += bytes;
+      throw error;
+    }
+    const begun = this.#last.then(() => this.#ahead.beginAnew());
+    this.#last = begun.catch(() => undefined);
+    await begun;
   }
 
   async close(): Promise<void> {
-    await this.#flushing;
+    // Who asked for it is told if it failed.
+    await this.#flushing?.catch(() => undefined);
     await this.#last;
     await this.#database.close();
     await this.#ahead.close();

@@ -12,6 +12,7 @@ import {
   builtIn,
   Ledger,
   type News,
+  readUnderWay,
   reservationOf,
   type Scheduler,
   type SchedulingFacts,
@@ -186,5 +187,18 @@ export function podsAsked(
     if (whole.tenant === tenant)
       for (const part of whole.parts.values())
         if (isIn(clusterOf(part))) sum += podsOf(whole, whole.kind.strategy.shareOf(part).replicas);
+  return sum;
+}
+
+/** What they say is on its way to some clusters, in Pods. */
+export function podsUnderWay(
+  wholes: readonly Whole[],
+  tenant: string,
+  isIn: (cluster: string) => boolean,
+): number {
+  let sum = 0;
+  for (const whole of wholes.filter((one) => one.tenant === tenant))
+    for (const [cluster, { replicas }] of readUnderWay(whole.parent.metadata.annotations))
+      if (isIn(cluster)) sum += podsOf(whole, replicas);
   return sum;
 }

@@ -1,10 +1,17 @@
 /** What Locations bound: nobody is promised more than they allow, what has no place says so, and nothing waits that there is room for. */
 import assert from "node:assert/strict";
+import { readUnderWay } from "../../../scheduling/index.ts";
 import { moveRecordOf } from "../../move-record.ts";
 import { meantBy, readPlacementHistory } from "../../placement-history.ts";
 import { rolloutOf } from "../../rollout.ts";
 import { conditionsOf, type Workload } from "../../workload.ts";
-import { type BoundedLocation, type FleetBounds, podsAsked, podsOf } from "./bounds.ts";
+import {
+  type BoundedLocation,
+  type FleetBounds,
+  podsAsked,
+  podsOf,
+  podsUnderWay,
+} from "./bounds.ts";
 import type { Fleet, FleetTarget } from "./fleet.ts";
 import { isSelected } from "./permissions.ts";
 import type { Seen, Whole } from "./whole.ts";
@@ -51,11 +58,20 @@ function mostOf(whole: Whole): number {
 }
 
 /** How many there were to be where not all of them may; of what is meant to be nowhere for a moment, what was meant before. */
-export function meantOf({ bounds }: Fleet, { parent }: Pick<Seen, "parent">): number {
+export function meantOf({ bounds }: Fleet, whole: Whole, seen: Seen): number {
   if (bounds === undefined) return Number.POSITIVE_INFINITY;
-  const records = readPlacementHistory(parent.metadata.annotations);
+  const records = readPlacementHistory(seen.parent.metadata.annotations);
   const last = records.find((one) => meantBy(one) > 0);
-  return last === undefined ? Number.POSITIVE_INFINITY : meantBy(last);
+  const meant = last === undefined ? Number.POSITIVE_INFINITY : meantBy(last);
+  // Of numbers that went with a cluster, none comes back while bounds are lower.
+  return whole.kind.law === "numbered" ? Math.min(meant, thereOf(whole, seen)) : meant;
+}
+
+function thereOf({ kind }: Whole, { parent, parts }: Seen): number {
+  let there = 0;
+  for (const part of parts) there += kind.strategy.shareOf(part).replicas;
+  for (const { replicas } of readUnderWay(parent.metadata.annotations).values()) there += replicas;
+  return there;
 }
 
 function placedOf(parent: Workload) {
@@ -108,9 +124,17 @@ export function isBeyondBounds(fleet: Fleet, whole: Whole, seen: Seen, cluster: 
   if (last === undefined || meantBy(last, (name) => name === cluster) > 0) return false;
   return bounds.locations.some((location) => {
     const isIn = isInside(fleet, location);
-    const others = podsAsked(fleet.wholes, whole.tenant, isIn) - askedIn(whole, cluster);
+    const own = podsAsked([whole], whole.tenant, isIn) - askedIn(whole, cluster);
+    const others = fleet.wholes
+      .filter((one) => one.tenant === whole.tenant && one !== whole)
+      .reduce((sum, one) => sum + Math.max(bounds.promised(one, isIn), takenBy(one, isIn)), own);
     return isIn(cluster) && others >= location.pods;
   });
+}
+
+function takenBy(whole: Whole, isIn: (cluster: string) => boolean): number {
+  const { tenant } = whole;
+  return podsAsked([whole], tenant, isIn) + podsUnderWay([whole], tenant, isIn);
 }
 
 function askedIn(whole: Whole, cluster: string): number {

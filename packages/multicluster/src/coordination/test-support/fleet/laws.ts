@@ -170,7 +170,7 @@ export function checkedWrite(
   const before = whole.parts.get(name);
   assert.ok(before !== undefined);
   // Somebody may have asked for others since it was read.
-  const asked = Math.min(whole.asked(), whole.asked(seen.parent), meantOf(fleet, seen));
+  const asked = Math.min(whole.asked(), whole.asked(seen.parent), meantOf(fleet, whole, seen));
   const ready = reliablyReady(fleet, whole, asked);
   const reported = reportedReady(fleet, whole, seen, asked);
   const isToLeave = mustLeave(fleet, whole, clusterOf(before), seen);
