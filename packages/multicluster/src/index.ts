@@ -106,6 +106,8 @@ export {
   placementKind,
   placements,
   podsResource,
+  promisedMsOf,
+  promptHeartbeatMs,
   type RolloutPolicy,
   regionLabel,
   registrationFieldManager,

@@ -24,6 +24,7 @@ import { lostCopies } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
+  type IsServerThere,
   type LinkSettings,
   leftoverOf,
   type OpenSealed,
@@ -75,6 +76,8 @@ export interface MulticlusterOptions {
   readonly drainTimeoutMs?: number | undefined;
   /** How agents are installed; where it is left out, people install them. */
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
+  /** Whether a server process that has had an agent's tunnel is still there; none is held for gone if left out. */
+  readonly isServerThere?: IsServerThere | undefined;
   /** How long the tokens are good for by which Pods talk to their logical clusters. */
   readonly apiAccessTokenSeconds?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
@@ -236,10 +239,12 @@ interface SharedParts {
 /** Who connects to clusters, empties them, and says what became of those that are lost. */
 function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
   const { client, clusters, clock, resources } = shared;
-  const { openSealed, drainTimeoutMs, permits, link: settings } = options;
+  const { openSealed, drainTimeoutMs, permits, isServerThere, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
   const awaitsImport = options.parts === undefined || options.parts.has("api-importer");
-  const own = { openSealed, drainTimeoutMs, permits, settings, installer, awaitsImport };
+  const own = {
+    ...{ openSealed, drainTimeoutMs, permits, settings, installer, awaitsImport, isServerThere },
+  };
   const part = new TargetController({ ...shared, ...own, onError: report("cluster-controller") });
   const drains = new DrainController({
     clusters,

@@ -7,7 +7,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, Manager, type ObjectKey, singleCluster } from "@kcp-ts/sdk";
 import { ApiImporter } from "./api-importer/index.ts";
 import { runSelfReport, Targets } from "./registration/index.ts";
-import { leaseMsDefault, type TargetIdentity } from "./syncer/index.ts";
+import { leaseMsDefault, type TargetIdentity, TunnelState } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 import { PodDoor, runTunnel } from "./tunnel/index.ts";
 
@@ -42,8 +42,10 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const shared = { client: upstream, clusters, targets, resources, clock, random };
   const importer = new ApiImporter({ ...shared, pollMs, onError: report("api-importer") });
   const viewOf = () => upstream;
+  const tunnel = new TunnelState();
   const own = {
     viewOf,
+    agentTunnel: tunnel,
     agentLeaseMs: options.leaseMs ?? leaseMsDefault,
     onError: report("syncer"),
   };
@@ -63,6 +65,8 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
           clock,
           random,
           onError: report("tunnel"),
+          onConnected: () => tunnel.set(true),
+          onDisconnected: () => tunnel.set(false),
         },
         signal,
       ),

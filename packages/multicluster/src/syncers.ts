@@ -34,6 +34,7 @@ import {
   clusterLabels,
   importConditions,
   importInformer,
+  isOnlyHeartbeat,
   type SyncTarget,
   stateLabel,
   stateSync,
@@ -64,6 +65,7 @@ import {
   startSyncer,
   syncerCondition,
   type TargetIdentity,
+  type TunnelState,
   UpstreamInformers,
 } from "./syncer/index.ts";
 
@@ -77,6 +79,8 @@ export interface SyncersOptions {
   readonly resources: readonly string[];
   /** Of an agent in its own cluster: how long its lease is. */
   readonly agentLeaseMs?: number | undefined;
+  /** And whether it has a tunnel. */
+  readonly agentTunnel?: TunnelState | undefined;
   /** The control plane as it is shown to who syncs to a SyncTarget; not one cluster of it. */
   readonly viewOf: (target: TargetIdentity) => Client;
   readonly clock: Clock;
@@ -133,8 +137,10 @@ export class Syncers {
       updated: (object, { key }) => look(object, key.cluster),
       deleted: (object, { key }) => look(object, key.cluster),
     });
-    this.#targets = this.#followed(clusters.source(syncTargets));
-    this.#offers = this.#followed(clusters.source(apiExports, offerInformer));
+    this.#targets = this.#followed(clusters.source(syncTargets), (now, before) =>
+      isOnlyHeartbeat(now, before),
+    );
+    this.#offers = this.#followed(clusters.source(apiExports, offerInformer), () => false);
     this.#policies = new SyncPolicies({
       ...options,
       onSynced: () => this.#lookAgain(),
@@ -154,11 +160,20 @@ export class Syncers {
     ];
   }
 
-  /** What decides which kinds are synced. */
-  #followed<Cached>(source: ObjectSource<Cached>): ObjectStore<Cached> {
+  /** What decides which kinds are synced; updates that are `idle` do not. */
+  #followed<Cached>(
+    source: ObjectSource<Cached>,
+    idle: (now: Cached, before: Cached) => boolean,
+  ): ObjectStore<Cached> {
     const look = (_object: Cached, { key }: { readonly key: ObjectKey }) =>
       this.#lookAgain(key.cluster);
-    source.addHandler({ added: look, updated: look, deleted: look });
+    source.addHandler({
+      added: look,
+      updated: (now, { key, previous }) => {
+        if (!idle(now, previous)) look(now, { key });
+      },
+      deleted: look,
+    });
     return source.store;
   }
 
@@ -211,6 +226,7 @@ export class Syncers {
       resources,
       policies,
       agentLeaseMs: this.#options.agentLeaseMs,
+      agentTunnel: this.#options.agentTunnel,
       home,
       clock,
       random,

@@ -44,6 +44,18 @@ describe("FakeClock", () => {
     assert.equal(rounds, 9);
   });
 
+  it("fires late what fell due while everything stood still", () => {
+    const clock = new FakeClock();
+    let firedAtMs: number | undefined;
+    clock.schedule(10, () => {
+      firedAtMs = clock.monotonic();
+    });
+    clock.stall(100);
+    assert.equal(firedAtMs, undefined);
+    clock.advance(1);
+    assert.deepEqual([firedAtMs, clock.monotonic()], [100, 101]);
+  });
+
   it("jumps the wall without moving monotonic time", () => {
     const clock = new FakeClock(1000);
     clock.jumpWall(-500);

@@ -65,6 +65,11 @@ export class FakeClock implements Clock {
     await settle();
   }
 
+  /** Time passes and nothing runs, as in a process that is stopped: what falls due fires late, when time is moved next. */
+  stall(ms: number): void {
+    this.#elapsedMs += ms;
+  }
+
   /** Moves the wall without moving time: what an administrator or NTP does. */
   jumpWall(ms: number): void {
     this.#wallMs += ms;

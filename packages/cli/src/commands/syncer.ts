@@ -88,6 +88,12 @@ export function addSyncer(program: Command): void {
 /** How often kinds that were asked for and are not served yet are looked for again. */
 const lookAgainMs = 10_000;
 
+/**
+ * Heartbeats of an agent without a tunnel are missed within seconds: a way that has died without a word is left soon, too. A control plane that stalls for less loses no
+ * watch by it.
+ */
+const agentPings = { intervalMs: 5000, timeoutMs: 5000 } as const;
+
 async function run(flags: SyncerFlags): Promise<void> {
   const log = createLog({
     format: process.stderr.isTTY === true ? "pretty" : "json",
@@ -98,7 +104,8 @@ async function run(flags: SyncerFlags): Promise<void> {
     throw new Error(`--from-cluster ${flags.fromCluster} is not the name of a logical cluster`);
   const signal = untilInterrupted();
   const kubeconfig = await loadKubeconfig({ path: flags.fromKubeconfig });
-  const from = connect(kubeconfig, { context: flags.fromContext });
+  const pings = flags.importApis === true ? agentPings : undefined;
+  const from = connect(kubeconfig, { context: flags.fromContext, pings });
   const to = await physicalCluster(flags);
   try {
     const upstream = from.client.inCluster(cluster);

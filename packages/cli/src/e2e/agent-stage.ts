@@ -21,6 +21,7 @@ import {
 import { rawRelay } from "@kcp-ts/sdk/fake-server";
 import { readAgentManifest, startAgent } from "./agent-process.ts";
 import { collect, end, type KcpProcess, startKcp, temporaryFolder } from "./kcp-process.ts";
+import { type ProxyRelay, proxyRelay } from "./proxy-relay.ts";
 
 const plugin = fileURLToPath(new URL("../../bin/kubectl-kcp.mjs", import.meta.url));
 
@@ -29,6 +30,9 @@ export interface Target extends KubernetesObject {
     readonly conditions?: readonly Condition[];
     readonly syncedResources?: readonly string[];
     readonly leaseDurationSeconds?: number;
+    readonly lastHeartbeatTime?: string;
+    readonly nextHeartbeatTime?: string;
+    readonly tunnel?: { readonly id: string };
   };
 }
 
@@ -71,36 +75,51 @@ export interface RunningAgent {
 }
 
 export class AgentStage {
-  readonly kcp: KcpProcess;
   readonly client: Client;
   readonly #folder: string;
+  readonly #flags: readonly string[];
   readonly #stops: (() => Promise<unknown>)[];
+  #kcp: KcpProcess;
 
   private constructor(
     kcp: KcpProcess,
     client: Client,
-    folder: string,
+    place: { readonly folder: string; readonly flags: readonly string[] },
     stops: (() => Promise<unknown>)[],
   ) {
-    this.kcp = kcp;
+    this.#kcp = kcp;
     this.client = client;
-    this.#folder = folder;
+    this.#folder = place.folder;
+    this.#flags = place.flags;
     this.#stops = stops;
   }
 
-  static async open(...flags: readonly string[]): Promise<AgentStage> {
+  static async open(...own: readonly string[]): Promise<AgentStage> {
     const stops: (() => Promise<unknown>)[] = [];
     const folder = await temporaryFolder({ after: (cleanup) => void stops.push(cleanup) });
-    const often = ["--discovery-poll-interval", "1s"];
-    const kcp = await startKcp(join(folder, "root"), ...often, ...flags);
-    stops.push(() => kcp.stop());
+    const flags = ["--discovery-poll-interval", "1s", ...own];
+    const kcp = await startKcp(join(folder, "root"), ...flags);
+    let stage: AgentStage | undefined;
+    stops.push(() => (stage?.kcp ?? kcp).stop());
     const admin = await connectDefault({ path: kcp.kubeconfig });
     stops.push(() => admin.close());
-    return new AgentStage(kcp, admin.client, folder, stops);
+    stage = new AgentStage(kcp, admin.client, { folder, flags }, stops);
+    return stage;
+  }
+
+  get kcp(): KcpProcess {
+    return this.#kcp;
   }
 
   async close(): Promise<void> {
     for (const stop of this.#stops.toReversed()) await stop();
+  }
+
+  /** SIGKILL, and another one in its place and at its address. */
+  async restart(): Promise<void> {
+    await this.#kcp.kill();
+    const port = ["--secure-port", String(this.#port)];
+    this.#kcp = await startKcp(join(this.#folder, "root"), ...this.#flags, ...port);
   }
 
   async cluster(name: string, options: Partial<ListeningClusterOptions> = {}) {
@@ -111,13 +130,43 @@ export class AgentStage {
 
   /** Registers the cluster in Pull mode, and starts its agent. */
   async join(
-    { name, kubeconfig: toKubeconfig = "" }: Pick<SimulatedCluster, "name" | "kubeconfig">,
+    cluster: Pick<SimulatedCluster, "name" | "kubeconfig">,
     resources: readonly string[],
     ...flags: readonly string[]
   ): Promise<RunningAgent> {
     let isCut = false;
-    const { port } = new URL(this.kcp.url);
-    const relay = await rawRelay(Number(port), () => isCut);
+    const relay = await rawRelay(this.#port, () => isCut);
+    return {
+      process: await this.#joinBy(relay, cluster, resources, flags),
+      cut: () => {
+        isCut = true;
+      },
+      heal: () => {
+        isCut = false;
+      },
+    };
+  }
+
+  /** By a way that ends with the control plane, and may let no WebSockets through. */
+  async joinByProxy(
+    cluster: Pick<SimulatedCluster, "name" | "kubeconfig">,
+    resources: readonly string[],
+    lets: { readonly letsWebSockets: boolean },
+  ): Promise<{ readonly process: ChildProcess; readonly proxy: ProxyRelay }> {
+    const proxy = await proxyRelay(this.#port, lets);
+    return { process: await this.#joinBy(proxy, cluster, resources, []), proxy };
+  }
+
+  get #port(): number {
+    return Number(new URL(this.kcp.url).port);
+  }
+
+  async #joinBy(
+    relay: { readonly port: number; close(): Promise<void> },
+    { name, kubeconfig: toKubeconfig = "" }: Pick<SimulatedCluster, "name" | "kubeconfig">,
+    resources: readonly string[],
+    flags: readonly string[],
+  ): Promise<ChildProcess> {
     const argv = ["workload", "sync", name, "--resources", resources.join()];
     const own = [
       "--server",
@@ -142,15 +191,7 @@ export class AgentStage {
       await log;
     });
     await this.untilSynced(name, resources);
-    return {
-      process: child,
-      cut: () => {
-        isCut = true;
-      },
-      heal: () => {
-        isCut = false;
-      },
-    };
+    return child;
   }
 
   async untilSynced(name: string, resources: readonly string[]): Promise<void> {

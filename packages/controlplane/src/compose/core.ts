@@ -176,7 +176,7 @@ export class Core {
       isStoreShared: parts.isStoreShared === true,
     });
     this.#physicalClusters = new PhysicalClusters({
-      ...{ client, clock, log, peers: this.#peers.ways },
+      ...{ client, clock, log, servers: this.#peers },
       sharedTarget: (cluster, name, signal) => shared.offered(cluster, name, signal),
     });
     this.identities = parts.identities;

@@ -4,7 +4,7 @@
  *
  * What is written down opens one thing: sessions with Pods of clusters that this server is connected to. It is made anew by every process.
  */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -60,6 +60,9 @@ const fieldManager = "kcp-peers";
 export const peerRenewMs = 20_000;
 /** …and how long one without any is still asked. */
 export const peerStaleMs = 70_000;
+/** A server that was there is not asked for again for so long. */
+const thereMs = 5000;
+const identityBytes = 8;
 
 export class Peers {
   /** Ways through the others. */
@@ -69,6 +72,10 @@ export class Peers {
   readonly #options: PeersOptions;
   /** Nobody else can be it: the uid is known to who is given the token. */
   readonly #user: UserInfo = { username: "system:kcp:peer", uid: randomUUID(), groups: [] };
+  /** Of this process: one that is started anew in its place is another. */
+  readonly #identity = randomBytes(identityBytes).toString("hex");
+  /** When others were last found, by their identities. */
+  readonly #foundAtMs = new Map<string, number>();
   readonly #connections = new Map<string, Connection>();
   #address: PeerAddress | undefined;
   #timer: Timer | undefined;
@@ -109,6 +116,25 @@ export class Peers {
   /** Of its record; undefined while it has none. */
   get name(): string | undefined {
     return this.#address && nameFor(this.#address.url);
+  }
+
+  /** By which others can tell whether this process is there; undefined where it cannot be found by them. */
+  get identity(): string | undefined {
+    const canBeFound = !this.#options.isStoreShared || this.#address !== undefined;
+    return canBeFound ? this.#identity : undefined;
+  }
+
+  /** Whether the server process of that identity runs, as far as is known: one that died in silence counts as there until its record is stale, or its address is another's. */
+  async isThere(identity: string, signal: AbortSignal): Promise<boolean> {
+    if (identity === this.#identity) return true;
+    if (!this.#options.isStoreShared) return false;
+    const nowMs = this.#options.clock.monotonic();
+    const foundAtMs = this.#foundAtMs.get(identity) ?? Number.NEGATIVE_INFINITY;
+    if (nowMs - foundAtMs < thereMs) return true;
+    this.#foundAtMs.clear();
+    for (const { record } of await this.#records(signal))
+      this.#foundAtMs.set(record.identity, nowMs);
+    return this.#foundAtMs.has(identity);
   }
 
   /** Where the others come in: `secrets/<record>/sessions` of the system's own logical cluster. */
@@ -189,7 +215,10 @@ export class Peers {
     const { clock, tokenFor } = this.#options;
     if (this.#address === undefined) return;
     const { url, caPem = "" } = this.#address;
-    const record = { url, ca: caPem, token: tokenFor(this.#user), renewedAt: String(clock.now()) };
+    const record = {
+      ...{ url, ca: caPem, token: tokenFor(this.#user) },
+      ...{ identity: this.#identity, renewedAt: String(clock.now()) },
+    };
     const data = Object.fromEntries(
       Object.entries(record).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
     );
@@ -198,20 +227,26 @@ export class Peers {
     await this.#secrets.apply({ metadata, data }, { fieldManager, force: true });
   }
 
-  async #others(signal: AbortSignal): Promise<readonly Peer[]> {
-    if (!this.#options.isStoreShared) return [];
+  /** Of those that are there now, without this server. */
+  async #records(signal: AbortSignal) {
     const { namespace } = systemPlace;
     const labelSelector = `${peerLabel}=true`;
     const { items } = await this.#secrets.list({ namespace, labelSelector, signal });
+    const nowMs = this.#options.clock.now();
+    return items
+      .map(({ metadata: { name }, data }) => ({ name, record: recordOf(data) }))
+      .filter(({ name, record }) => name !== this.name && nowMs - record.renewedAt <= peerStaleMs);
+  }
+
+  async #others(signal: AbortSignal): Promise<readonly Peer[]> {
+    if (!this.#options.isStoreShared) return [];
+    const { namespace } = systemPlace;
     const peers: Peer[] = [];
     const inUse = new Set<string>();
-    for (const { metadata, data } of items) {
-      if (metadata.name === this.name) continue;
-      const record = recordOf(data);
-      if (this.#options.clock.now() - record.renewedAt > peerStaleMs) continue;
+    for (const { name, record } of await this.#records(signal)) {
       const id = JSON.stringify([record.url, record.token]);
       inUse.add(id);
-      const path = `/clusters/${systemPlace.cluster}/api/v1/namespaces/${namespace}/secrets/${metadata.name}/${subresource}`;
+      const path = `/clusters/${systemPlace.cluster}/api/v1/namespaces/${namespace}/secrets/${name}/${subresource}`;
       peers.push({ name: record.url, client: this.#connected(id, record).client, path });
     }
     for (const [id, connection] of this.#connections) {
@@ -241,13 +276,15 @@ interface PeerRecord {
   readonly url: string;
   readonly ca: string;
   readonly token: string;
+  /** Empty where a server of before wrote it. */
+  readonly identity: string;
   readonly renewedAt: number;
 }
 
 function recordOf(data: StringMap | undefined): PeerRecord {
   const text = (key: string) => Buffer.from(data?.[key] ?? "", "base64").toString("utf8");
-  const [url, ca, token] = [text("url"), text("ca"), text("token")];
-  return { url, ca, token, renewedAt: Number(text("renewedAt")) };
+  const [url, ca, token, identity] = [text("url"), text("ca"), text("token"), text("identity")];
+  return { url, ca, token, identity, renewedAt: Number(text("renewedAt")) };
 }
 
 function kubeconfigOf({ url, ca, token }: PeerRecord): string {

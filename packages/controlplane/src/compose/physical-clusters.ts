@@ -118,6 +118,15 @@ export interface PhysicalClusterOptions {
   readonly sight?: Partial<SightPatience> | undefined;
 }
 
+/** Those that agents may have dialled. */
+export interface TunnelServers {
+  /** Ways through the others. */
+  readonly ways: PeerWays;
+  /** Of this one; undefined where others could not tell whether it is there. */
+  readonly identity: string | undefined;
+  isThere(identity: string, signal: AbortSignal): Promise<boolean>;
+}
+
 export interface PhysicalClustersParts {
   /** May do everything in the system's own logical cluster. */
   readonly client: () => Client;
@@ -125,8 +134,8 @@ export interface PhysicalClustersParts {
   readonly log?: Pick<ServerLog, "info" | "warn"> | undefined;
   /** By which names workspaces use clusters of others; nobody does if it is left out. */
   readonly sharedTarget?: SharedTarget | undefined;
-  /** Ways through other servers of this control plane. */
-  readonly peers?: PeerWays | undefined;
+  /** This server and the others of this control plane; it is not known who is there if left out. */
+  readonly servers?: TunnelServers | undefined;
 }
 
 export class PhysicalClusters {
@@ -142,16 +151,21 @@ export class PhysicalClusters {
   readonly podMetrics: PodMetrics;
   readonly #reviewer: PlacementReviewer;
   readonly #presence: AgentPresence;
+  readonly #servers: TunnelServers | undefined;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
   #graceMs = graceMsDefault;
 
-  constructor({ client, clock, log, sharedTarget, peers }: PhysicalClustersParts) {
+  constructor({ client, clock, log, sharedTarget, servers }: PhysicalClustersParts) {
+    this.#servers = servers;
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission(this.#key);
     const onError = (error: unknown) =>
       log?.warn({ err: error }, "what an agent's tunnel does could not be said yet");
-    this.#presence = new AgentPresence({ client, clock, onError });
+    this.#presence = new AgentPresence({
+      ...{ client, clock, onError },
+      server: () => servers?.identity,
+    });
     this.tunnels = new Tunnels({
       clock,
       presence: this.#presence,
@@ -165,7 +179,7 @@ export class PhysicalClusters {
       targets: this.#targets,
       tunnels: this.tunnels,
       sharedTarget,
-      peers,
+      peers: servers?.ways,
       sent: new SentPods(client),
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
@@ -192,7 +206,9 @@ export class PhysicalClusters {
     server: () => AgentServer | undefined,
   ): Omit<MulticlusterOptions, "client" | "onError"> {
     this.#graceMs = options.patience?.graceMs ?? graceMsDefault;
+    const servers = this.#servers;
     return {
+      isServerThere: servers && ((server, signal) => servers.isThere(server, signal)),
       agents: { server, image: options.agentImage ?? agentImageDefault },
       parts: new Set(options.parts ?? multiclusterParts),
       targets: this.#targets,

@@ -5,11 +5,19 @@ import { namespace } from "./traffic-stage.ts";
 
 /** Services, EndpointSlices and Deployments, of whatever shape. */
 export async function defineTrafficKinds(client: Client): Promise<void> {
-  for (const [group, resource, kind] of [
+  await defineKinds(client, [
     ["", "services", "Service"],
     ["discovery.k8s.io", "endpointslices", "EndpointSlice"],
     ["apps", "deployments", "Deployment"],
-  ] as const)
+  ]);
+}
+
+/** By group, resource and kind. */
+export async function defineKinds(
+  client: Client,
+  kinds: readonly (readonly [string, string, string])[],
+): Promise<void> {
+  for (const [group, resource, kind] of kinds)
     await client.resource(definitions).create(definition(group, resource, kind));
 }
 

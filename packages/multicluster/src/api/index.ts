@@ -189,8 +189,11 @@ export { locationKind, placementKind } from "./scheduling-kinds.ts";
 export {
   allResources,
   defaultSecretKey,
+  isOnlyHeartbeat,
   leaseMsMax,
   leaseMsMin,
+  promisedMsOf,
+  promptHeartbeatMs,
   type SecretKeyReference,
   type Severity,
   type SeverityCondition,

@@ -126,6 +126,10 @@ export const syncTargetKind: KindDefinition = {
       reserved: { ...quantities, description: "What is asked for by what is placed here." },
       syncedResources: list(text(), { description: "What is synced, by resource.group." }),
       lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
+      nextHeartbeatTime: text(
+        "When the agent will have written its next heartbeat, by its own clock. Without a tunnel, one that stays away makes the agent count as silent.",
+        { format: "date-time" },
+      ),
       leaseDurationSeconds: {
         type: "integer",
         format: "int32",
@@ -134,6 +138,9 @@ export const syncTargetKind: KindDefinition = {
       },
       tunnel: object({
         id: text("Of the newest tunnel that the agent has dialled."),
+        server: text(
+          "The server process that has it. Once that is gone, the agent has to dial or to write a heartbeat within seconds, or counts as silent.",
+        ),
         brokenAfter: text(
           "It broke off, and this was the last heartbeat then. The agent counts as silent until the next one comes.",
         ),

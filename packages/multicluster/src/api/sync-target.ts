@@ -1,4 +1,5 @@
 /** SyncTarget: a physical cluster, registered in a logical cluster. */
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 import type { DrainSpec, DrainStatus } from "./drain.ts";
 import type { Bounds, Taint } from "./scheduling.ts";
@@ -48,6 +49,8 @@ export interface SyncTargetStatus {
   readonly syncedResources?: readonly string[];
   /** Of the syncer. */
   readonly lastHeartbeatTime?: string;
+  /** What the agent promises with its last heartbeat, by its own clock: the next one comes by then. Who does not say so promises nothing. */
+  readonly nextHeartbeatTime?: string;
   /** What the agent promises: so long after a heartbeat that counted it stops what may run once at most. */
   readonly leaseDurationSeconds?: number;
   /** Of the agent, the newest. */
@@ -57,6 +60,8 @@ export interface SyncTargetStatus {
 
 export interface TunnelStatus {
   readonly id: string;
+  /** The server process that has it; left out where others could not tell whether that is still there. */
+  readonly server?: string;
   /** It broke off, and this was the last heartbeat then; empty if there was none. */
   readonly brokenAfter?: string;
 }
@@ -79,6 +84,29 @@ export const targetConditions = {
 /** An agent's lease. Shorter, and a request that is slow for once costs it; longer, and nobody knows for too long that it is gone. */
 export const leaseMsMin = 3000;
 export const leaseMsMax = 600_000;
+
+/** How long after the last heartbeat the next one is due; undefined when the last one does not say so, as those of agents from before do not. */
+export function promisedMsOf(
+  status: Pick<SyncTargetStatus, "lastHeartbeatTime" | "nextHeartbeatTime">,
+): number | undefined {
+  const { lastHeartbeatTime = "", nextHeartbeatTime = "" } = status;
+  const promisedMs = Date.parse(nextHeartbeatTime) - Date.parse(lastHeartbeatTime);
+  return promisedMs > 0 ? promisedMs : undefined;
+}
+
+/** Whether nothing has changed but that the agent was heard of, which concerns those who listen for it and nobody else. */
+export function isOnlyHeartbeat(now: SyncTarget, before: SyncTarget): boolean {
+  return jsonEqual(withoutHeartbeat(now), withoutHeartbeat(before));
+}
+
+function withoutHeartbeat({ metadata, spec, status = {} }: SyncTarget): JsonValue {
+  const { resourceVersion: _version, managedFields: _fields, ...about } = metadata;
+  const { lastHeartbeatTime: _last, nextHeartbeatTime: _next, ...found } = status;
+  return { about, spec: spec ?? {}, found } as unknown as JsonValue;
+}
+
+/** An agent without a tunnel writes a heartbeat this often, or more often where its lease is short. */
+export const promptHeartbeatMs = 2000;
 
 export const defaultSecretKey = "kubeconfig";
 /** In `spec.resources`: all of them. */

@@ -18,7 +18,7 @@ import {
   type Resource,
   type SharedInformerOptions,
 } from "@kcp-ts/sdk";
-import { type SyncTarget, syncTargets } from "../api/index.ts";
+import { isOnlyHeartbeat, type SyncTarget, syncTargets } from "../api/index.ts";
 import {
   type APIBinding,
   apiBindings,
@@ -76,8 +76,11 @@ export class TenantTargets implements Clusters {
     this.#offers = this.#whole.source(apiExports, offerInformer);
     this.#targets.addHandler({
       added: (target, { key }) => this.#tell((source) => source.added(target, key)),
-      updated: (target, { key, previous }) =>
-        this.#tell((source) => source.updated(target, key, previous)),
+      updated: (target, { key, previous }) => {
+        // Every two seconds from some agents, and for every tenant: nobody here asks for it.
+        if (!isOnlyHeartbeat(target, previous))
+          this.#tell((source) => source.updated(target, key, previous));
+      },
       deleted: (target, { key }) => this.#tell((source) => source.deleted(target, key)),
     });
     const look = (_offer: Offer, { key }: { readonly key: ObjectKey }) => this.#look(key);

@@ -25,6 +25,7 @@ import {
   drainedCondition,
   drainFieldManager,
   evictAnnotation,
+  isOnlyHeartbeat,
   type SeverityCondition,
   type SyncTarget,
   syncTargets,
@@ -74,6 +75,8 @@ export class DrainController {
       onError,
       reconcile: (key, context) => this.#reconcile(key, context),
     }).watch(syncTargets, {
+      predicate: (change) =>
+        change.type !== "updated" || !isOnlyHeartbeat(change.object, change.previous),
       map: ({ spec, status }, key) =>
         spec?.drain === undefined && status?.drain === undefined ? [] : [key],
     });

@@ -9,6 +9,7 @@ export { isSealed, type SealedPlace, seal, sealingKeyBytes, unseal } from "./sea
 export { runSelfReport, type SelfReportOptions, selfReportMs } from "./self-report.ts";
 export {
   drainTimeoutMsDefault,
+  type IsServerThere,
   TargetController,
   type TargetControllerOptions,
 } from "./target-controller.ts";

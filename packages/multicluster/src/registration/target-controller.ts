@@ -33,6 +33,7 @@ import {
   syncTargetFinalizer,
   syncTargets,
 } from "../api/index.ts";
+import { AgentSilence } from "./agent-silence.ts";
 import { AgentUpkeep } from "./agent-upkeep.ts";
 import { connectCluster } from "./connect-cluster.ts";
 import { diagnose } from "./diagnose.ts";
@@ -58,12 +59,17 @@ export interface TargetControllerOptions {
   readonly permits?: PermitsAddress | undefined;
   /** Installs agents; without it people apply what `kubectl kcp workload sync` prints. */
   readonly installer?: AgentInstaller | undefined;
+  /** Whether a server process that has had an agent's tunnel is still there; none is held for gone if left out. */
+  readonly isServerThere?: IsServerThere | undefined;
   /** Whether somebody imports APIs from where the connections are: a cluster is not ready before that was done once. */
   readonly awaitsImport?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
 }
+
+/** By what AgentPresence calls it. */
+export type IsServerThere = (server: string, signal: AbortSignal) => Promise<boolean>;
 
 export const drainTimeoutMsDefault = 300_000;
 const drainPollMs = 2000;
@@ -77,6 +83,13 @@ interface OpenLink {
   generation: number | undefined;
 }
 
+/** With the way into the cluster, if there is one. */
+interface AgentLook {
+  readonly waitMs: number;
+  readonly report?: LinkReport;
+  readonly signal: AbortSignal;
+}
+
 export class TargetController {
   readonly controller: Controller;
   readonly #options: TargetControllerOptions;
@@ -86,6 +99,7 @@ export class TargetController {
   readonly #links = new Map<string, OpenLink>();
   readonly #agents: AgentUpkeep;
   readonly #heartbeats: Heartbeats;
+  readonly #silence: AgentSilence;
   /** Since when SyncTargets are being deleted, as far as this process has seen it. */
   readonly #leavingSinceMs = new Map<string, number>();
 
@@ -95,6 +109,10 @@ export class TargetController {
     this.#clock = options.clock ?? systemClock;
     this.#source = clusters.source(syncTargets);
     this.#heartbeats = new Heartbeats(this.#clock);
+    this.#silence = new AgentSilence({
+      clock: this.#clock,
+      onOver: (key) => this.controller.enqueue(key),
+    });
     this.#agents = new AgentUpkeep({ installer: options.installer, clock: this.#clock });
     this.#events = new EventRecorder({
       component: registrationFieldManager,
@@ -114,6 +132,7 @@ export class TargetController {
 
   /** After the controller has ended. */
   async close(): Promise<void> {
+    this.#silence.close();
     const open = [...this.#links.keys()];
     await Promise.all(open.map((key) => this.#close(key)));
     await this.#events.flush();
@@ -154,7 +173,8 @@ export class TargetController {
     const { probeMs } = this.#settings;
     if (text === undefined) {
       await this.#close(formatKey(key));
-      if (mode !== "Push") return this.#observeAgent(key, target, probeMs);
+      if (mode !== "Push")
+        return await this.#observeAgent(key, target, { waitMs: probeMs, signal });
       const message =
         "there is no kubeconfig: set spec.kubeconfig or spec.kubeconfigSecretRef, or let an agent connect with spec.mode Pull";
       return broken(problem("InvalidKubeConfig", message), probeMs);
@@ -169,18 +189,26 @@ export class TargetController {
     open.generation = generation;
     const waitMs = open.link.tick();
     const { report } = open.link;
-    if (mode !== "Push") return this.#observeAgent(key, target, waitMs, report);
+    if (mode !== "Push") return await this.#observeAgent(key, target, { waitMs, report, signal });
     return { observation: { kind: "link", report }, waitMs };
   }
 
   /** The way into the cluster, if there is one, is for the installation alone: how the agent does it says itself. */
-  #observeAgent(key: ObjectKey, target: SyncTarget, waitMs: number, report?: LinkReport) {
+  async #observeAgent(
+    key: ObjectKey,
+    target: SyncTarget,
+    { waitMs, report, signal }: AgentLook,
+  ): Promise<{ readonly observation: Observation; readonly waitMs: number }> {
     const id = formatKey(key);
+    const { server } = target.status?.tunnel ?? {};
+    const isServerThere =
+      server === undefined || ((await this.#options.isServerThere?.(server, signal)) ?? true);
     const heartbeat = this.#heartbeats.observe(id, target.status ?? {});
     const { problem } = report ?? {};
     const failed = problem && ({ state: "failed", message: problem.message } as const);
     const agent = this.#agents.stateOf(id) ?? failed;
-    const observation = { kind: "agent" as const, heartbeat, agent };
+    const silence = this.#silence.look(key, target, isServerThere);
+    const observation = { kind: "agent" as const, heartbeat, agent, silence };
     const { inventoryMs } = this.#settings;
     const often = Math.min(waitMs, inventoryMs, lateMsOf(target.status) / 4);
     // Just then, and not at the next look: endpoints wait for it.
@@ -341,6 +369,7 @@ export class TargetController {
 
   async #forget(id: string): Promise<void> {
     this.#heartbeats.forget(id);
+    this.#silence.forget(id);
     this.#agents.forget(id);
     this.#leavingSinceMs.delete(id);
     await this.#close(id);

@@ -2,12 +2,14 @@
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { findCondition, type StringMap, setCondition, timestamp } from "@kcp-ts/sdk";
 import {
+  promisedMsOf,
   type Severity,
   type SeverityCondition,
   type SyncTarget,
   type SyncTargetStatus,
   targetConditions,
 } from "../api/index.ts";
+import { agentSilentReason, type Silence } from "./agent-silence.ts";
 import type { AgentState } from "./agent-upkeep.ts";
 import { type Heartbeat, lostTimesLate, skewMaxMs } from "./heartbeats.ts";
 import type { LinkReport } from "./target-link.ts";
@@ -26,6 +28,8 @@ export interface AgentObservation {
   readonly heartbeat: Heartbeat | undefined;
   /** How far its installation is, where it is installed from here. */
   readonly agent?: AgentState | undefined;
+  /** It has not kept its word. */
+  readonly silence?: Silence | undefined;
 }
 
 export const accessCondition = "SyncerAuthorized";
@@ -53,11 +57,11 @@ export function targetStatus(
     awaitsImport &&
     observation.kind === "link" &&
     findCondition(known, targetConditions.apiImporterReady) === undefined;
-  const isBroken = observation.kind === "agent" && isTunnelBroken(target);
+  const silent = observation.kind === "agent" ? silentOf(target, observation) : undefined;
   const ready = summary([
     ...own,
     ...known.filter(isOther),
-    ...(isBroken ? [agentSilent] : []),
+    ...(silent === undefined ? [] : [silent]),
     ...(isNotImported ? [notImported] : []),
   ]);
   const shown = observation.kind === "draining" ? draining(observation.message) : ready;
@@ -84,11 +88,21 @@ const notImported = unknown(
   "the cluster answers, and its APIs are looked at for the first time",
 );
 
-const agentSilent = unknown(
-  targetConditions.ready,
-  "AgentSilent",
-  "the agent's tunnel broke off, and no heartbeat has come since: look at the agent's log, and at its way to the control plane",
-);
+function silentOf(target: SyncTarget, { silence }: AgentObservation): Draft | undefined {
+  const why = isTunnelBroken(target)
+    ? "the agent's tunnel broke off, and no heartbeat has come since"
+    : silence && silenceSaid(target.status ?? {}, silence);
+  const next = "look at the agent's log, and at its way to the control plane";
+  if (why === undefined) return undefined;
+  return unknown(targetConditions.ready, agentSilentReason, `${why}: ${next}`);
+}
+
+function silenceSaid(status: SyncTargetStatus, silence: Silence): string {
+  if (silence === "orphaned")
+    return "no server has the agent's tunnel any more, and it has neither dialled again nor written a heartbeat";
+  const seconds = (promisedMsOf(status) ?? 0) / 1000;
+  return `no heartbeat has come since ${status.lastHeartbeatTime}, and the agent promised one every ${seconds} s`;
+}
 
 /** And no heartbeat has come since: who cannot dial may still be there. */
 function isTunnelBroken({ status: { tunnel, lastHeartbeatTime = "" } = {} }: SyncTarget): boolean {

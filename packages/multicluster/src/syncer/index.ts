@@ -34,5 +34,6 @@ export { type ResolvedResources, resolveResources } from "./resolve-resources.ts
 export { ResourceSet } from "./resource-set.ts";
 export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
 export { type SyncerCondition, syncerCondition } from "./syncer-condition.ts";
+export { TunnelState } from "./tunnel-state.ts";
 export { UpstreamInformers, type UpstreamInformersOptions } from "./upstream-informers.ts";
 export { claimNamesOf } from "./volume-gate.ts";

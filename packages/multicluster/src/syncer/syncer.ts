@@ -31,6 +31,7 @@ import { type KindPolicy, type Policies, policyFor } from "./policy.ts";
 import { PolicySet } from "./policy-set.ts";
 import { Reporter } from "./reporter.ts";
 import { idOf, ResourceSet } from "./resource-set.ts";
+import type { TunnelState } from "./tunnel-state.ts";
 import { UpstreamInformers } from "./upstream-informers.ts";
 import { isUpstreamUnavailable } from "./upstream-objects.ts";
 
@@ -59,6 +60,8 @@ export interface SyncerOptions {
    * Needs a `home`.
    */
   readonly agentLeaseMs?: number | undefined;
+  /** Of an agent: without it heartbeats come often, and say so. Needs a `home`. */
+  readonly agentTunnel?: TunnelState | undefined;
   /** Objects worked on at a time. */
   readonly workers?: number | undefined;
   readonly metrics?: MetricsRegistry | undefined;
@@ -221,7 +224,8 @@ class RunningSyncer implements Syncer {
       void this.stop();
     };
     const { lease } = this.#context;
-    this.#running.push(runHeartbeat({ context: this.#context, client, onLost }));
+    const { agentTunnel: tunnel } = this.#options;
+    this.#running.push(runHeartbeat({ context: this.#context, client, tunnel, onLost }));
     if (lease !== undefined) this.#running.push(runFence({ context: this.#context, lease }));
   }
 

@@ -1,10 +1,11 @@
 /**
- * Says on SyncTargets whether their agents are there, by their tunnels: one that breaks off is known in seconds, a heartbeat that stays away in a minute.
+ * Says on SyncTargets whether their agents are there, by their tunnels: one that breaks off is known in seconds, and who has one writes few heartbeats.
  *
- *     accepted ──▶ status.tunnel: { id }  ──▶ broken off, and not dialled again at once ──▶ { id, brokenAfter: the last heartbeat }
+ *     accepted ──▶ status.tunnel: { id, server }  ──▶ broken off, and not dialled again at once ──▶ { id, server, brokenAfter: the last heartbeat }
  *
  * Nothing is written in between. What is said of a broken tunnel counts until a heartbeat comes: an agent that cannot dial may still be there. It names the tunnel, and is said
- * only as long as that is the newest one: an agent may have dialled another server of this store. A server that stops or dies says nothing, and so takes nobody for lost.
+ * only as long as that is the newest one: an agent may have dialled another server of this store. A server that stops or dies says nothing, and so takes nobody for lost; who comes after it
+ * finds that `server` is gone, and waits for a sign of life (`registration/agent-silence.ts`).
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -15,6 +16,8 @@ import type { TargetIdentity } from "../syncer/index.ts";
 export interface AgentPresenceOptions {
   /** May write in every logical cluster. */
   readonly client: () => Client;
+  /** What this process is called, where others can tell by that whether it is there; undefined where they cannot. */
+  readonly server?: (() => string | undefined) | undefined;
   readonly clock: Clock;
   /** What could not be said and is tried again. */
   readonly onError: (error: unknown) => void;
@@ -99,11 +102,15 @@ export class AgentPresence {
     const resource = this.#options.client().inCluster(cluster).resource(syncTargets);
     const found = await resource.find({ name }, { signal });
     if (found?.metadata.uid !== uid) return;
-    const tunnel = isBroken ? brokenTunnel(found, id) : { id, brokenAfter: null };
+    const tunnel = isBroken ? brokenTunnel(found, id) : this.#openTunnel(id);
     if (tunnel === undefined) return;
     const { resourceVersion = "" } = found.metadata;
     const patch = { metadata: { uid, resourceVersion }, status: { tunnel } };
     await resource.patchStatus({ name }, { type: "merge", patch }, { fieldManager, signal });
+  }
+
+  #openTunnel(id: string) {
+    return { id, server: this.#options.server?.() ?? null, brokenAfter: null };
   }
 }
 

@@ -54,6 +54,8 @@ function started(door: PodWay, accept: (near: Duplex) => void) {
   const home = new Client({ transport: { send, upgrade, close: async () => {} } });
   const stopping = new AbortController();
   const errors: unknown[] = [];
+  /** What the agent is told of it. */
+  const told: string[] = [];
   const running = runTunnel(
     {
       home,
@@ -62,14 +64,17 @@ function started(door: PodWay, accept: (near: Duplex) => void) {
       clock: systemClock,
       random: new SeededRandom(1),
       onError: (error) => errors.push(error),
+      onConnected: () => told.push("up"),
+      onDisconnected: () => told.push("down"),
     },
     stopping.signal,
   );
-  stops.push(async () => {
+  const stop = async () => {
     stopping.abort();
     await running;
-  });
-  return { paths, fars, errors };
+  };
+  stops.push(stop);
+  return { paths, fars, errors, told, stop };
 }
 
 const until = async (check: () => boolean): Promise<void> => {
@@ -168,9 +173,24 @@ describe("a tunnel", () => {
     if (again !== undefined && "connection" in again) again.connection.destroy();
   });
 
+  it("is told to be up and down as often as it is, and not when the agent stops: that is no loss", async () => {
+    const tunnels = new Tunnels({ clock: systemClock });
+    const { fars, told, stop } = started(echoing, (near) => tunnels.accept(target, near));
+    await until(() => told.length === 1);
+    fars[0]?.destroy();
+    await until(() => told.length === 3);
+    assert.deepEqual(told, ["up", "down", "up"]);
+    // In good order, by the server.
+    tunnels.close();
+    await until(() => told.length === 5);
+    await stop();
+    assert.deepEqual(told, ["up", "down", "up", "down", "up"]);
+  });
+
   it("is dialled less and less often where nobody answers, and never all at once", async () => {
     const clock = new FakeClock();
     const dials: number[] = [];
+    let downs = 0;
     const upgrade = async (): Promise<never> => {
       dials.push(clock.monotonic());
       throw new TransportError("connect", "nobody is there");
@@ -185,6 +205,7 @@ describe("a tunnel", () => {
         clock,
         random: new SeededRandom(7),
         onError: () => {},
+        onDisconnected: () => downs++,
       },
       stopping.signal,
     );
@@ -194,6 +215,7 @@ describe("a tunnel", () => {
     assert.ok(Math.max(...gaps) <= 91_000);
     assert.ok((gaps[0] as number) <= 1000);
     assert.ok(new Set(gaps.slice(-5)).size > 1, "chance is in it");
+    assert.equal(downs, dials.length);
     stopping.abort();
     await clock.advanceAndSettle(100_000);
     await running;

@@ -27,6 +27,8 @@ export interface TunnelOptions {
   /** Why there is no connection, or no longer; it is tried again. */
   readonly onError: (error: unknown) => void;
   readonly onConnected?: (() => void) | undefined;
+  /** There is none, or no longer, and it is tried again; not when the agent stops, which is goodbye and no loss. */
+  readonly onDisconnected?: (() => void) | undefined;
 }
 
 export const redialFirstMs = 500;
@@ -46,6 +48,8 @@ export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Pr
       if (signal.aborted) return;
       onError(error);
     }
+    if (signal.aborted) return;
+    options.onDisconnected?.();
     if (clock.monotonic() - beganAtMs >= goodConnectionMs) waitMs = redialFirstMs;
     // Half of it is chance, so that a thousand agents do not come back at once.
     const jitteredMs = waitMs * (0.5 + random.next());

@@ -9,12 +9,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { muxProtocol } from "@kcp-ts/multicluster";
+import { muxProtocol, promisedMsOf, syncTargets } from "@kcp-ts/multicluster";
 import {
   type Client,
   connect,
   type DynamicObject,
   defineResource,
+  findCondition,
   isUpgraded,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
@@ -151,6 +152,45 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
         assert.ok(text.includes(`${other} has no way either`), text);
       }
     });
+  });
+
+  it("say which of them has an agent's tunnel, if others can tell whether that one is there", async (t) => {
+    const tunnelsOf = async (prefix: string, arePeers: boolean) => {
+      const [first, second] = await started(t, prefix, arePeers);
+      assert.ok(first !== undefined && second !== undefined);
+      const east = await startPhysical(t, { name: "east" });
+      const { plane, url, caPem } = second;
+      const dialled = {
+        clientFor: (cluster: string) => plane.client.inCluster(cluster),
+        listen: async () => ({ url, caPem }),
+      };
+      const agent = await startAgent(dialled, east.kubeconfig, { cluster: "root", name: "east" });
+      t.after(() => agent.stop());
+      const said = await eventually(async () => {
+        const { status } = await first.plane.client.resource(syncTargets).get({ name: "east" });
+        assert.ok(status?.tunnel !== undefined);
+        // It promises no more than who has a tunnel, and is not held for silent.
+        assert.equal(promisedMsOf(status), 20_000);
+        assert.equal(findCondition(status.conditions, "Ready")?.status, "True");
+        return status.tunnel;
+      });
+      const { cluster, namespace } = systemPlace;
+      const system = first.plane.client.inCluster(cluster).resource(secrets);
+      const { items } = await system.list({ namespace, labelSelector: `${peerLabel}=true` });
+      const identities = new Map(
+        items.map((one) => {
+          const data = one["data"] as Record<string, string>;
+          const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
+          return [text("url"), text("identity")] as const;
+        }),
+      );
+      return { server: said.server, identity: identities.get(url), identities };
+    };
+    const known = await tunnelsOf("/known", true);
+    assert.equal(new Set(known.identities.values()).size, 2);
+    assert.ok(known.server !== undefined && known.server === known.identity);
+    // Nobody would find it: then nobody takes it for gone.
+    assert.equal((await tunnelsOf("/unknown", false)).server, undefined);
   });
 
   it("say so when they do not know of each other", async (t) => {
