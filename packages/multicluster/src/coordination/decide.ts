@@ -181,13 +181,8 @@ export function decide(input: DecideInput): Decision {
     isWriting,
     nowMs,
   });
-  const { requests } = schedulable(strategy, parent);
-  const isCopied = strategy.sharing === "duplicate";
-  const isBounded = assessment.quotas.length > 0 && requests.size > 0 && !isCopied;
-  const isNumbered = strategy.sharing === "ordinal";
   const said = readUnderWay(annotations);
-  const moves = { said, places, plan, placeable, isNumbered, requests, isBounded };
-  const underWay = underWayAfter(moves);
+  const underWay = underWayAfter({ said, places, plan, placeable, ...bulkOf(input, assessment) });
   return {
     ...writes,
     ...(isHeld ? {} : sayUnderWay(underWay, said, isWriting)),
@@ -205,10 +200,23 @@ export function decide(input: DecideInput): Decision {
     total,
     // What is there twice while nothing may move is not what was decided.
     placementHistory:
-      isHeld || (!isCopied && budget?.isPaused === true && isMore(plan, placeable))
+      isHeld || (budget?.isPaused === true && isTwice(input, plan, placeable))
         ? undefined
         : newHistory(input, { places, plan, underWay }),
   };
+}
+
+/** What it takes of the clusters it is in, and whether anybody bounds that. */
+function bulkOf({ strategy, parent }: DecideInput, { quotas }: Assessment) {
+  const { sharing } = strategy;
+  const { requests } = schedulable(strategy, parent);
+  const isBounded = quotas.length > 0 && requests.size > 0 && sharing !== "duplicate";
+  return { requests, isBounded, isNumbered: sharing === "ordinal" };
+}
+
+/** Copies are in as many clusters as they are. */
+function isTwice({ strategy }: DecideInput, plan: Plan, placeable: number): boolean {
+  return strategy.sharing !== "duplicate" && isMore(plan, placeable);
 }
 
 /** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
