@@ -1,7 +1,6 @@
 /** Products with one fault each, for those who want to know what the laws are worth: what it does wrong, and what is said about it. */
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { podsResource, volumesForAnnotation } from "../../../api/index.ts";
-import { underWayAnnotation } from "../../../scheduling/index.ts";
 import type { DecideInput, Decision } from "../../decide.ts";
 import type { Member, Part } from "../../members.ts";
 import { selectorAnnotation } from "../../placement.ts";
@@ -378,17 +377,6 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
       product: reading((input) => {
         const nowhere = { time: "2026-01-01T00:00:00Z", replicas: 0, split: {}, because: [] };
         return annotated(input, placementHistoryAnnotation, JSON.stringify([nowhere]));
-      }),
-      isBounded: true,
-      found: ready,
-    },
-  ],
-  "tells nobody what is between two clusters": [
-    0,
-    {
-      product: doing(({ annotations, ...decision }) => {
-        const { [underWayAnnotation]: _, ...others } = annotations ?? {};
-        return Object.keys(others).length === 0 ? decision : { ...decision, annotations: others };
       }),
       isBounded: true,
       found: ready,
