@@ -48,6 +48,7 @@ import {
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
+import { readPlacementHistory, shareIn } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { withinQuotas } from "./quotas.ts";
@@ -331,6 +332,7 @@ function placesOf(
   const byName = new Map(targets.map((target) => [target.name, target]));
   const names = new Set([...byName.keys(), ...byCluster.keys()]);
   const places: Place[] = [];
+  const [last] = readPlacementHistory(parent.metadata.annotations);
   for (const name of [...names].sort()) {
     const target = byName.get(name);
     const object = byCluster.get(name);
@@ -351,6 +353,7 @@ function placesOf(
       capacity: placement?.capacity.get(name),
       room: prospect?.room?.replicas,
       domains: prospect?.domains,
+      kept: shareIn(last?.kept, name),
       mayReturn: permission !== judged && !judged.isLeaving,
       isFenced: isAtMostOne ? fence !== undefined && fence <= nowMs : undefined,
       part: object === undefined ? undefined : partOf(object, strategy, name),

@@ -1,35 +1,45 @@
 /** What a decision leaves where it is though it should not be there: because there is nowhere to go, or because nothing may move. */
 import type { Place } from "./decide.ts";
 import { isLeftAlone } from "./members.ts";
+import { shareIn } from "./placement-history.ts";
 import type { Plan } from "./plan-moves.ts";
 
-/** Of what was meant to be somewhere: what has nowhere to go now and stays where it is. */
+/** Of what was meant to be somewhere: what has nowhere to go now and stays where it is. What was kept before is kept before what else is there twice. */
 export function keptOf(
   places: readonly Place[],
   { goal, next }: Pick<Plan, "goal" | "next">,
-  meant: number,
-): Readonly<Record<string, number>> {
+  { meant, before }: { readonly meant: number; readonly before?: Shares | undefined },
+): Shares {
   let missing = meant;
   for (const share of goal.values()) missing -= share;
   const kept: Record<string, number> = {};
-  // What a lost cluster has counts last: nobody sees it, and others may have replaced it.
-  const rank = ({ member: { standing } }: Place) =>
-    standing === "leaving" ? 0 : standing === "lost" ? 2 : 1;
-  for (const { name, member } of [...places].sort((a, b) => rank(a) - rank(b))) {
-    const { standing, part } = member;
-    if (standing === "gone" || part?.isGoing === true) continue;
+  const keep = ({ name, member: { part } }: Place, most: number) => {
     const wanted = next.get(name) ?? part?.replicas ?? 0;
     const left = wanted === "remove" ? 0 : wanted;
-    const more = Math.min(missing, left - (goal.get(name) ?? 0));
-    if (more <= 0) continue;
-    kept[name] = more;
+    const known = kept[name] ?? 0;
+    const more = Math.min(missing, most, left - (goal.get(name) ?? 0) - known);
+    if (more <= 0) return;
+    kept[name] = known + more;
     missing -= more;
-  }
+  };
+  const there = places
+    .filter(({ member }) => member.standing !== "gone" && member.part?.isGoing !== true)
+    .sort((a, b) => rank(a) - rank(b));
+  for (const place of there) keep(place, shareIn(before, place.name));
+  for (const place of there) keep(place, missing);
   return kept;
 }
 
+type Shares = Readonly<Record<string, number>>;
+
+/** What a lost cluster has counts last: nobody sees it, and others may have replaced it. */
+function rank({ member: { standing } }: Place): number {
+  if (standing === "leaving") return 0;
+  return standing === "lost" ? 2 : 1;
+}
+
 /** What is in every cluster stays in those that are lost, and is there when they are back. */
-export function lostCopies(places: readonly Place[]): Readonly<Record<string, number>> {
+export function lostCopies(places: readonly Place[]): Shares {
   const lost = places.filter(({ member }) => isLeftAlone(member) && member.part?.isGoing === false);
   return Object.fromEntries(lost.map(({ name, member }) => [name, member.part?.replicas ?? 0]));
 }

@@ -21,6 +21,8 @@ export interface Member {
   readonly room?: number | undefined;
   /** Which part of the world it is in, the widest first. */
   readonly domains?: readonly string[] | undefined;
+  /** So many of what it has had nowhere to go when it was last decided. */
+  readonly kept?: number | undefined;
   readonly part?: Part | undefined;
 }
 

@@ -42,7 +42,8 @@ export function newHistory(
   const coming = isNumbered ? replicasByCluster(underWay) : {};
   const meant = Math.min(replicas, last === undefined ? 0 : meantBy(last));
   const left = isNumbered ? meant - replicasUnderWay(underWay) : meant;
-  const kept = { ...keptOf(places, plan, left), ...(isCopied ? lostCopies(places) : {}) };
+  const keeping = keptOf(places, plan, { meant: left, before: last?.kept });
+  const kept = { ...keeping, ...(isCopied ? lostCopies(places) : {}) };
   const stays = { ...(isSome(kept) ? { kept } : {}), ...(isSome(coming) ? { coming } : {}) };
   const record = { replicas, split, ...stays, because };
   return withPlacementRecord(annotations, record, nowMs);

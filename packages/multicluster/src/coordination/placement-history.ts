@@ -29,6 +29,17 @@ export function readPlacementHistory(
   annotations: StringMap | undefined,
 ): readonly PlacementRecord[] {
   const text = stringMember(annotations, placementHistoryAnnotation) ?? "[]";
+  if (text !== lastRead.text) lastRead = { text, records: recordsIn(text) };
+  return lastRead.records;
+}
+
+/** One decision asks for it again and again. */
+let lastRead: { readonly text: string; readonly records: readonly PlacementRecord[] } = {
+  text: "[]",
+  records: [],
+};
+
+function recordsIn(text: string): readonly PlacementRecord[] {
   try {
     const records: unknown = JSON.parse(text);
     return Array.isArray(records) ? records.filter(isRecord) : [];
@@ -46,16 +57,21 @@ function isRecord(value: unknown): value is PlacementRecord {
   return typeof time === "string" && areSplits && Array.isArray(because);
 }
 
-/** How many there were to be in some clusters; in all of them if left out. Anybody may write annotations. */
+/** How many there were to be in some clusters; in all of them if left out. */
 export function meantBy(
   { split, kept = {}, coming = {} }: PlacementRecord,
   isIn: (cluster: string) => boolean = () => true,
 ): number {
   let sum = 0;
   for (const shares of [split, kept, coming])
-    for (const [cluster, share] of Object.entries(shares))
-      if (isIn(cluster) && typeof share === "number" && share > 0) sum += share;
+    for (const cluster of Object.keys(shares)) if (isIn(cluster)) sum += shareIn(shares, cluster);
   return sum;
+}
+
+/** Anybody may write annotations. */
+export function shareIn(shares: PlacementRecord["kept"], cluster: string): number {
+  const share: unknown = shares?.[cluster];
+  return typeof share === "number" && Number.isSafeInteger(share) && share > 0 ? share : 0;
 }
 
 /** The annotation with one more entry; undefined when the newest says the same. */

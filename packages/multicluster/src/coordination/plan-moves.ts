@@ -296,7 +296,8 @@ function inShrinkingOrder(
   members: readonly Member[],
   { goal, unplaced }: Pick<View, "goal" | "unplaced">,
 ): readonly Member[] {
-  const excess = ({ name, part }: Member) => (part?.replicas ?? 0) - (goal.get(name) ?? 0);
+  const excess = ({ name, part, kept = 0 }: Member) =>
+    (part?.replicas ?? 0) - (goal.get(name) ?? 0) - (unplaced > 0 ? kept : 0);
   const isCrowded = ({ room = Number.POSITIVE_INFINITY, part, ...member }: Member) =>
     unplaced > 0 && !isToBeEmptied(member) && (part?.replicas ?? 0) > room;
   return [...members].sort(

@@ -19,7 +19,12 @@ import {
 import type { DecideInput, Place } from "./decide.ts";
 import { isLeftAlone, isToBeEmptied } from "./members.ts";
 import type { Placement } from "./placement.ts";
-import { meantBy, type PlacementRecord, readPlacementHistory } from "./placement-history.ts";
+import {
+  meantBy,
+  type PlacementRecord,
+  readPlacementHistory,
+  shareIn,
+} from "./placement-history.ts";
 import { copiesWithin, isHolding, replicasWithin, withStanding } from "./quota-shares.ts";
 
 export interface Bounded {
@@ -132,11 +137,6 @@ function presentIn(
   const stays = ({ name, member }: Place) =>
     clusters.has(name) && isHolding(member) && (isCopied || !isLeftAlone(member));
   for (const { name, member } of places.filter(stays))
-    decided += Math.min(countOf(kept[name]), member.part?.replicas ?? 0);
+    decided += Math.min(shareIn(kept, name), member.part?.replicas ?? 0);
   return { replicas, available: Math.min(replicas, decided) };
-}
-
-/** Anybody may write annotations. */
-function countOf(share: number | undefined): number {
-  return typeof share === "number" && share > 0 ? share : 0;
 }

@@ -98,13 +98,14 @@ export class Reservations {
   }
 
   /** Numbers that have left one cluster and are not in the next one yet: nobody else may have their room meanwhile. */
-  #underWay(whole: Workload, { plan }: Decision): number {
+  #underWay(whole: Workload, { plan, total }: Decision): number {
     if (this.#strategy.sharing !== "ordinal") return 0;
     let given = plan.unplaced;
     for (const share of plan.goal.values()) given += share;
     // What the whole says is seen by everybody.
     given += replicasUnderWay(readUnderWay(whole.metadata.annotations));
-    return Math.max(0, this.#strategy.asked(whole) - given);
+    const asked = this.#strategy.asked(whole);
+    return Math.max(0, Math.min(asked, total?.replicas ?? asked) - given);
   }
 
   /** Of what is gone only its parts count, until they are gone, too. */
