@@ -43,13 +43,17 @@ const tellingBounded: readonly (readonly [seed: number, found: string])[] = [
   [332, "copies that were decided while their move was paused"],
   [405, "a move without a surge, where not all that moves has a place"],
   [433, "a copy that is being removed in a lost cluster, which had room before one that stays"],
+  [760, "a number between two clusters, which was not on record"],
   [1645, "a new copy in the room of one that is in a lost cluster"],
   [1689, "the room of a schedule between two clusters, which another had when a process ended"],
   [1898, "a copy that was to go elsewhere, when its author thought better of it"],
   [2940, "a number that never was, in the room of one that had to leave"],
   [4432, "replicas beyond what a Location allows, because an empty cluster was outside of it"],
   [5013, "a schedule with no cluster but one that its author gave no room"],
+  [5466, "what had nowhere to go, cut before what was too much inside of a Location"],
   [5780, "a rollout in a cluster that had not said how many Pods it has"],
+  [13651, "numbers that may be nowhere, held as if they were on their way"],
+  [15628, "what a lost cluster has, kept though it was replaced"],
 ];
 
 describe("a fleet with workloads of every kind, in many histories", () => {
