@@ -333,19 +333,23 @@ function placesOf(
   const names = new Set([...byName.keys(), ...byCluster.keys()]);
   const places: Place[] = [];
   const [last] = readPlacementHistory(parent.metadata.annotations);
+  // There may be hundreds of clusters, and thousands of wholes.
+  const resource = formatGroupResource(strategy.parts);
+  const waited = patienceOf(placement, patience);
+  const isAtMostOne = placement?.failover.atMostOne === true;
+  const isStopped = isAtMostOne && canBeFenced(strategy.parts);
+  const isTaken = (name: string) =>
+    takenNames.size > 0 && takenNames.has(partName(parent.metadata.name, name));
   for (const name of [...names].sort()) {
     const target = byName.get(name);
     const object = byCluster.get(name);
-    const isTaken = object === undefined && takenNames.has(partName(parent.metadata.name, name));
-    if (isTaken) continue;
-    const registered = target && forKind(target, formatGroupResource(strategy.parts));
-    const judged = judge(inTurn(registered, input), nowMs, patienceOf(placement, patience));
+    if (object === undefined && isTaken(name)) continue;
+    const registered = target && forKind(target, resource);
+    const judged = judge(inTurn(registered, input), nowMs, waited);
     const prospect = prospects.get(name);
     const permission = permitted(judged, prospect);
-    const isAtMostOne = placement?.failover.atMostOne === true;
-    const isStopped = isAtMostOne && canBeFenced(strategy.parts);
     const fence = isStopped ? fencedAtMs(target, parent, strategy.wholes) : undefined;
-    const judgement = { ...permission, untilMs: earliest(permission.untilMs, ahead(fence, nowMs)) };
+    const judgement = fence === undefined ? permission : until(permission, fence, nowMs);
     const member: Member = {
       name,
       ...judgement,
@@ -363,8 +367,10 @@ function placesOf(
   return places;
 }
 
-function ahead(atMs: number | undefined, nowMs: number): number | undefined {
-  return atMs !== undefined && atMs > nowMs ? atMs : undefined;
+/** Looked at again when the fence is up. */
+function until(judgement: Judgement, fenceMs: number, nowMs: number): Judgement {
+  if (fenceMs <= nowMs) return judgement;
+  return { ...judgement, untilMs: earliest(judgement.untilMs, fenceMs) };
 }
 
 /** As if its author had excluded it. */

@@ -13,6 +13,7 @@ export function keptOf(
   let missing = meant;
   for (const share of goal.values()) missing -= share;
   const kept: Record<string, number> = {};
+  if (missing <= 0) return kept;
   const keep = ({ name, member: { part } }: Place, most: number) => {
     const wanted = next.get(name) ?? part?.replicas ?? 0;
     const left = wanted === "remove" ? 0 : wanted;

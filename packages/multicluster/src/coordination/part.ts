@@ -143,8 +143,7 @@ function specFor(wish: Omit<PartWish, "askedReplicas">): JsonObject {
 
 function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
   const { parent, cluster, isAtMostOne = false } = wish;
-  const { [atMostOneLabel]: _once, ...own } = ofMachinery(current);
-  const { [apiAccessLabel]: _access, [apiAddressLabel]: _address, ...kept } = own;
+  const kept = current === undefined ? undefined : ownLabels(current);
   const access = stringMember(parent.metadata.labels, apiAccessLabel);
   const address = stringMember(parent.metadata.labels, apiAddressLabel);
   return {
@@ -158,7 +157,18 @@ function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
   };
 }
 
-function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+/** But for those that are decided anew. */
+function ownLabels(current: StringMap): StringMap {
+  const {
+    [atMostOneLabel]: _once,
+    [apiAccessLabel]: _access,
+    [apiAddressLabel]: _address,
+    ...kept
+  } = ofMachinery(current);
+  return kept;
+}
+
+function ownAnnotations(current: StringMap): StringMap {
   const {
     [lostSinceAnnotation]: _lost,
     [reservedAnnotation]: _reserved,
@@ -168,6 +178,11 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     [refersToAnnotation]: _refersTo,
     ...kept
   } = ofMachinery(current);
+  return kept;
+}
+
+function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+  const kept = current === undefined ? undefined : ownAnnotations(current);
   return {
     ...plain(wish.parent.metadata.annotations),
     ...kept,
@@ -209,8 +224,8 @@ export function plain(map: StringMap | undefined): StringMap {
 /** A whole has many parts. */
 const plainMaps = new WeakMap<StringMap, StringMap>();
 
-function ofMachinery(map: StringMap | undefined): StringMap {
-  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isMachinery(key)));
+function ofMachinery(map: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => isMachinery(key)));
 }
 
 /** Keys that each object has for itself. Those of the simulator are for the cluster. */

@@ -163,8 +163,8 @@ function viewOf(input: PlanInput): View {
   const least = Math.max(Math.min(1, allowed), allowed - budget.unavailable);
   const spared = budget.isExclusive ? 0 : least;
   // What has nowhere to go stays; what has somewhere may go before it is there, as far as the budget spares it.
-  const lacking = sumOf(input.members, (one) => deficitOf({ goal }, one));
-  const floor = placed < allowed ? Math.max(spared, allowed - lacking) : spared;
+  const lacking = () => sumOf(input.members, (one) => deficitOf({ goal }, one));
+  const floor = placed < allowed ? Math.max(spared, allowed - lacking()) : spared;
   const view = { input, budget, goal, givenUp, unplaced, floor };
   return { ...view, growth: growthOf(view) };
 }
@@ -296,10 +296,13 @@ function inShrinkingOrder(
   members: readonly Member[],
   { goal, unplaced }: Pick<View, "goal" | "unplaced">,
 ): readonly Member[] {
+  const hasNowhere = unplaced > 0;
   const excess = ({ name, part, kept = 0 }: Member) =>
-    (part?.replicas ?? 0) - (goal.get(name) ?? 0) - (unplaced > 0 ? kept : 0);
-  const isCrowded = ({ room = Number.POSITIVE_INFINITY, part, ...member }: Member) =>
-    unplaced > 0 && !isToBeEmptied(member) && (part?.replicas ?? 0) > room;
+    (part?.replicas ?? 0) - (goal.get(name) ?? 0) - (hasNowhere ? kept : 0);
+  const isCrowded = (member: Member) =>
+    hasNowhere &&
+    !isToBeEmptied(member) &&
+    (member.part?.replicas ?? 0) > (member.room ?? Number.POSITIVE_INFINITY);
   return [...members].sort(
     (a, b) =>
       Number(isCrowded(b)) - Number(isCrowded(a)) ||

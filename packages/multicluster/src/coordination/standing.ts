@@ -142,8 +142,10 @@ export function judge(
 }
 
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((one) => one !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
+  let first: number | undefined;
+  for (const time of times)
+    if (time !== undefined && (first === undefined || time < first)) first = time;
+  return first;
 }
 
 function timeOf(text: string | undefined): number | undefined {
