@@ -352,7 +352,9 @@ function placesOf(
     const judgement = fence === undefined ? permission : until(permission, fence, nowMs);
     const member: Member = {
       name,
-      ...judgement,
+      standing: judgement.standing,
+      isLeaving: judgement.isLeaving,
+      isTrusted: judgement.isTrusted,
       weight: prospect?.weight,
       capacity: placement?.capacity.get(name),
       room: prospect?.room?.replicas,
@@ -469,12 +471,13 @@ function writesOf(
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
     const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
-    const asked = { askedReplicas, isAtMostOne };
-    const wish = { strategy, parent, cluster: name, share, ...asked, move, takesOverFrom };
+    const asked = { strategy, parent, cluster: name, share, askedReplicas, isAtMostOne };
     if (object === undefined) {
-      creations.push(newPart({ ...wish, spec: rollOut?.made.get(name) }));
+      const spec = rollOut?.made.get(name);
+      creations.push(newPart({ ...asked, move, takesOverFrom, spec }));
       continue;
     }
+    const wish = { ...asked, move, takesOverFrom };
     const { spec, record: roll } = rollOut?.parts.get(name) ?? {};
     const since = stringMember(object.metadata.annotations, lostSinceAnnotation);
     const isLost = judgement.standing === "lost";

@@ -30,7 +30,7 @@ import {
   statesOf,
   takesOverFromAnnotation,
 } from "../api/index.ts";
-import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
+import { type Amounts, formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
 import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { type RollRecord, rollOutAnnotation, rollRecordText } from "./rolling/roll-record.ts";
@@ -142,19 +142,52 @@ function specFor(wish: Omit<PartWish, "askedReplicas">): JsonObject {
 }
 
 function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
-  const { parent, cluster, isAtMostOne = false } = wish;
-  const kept = current === undefined ? undefined : ownLabels(current);
-  const access = stringMember(parent.metadata.labels, apiAccessLabel);
-  const address = stringMember(parent.metadata.labels, apiAddressLabel);
+  const { cluster, isAtMostOne = false } = wish;
+  const { labels, owner } = commonOf(wish);
   return {
-    ...plain(parent.metadata.labels),
-    ...kept,
-    ...(access === undefined ? {} : { [apiAccessLabel]: access }),
-    ...(address === undefined ? {} : { [apiAddressLabel]: address }),
-    ...(isAtMostOne ? { [atMostOneLabel]: "true" } : {}),
+    ...labels,
+    ...(current === undefined ? undefined : ownLabels(current)),
+    ...(isAtMostOne ? { [atMostOneLabel]: "true" } : undefined),
     [clusterLabel]: cluster,
-    [ownedByLabel]: ownerLabelValue(parent.metadata.name),
+    [ownedByLabel]: owner,
   };
+}
+
+/** What all parts of a whole have. */
+interface Common {
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+  readonly owner: string;
+  readonly requests: Amounts;
+}
+
+/** A whole has many parts. */
+const commons = new WeakMap<Workload, Common>();
+
+function commonOf({ strategy, parent }: PartWish): Common {
+  const known = commons.get(parent);
+  if (known !== undefined) return known;
+  const { name, labels } = parent.metadata;
+  const access = stringMember(labels, apiAccessLabel);
+  const address = stringMember(labels, apiAddressLabel);
+  const references = strategy.references?.(parent) ?? [];
+  const template = podTemplateOf(strategy.wholes, parent);
+  const common = {
+    labels: {
+      ...plain(labels),
+      ...(access === undefined ? {} : { [apiAccessLabel]: access }),
+      ...(address === undefined ? {} : { [apiAddressLabel]: address }),
+    },
+    annotations: {
+      ...plain(parent.metadata.annotations),
+      // Who cares for what it needs in its cluster reads it here.
+      ...(references.length === 0 ? {} : { [refersToAnnotation]: references.join(",") }),
+    },
+    owner: ownerLabelValue(name),
+    requests: workloadOf(parent, { resource: strategy.name, template }).requests,
+  };
+  commons.set(parent, common);
+  return common;
 }
 
 /** But for those that are decided anew. */
@@ -182,47 +215,30 @@ function ownAnnotations(current: StringMap): StringMap {
 }
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
-  const kept = current === undefined ? undefined : ownAnnotations(current);
+  const { lostSince, takesOverFrom, move, roll } = wish;
   return {
-    ...plain(wish.parent.metadata.annotations),
-    ...kept,
+    ...commonOf(wish).annotations,
+    ...(current === undefined ? undefined : ownAnnotations(current)),
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...reservedBy(wish),
-    ...referencesBy(wish),
-    ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
-    ...(wish.takesOverFrom === undefined ? {} : { [takesOverFromAnnotation]: wish.takesOverFrom }),
-    ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
-    ...(wish.roll === undefined ? {} : { [rollOutAnnotation]: rollRecordText(wish.roll) }),
+    ...(lostSince === undefined ? undefined : { [lostSinceAnnotation]: lostSince }),
+    ...(takesOverFrom === undefined ? undefined : { [takesOverFromAnnotation]: takesOverFrom }),
+    ...(move === undefined ? undefined : { [moveAnnotation]: moveRecordText(move) }),
+    ...(roll === undefined ? undefined : { [rollOutAnnotation]: rollRecordText(roll) }),
   };
 }
 
 /** What it takes of its cluster; who decides about others reads it here. */
-function reservedBy({ strategy, parent, share }: PartWish): StringMap {
-  const template = podTemplateOf(strategy.wholes, parent);
-  const { requests } = workloadOf(parent, { resource: strategy.name, template });
-  const reserved = formatReservation(reservationOf(requests, share.replicas));
-  return reserved === "" ? {} : { [reservedAnnotation]: reserved };
-}
-
-/** Who cares for what it needs in its cluster reads it here. */
-function referencesBy({ strategy, parent }: PartWish): StringMap {
-  const references = strategy.references?.(parent) ?? [];
-  return references.length === 0 ? {} : { [refersToAnnotation]: references.join(",") };
+function reservedBy(wish: PartWish): StringMap | undefined {
+  const { requests } = commonOf(wish);
+  const reserved = formatReservation(reservationOf(requests, wish.share.replicas));
+  return reserved === "" ? undefined : { [reservedAnnotation]: reserved };
 }
 
 /** What people wrote, without what the machinery did. */
 export function plain(map: StringMap | undefined): StringMap {
-  if (map === undefined) return {};
-  let kept = plainMaps.get(map);
-  if (kept === undefined) {
-    kept = Object.fromEntries(Object.entries(map).filter(([key]) => !isMachinery(key)));
-    plainMaps.set(map, kept);
-  }
-  return kept;
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isMachinery(key)));
 }
-
-/** A whole has many parts. */
-const plainMaps = new WeakMap<StringMap, StringMap>();
 
 function ofMachinery(map: StringMap): StringMap {
   return Object.fromEntries(Object.entries(map).filter(([key]) => isMachinery(key)));

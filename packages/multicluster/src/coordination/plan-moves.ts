@@ -239,13 +239,16 @@ function growthOf(view: Omit<View, "growth">): ReadonlyMap<string, number> {
     ? input.replicas - sumOf(input.members, mayRun)
     : input.replicas + budget.surge - sumOf(input.members, (one) => present(view, one));
   const growth = new Map<string, number>();
-  const hungry = [...input.members].sort(
-    (a, b) => deficitOf(view, b) - deficitOf(view, a) || (a.name < b.name ? -1 : 1),
-  );
-  for (const member of hungry) {
-    const more = Math.min(left, deficitOf(view, member));
-    if (more <= 0) continue;
-    growth.set(member.name, more);
+  const hungry: { readonly name: string; readonly lacks: number }[] = [];
+  for (const member of input.members) {
+    const lacks = deficitOf(view, member);
+    if (lacks > 0) hungry.push({ name: member.name, lacks });
+  }
+  hungry.sort((a, b) => b.lacks - a.lacks || (a.name < b.name ? -1 : 1));
+  for (const { name, lacks } of hungry) {
+    const more = Math.min(left, lacks);
+    if (more <= 0) break;
+    growth.set(name, more);
     left -= more;
   }
   return growth;
@@ -297,17 +300,16 @@ function inShrinkingOrder(
   { goal, unplaced }: Pick<View, "goal" | "unplaced">,
 ): readonly Member[] {
   const hasNowhere = unplaced > 0;
-  const excess = ({ name, part, kept = 0 }: Member) =>
-    (part?.replicas ?? 0) - (goal.get(name) ?? 0) - (hasNowhere ? kept : 0);
-  const isCrowded = (member: Member) =>
-    hasNowhere &&
-    !isToBeEmptied(member) &&
-    (member.part?.replicas ?? 0) > (member.room ?? Number.POSITIVE_INFINITY);
-  return [...members].sort(
-    (a, b) =>
-      Number(isCrowded(b)) - Number(isCrowded(a)) ||
-      Number(isToBeEmptied(b)) - Number(isToBeEmptied(a)) ||
-      excess(b) - excess(a) ||
-      (a.name < b.name ? -1 : 1),
+  const ranked = members.map((member) => {
+    const { name, part, kept = 0, room = Number.POSITIVE_INFINITY } = member;
+    const replicas = part?.replicas ?? 0;
+    const isEmptied = isToBeEmptied(member);
+    const isCrowded = hasNowhere && !isEmptied && replicas > room;
+    const excess = replicas - (goal.get(name) ?? 0) - (hasNowhere ? kept : 0);
+    return { member, rank: isCrowded ? 0 : isEmptied ? 1 : 2, excess };
+  });
+  ranked.sort(
+    (a, b) => a.rank - b.rank || b.excess - a.excess || (a.member.name < b.member.name ? -1 : 1),
   );
+  return ranked.map(({ member }) => member);
 }

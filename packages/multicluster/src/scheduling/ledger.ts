@@ -124,11 +124,14 @@ export class Ledger {
       this.#options.onMoved?.(whole);
   }
 
-  /** How much of a resource all but one workload have of the cluster that it calls so. */
-  usedByOthers(name: WholeName, target: string, home = name.cluster): (resource: string) => number {
-    const sum = this.#places.get(this.#placeOf(home, target)) ?? nothing;
-    const own = this.#wholes.get(idOf(name))?.cells.get(target)?.counted ?? nothing;
-    return (resource) => (sum.get(resource) ?? 0) - (own.get(resource) ?? 0);
+  /** How much of a resource all but one workload have of a cluster that it calls so. As it is when it is asked for: nothing of it is to be kept. */
+  usedByOthers(name: WholeName): (target: string, home?: string) => (resource: string) => number {
+    const cells = this.#wholes.get(idOf(name))?.cells;
+    return (target, home = name.cluster) => {
+      const sum = this.#places.get(this.#placeOf(home, target)) ?? nothing;
+      const own = cells?.get(target)?.counted ?? nothing;
+      return (resource) => (sum.get(resource) ?? 0) - (own.get(resource) ?? 0);
+    };
   }
 
   /** By all but one workload of its workspace, of some clusters together. */

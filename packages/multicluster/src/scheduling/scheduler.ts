@@ -77,8 +77,9 @@ export interface SchedulingFacts {
 
 export function factsFrom(policies: Policies, ledger: Ledger, subject: Subject): SchedulingFacts {
   const policy = policies.policyFor(subject);
+  const usedByOthers = ledger.usedByOthers(subject);
   const usage: Usage = {
-    inCluster: ({ name, home }) => ledger.usedByOthers(subject, name, home),
+    inCluster: ({ name, home }) => usedByOthers(name, home),
     byWorkspace: (targets) => ledger.usedInWorkspace(subject, targets),
   };
   const allowances = policies.allowancesFor(subject.cluster);

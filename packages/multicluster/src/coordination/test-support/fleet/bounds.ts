@@ -162,7 +162,7 @@ class Memory {
       policy: builtIn,
       allowances: this.#bounds.allowances(),
       usage: {
-        inCluster: ({ name, home }) => this.#ledger.usedByOthers(subject, name, home),
+        inCluster: ({ name, home }) => this.#ledger.usedByOthers(subject)(name, home),
         byWorkspace: (targets) => this.#ledger.usedInWorkspace(subject, targets),
       },
       neighbours: [],
