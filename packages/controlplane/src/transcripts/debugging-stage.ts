@@ -85,7 +85,7 @@ export class DebuggingStage {
       const { status } = await targets.get({ name });
       if (!isConditionTrue(status?.conditions, "Ready"))
         throw new Error(`${name} is ${JSON.stringify(status?.conditions)}`);
-      for (const one of ["pods", "secrets"])
+      for (const one of ["deployments.apps", "pods", "secrets"])
         if (status?.syncedResources?.includes(one) !== true) throw new Error(`no ${one} are lent`);
     }, patience);
   }
