@@ -471,13 +471,12 @@ function writesOf(
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
     const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
-    const asked = { strategy, parent, cluster: name, share, askedReplicas, isAtMostOne };
+    const place = { strategy, parent, cluster: name, share, askedReplicas, isAtMostOne };
+    const wish = { ...place, move, takesOverFrom };
     if (object === undefined) {
-      const spec = rollOut?.made.get(name);
-      creations.push(newPart({ ...asked, move, takesOverFrom, spec }));
+      creations.push(newPart({ ...wish, spec: rollOut?.made.get(name) }));
       continue;
     }
-    const wish = { ...asked, move, takesOverFrom };
     const { spec, record: roll } = rollOut?.parts.get(name) ?? {};
     const since = stringMember(object.metadata.annotations, lostSinceAnnotation);
     const isLost = judgement.standing === "lost";

@@ -39,10 +39,10 @@ export function readUnderWay(annotations: StringMap | undefined): AllUnderWay {
   }
 }
 
-/** How many; to some clusters, or to any. */
-export function replicasUnderWay(all: AllUnderWay, clusters?: ReadonlySet<string>): number {
+/** How many, wherever they go. */
+export function replicasUnderWay(all: AllUnderWay): number {
   let sum = 0;
-  for (const [cluster, { replicas }] of all) if (clusters?.has(cluster) !== false) sum += replicas;
+  for (const { replicas } of all.values()) sum += replicas;
   return sum;
 }
 

@@ -93,6 +93,17 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
     return servers;
   }
 
+  /** An agent that has dialled this one of them. */
+  async function dialling(t: TestContext, { plane, url, caPem }: Server, kubeconfig: string) {
+    const dialled = {
+      clientFor: (cluster: string) => plane.client.inCluster(cluster),
+      listen: async () => ({ url, caPem }),
+    };
+    const agent = await startAgent(dialled, kubeconfig, { cluster: "root", name: "east" });
+    t.after(() => agent.stop());
+    return agent;
+  }
+
   async function podOf(server: Server | undefined): Promise<string> {
     assert.ok(server !== undefined);
     const { client } = server.plane;
@@ -133,13 +144,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
     const east = await startPhysical(t, { name: "east" });
     const [, second] = servers;
     assert.ok(second !== undefined);
-    const { plane, url, caPem } = second;
-    const dialled = {
-      clientFor: (cluster: string) => plane.client.inCluster(cluster),
-      listen: async () => ({ url, caPem }),
-    };
-    const agent = await startAgent(dialled, east.kubeconfig, { cluster: "root", name: "east" });
-    t.after(() => agent.stop());
+    const agent = await dialling(t, second, east.kubeconfig);
     const path = await podOf(second);
     await leadsThere(servers, path);
     // Nobody has a way any more: it is said who was asked.
@@ -159,13 +164,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
       const [first, second] = await started(t, prefix, arePeers);
       assert.ok(first !== undefined && second !== undefined);
       const east = await startPhysical(t, { name: "east" });
-      const { plane, url, caPem } = second;
-      const dialled = {
-        clientFor: (cluster: string) => plane.client.inCluster(cluster),
-        listen: async () => ({ url, caPem }),
-      };
-      const agent = await startAgent(dialled, east.kubeconfig, { cluster: "root", name: "east" });
-      t.after(() => agent.stop());
+      await dialling(t, second, east.kubeconfig);
       const said = await eventually(async () => {
         const { status } = await first.plane.client.resource(syncTargets).get({ name: "east" });
         assert.ok(status?.tunnel !== undefined);
@@ -184,7 +183,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
           return [text("url"), text("identity")] as const;
         }),
       );
-      return { server: said.server, identity: identities.get(url), identities };
+      return { server: said.server, identity: identities.get(second.url), identities };
     };
     const known = await tunnelsOf("/known", true);
     assert.equal(new Set(known.identities.values()).size, 2);

@@ -1,6 +1,6 @@
 /** What Locations bound: nobody is promised more than they allow, what has no place says so, and nothing waits that there is room for. */
 import assert from "node:assert/strict";
-import { readUnderWay } from "../../../scheduling/index.ts";
+import { readUnderWay, replicasUnderWay } from "../../../scheduling/index.ts";
 import { moveRecordOf } from "../../move-record.ts";
 import { meantBy, readPlacementHistory } from "../../placement-history.ts";
 import { rolloutOf } from "../../rollout.ts";
@@ -68,9 +68,8 @@ export function meantOf({ bounds }: Fleet, whole: Whole, seen: Seen): number {
 }
 
 function thereOf({ kind }: Whole, { parent, parts }: Seen): number {
-  let there = 0;
+  let there = replicasUnderWay(readUnderWay(parent.metadata.annotations));
   for (const part of parts) there += kind.strategy.shareOf(part).replicas;
-  for (const { replicas } of readUnderWay(parent.metadata.annotations).values()) there += replicas;
   return there;
 }
 
