@@ -130,7 +130,7 @@ export class Registry {
     options: WriteOptions,
   ): Promise<Written> {
     const context = { user: options.user, ...this.#options };
-    const ahead = definition.strategy.judgeAhead?.(draft, undefined);
+    const ahead = definition.strategy.judgeAhead?.(draft, undefined, address);
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
@@ -184,8 +184,7 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
-      if (definition.isVisible?.(entry) === false)
-        throw statusError.notFound(definition, address.name);
+      refuseHidden(definition, address.name, entry);
       const rests = options.isLarge === true || entry.value.length > largeBytes;
       const old = decodeObject(await presented(definition, entry));
       if (rests) await otherWork();
@@ -193,7 +192,7 @@ export class Registry {
       if (rests) await otherWork();
       const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
-        const ahead = definition.strategy.judgeAhead?.(draft, old);
+        const ahead = definition.strategy.judgeAhead?.(draft, old, address);
         if (ahead !== undefined) await ahead;
       }
       const context = { nowMs: this.#options.clock.now(), user: options.user };
@@ -231,8 +230,8 @@ export class Registry {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
-      if (entry === undefined || definition.isVisible?.(entry) === false)
-        throw statusError.notFound(definition, address.name);
+      if (entry === undefined) throw statusError.notFound(definition, address.name);
+      refuseHidden(definition, address.name, entry);
       const old = decodeObject(entry);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       await options.validate(old, old);
@@ -388,6 +387,13 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+/** What is not shown is not there, and what is only shown stays as it is. */
+function refuseHidden(definition: ResourceDefinition, name: string, entry: Entry): void {
+  if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
+  if (definition.isWritable?.(entry) === false)
+    throw statusError.forbidden(definition, name, "it can be read here, and not changed");
 }
 
 interface Replacement {
