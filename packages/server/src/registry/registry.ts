@@ -201,7 +201,7 @@ export class Registry {
       }
       refuseHidden(definition, address.name, entry);
       const rests = options.isLarge === true || entry.value.length > largeBytes;
-      const old = decodeObject(await presented(definition, entry));
+      const old = await this.#shown(definition, entry);
       if (rests) await otherWork();
       const draft = await build(old);
       if (rests) await otherWork();
@@ -249,7 +249,9 @@ export class Registry {
       refuseHidden(definition, address.name, entry);
       const old = decodeObject(entry);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
-      await options.validate(old, old);
+      // Admission is shown what was asked for, whatever it is stored as.
+      const seen = definition.form === undefined ? old : await this.#shown(definition, entry);
+      await options.validate(seen, seen);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
       if (options.isDryRun) {
         const marked =
@@ -277,6 +279,10 @@ export class Registry {
       };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  async #shown(definition: ResourceDefinition, entry: Entry): Promise<JsonObject> {
+    return decodeObject(await presented(definition, entry));
   }
 
   #ownership(
