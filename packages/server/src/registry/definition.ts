@@ -52,6 +52,8 @@ export interface ResourceDefinition {
   readonly isVisible?: ((entry: Entry) => boolean) | undefined;
   /** Whether an object was shown before it changed, where that is another question. */
   readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
+  /** Whether an object that is shown may be changed or deleted through this definition; all of them if left out. */
+  readonly isWritable?: ((entry: Entry) => boolean) | undefined;
   /** Objects that must be stored before one of this kind is. */
   readonly companions?: Companions;
 }

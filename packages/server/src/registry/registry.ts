@@ -129,8 +129,21 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
+    const made = await this.#make(definition, address, draft, options);
+    if (made !== undefined) return made;
+    const { name } = draft["metadata"] as { name: string };
+    throw await this.#alreadyExists(definition, { ...address, name }, options.signal);
+  }
+
+  /** Undefined when there is an object of the name already. */
+  async #make(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    draft: Draft,
+    options: WriteOptions,
+  ): Promise<Written | undefined> {
     const context = { user: options.user, ...this.#options };
-    const ahead = definition.strategy.judgeAhead?.(draft, undefined);
+    const ahead = definition.strategy.judgeAhead?.(draft, undefined, address);
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
@@ -164,8 +177,7 @@ export class Registry {
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";
-      if (!isGenerated)
-        throw await this.#alreadyExists(definition, { ...address, name }, options.signal);
+      if (!isGenerated) return undefined;
       if (tries >= generateNameTries) throw statusError.generateNameConflict(definition, name);
     }
   }
@@ -182,18 +194,20 @@ export class Registry {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
-        return this.create(definition, address, await build(undefined), options);
+        const made = await this.#make(definition, address, await build(undefined), options);
+        if (made !== undefined) return made;
+        // Somebody else made it meanwhile: it is there to be updated now.
+        continue;
       }
-      if (definition.isVisible?.(entry) === false)
-        throw statusError.notFound(definition, address.name);
+      refuseHidden(definition, address.name, entry);
       const rests = options.isLarge === true || entry.value.length > largeBytes;
-      const old = decodeObject(await presented(definition, entry));
+      const old = await this.#shown(definition, entry);
       if (rests) await otherWork();
       const draft = await build(old);
       if (rests) await otherWork();
       const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
-        const ahead = definition.strategy.judgeAhead?.(draft, old);
+        const ahead = definition.strategy.judgeAhead?.(draft, old, address);
         if (ahead !== undefined) await ahead;
       }
       const context = { nowMs: this.#options.clock.now(), user: options.user };
@@ -231,11 +245,13 @@ export class Registry {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
-      if (entry === undefined || definition.isVisible?.(entry) === false)
-        throw statusError.notFound(definition, address.name);
+      if (entry === undefined) throw statusError.notFound(definition, address.name);
+      refuseHidden(definition, address.name, entry);
       const old = decodeObject(entry);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
-      await options.validate(old, old);
+      // Admission is shown what was asked for, whatever it is stored as.
+      const seen = definition.form === undefined ? old : await this.#shown(definition, entry);
+      await options.validate(seen, seen);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
       if (options.isDryRun) {
         const marked =
@@ -263,6 +279,10 @@ export class Registry {
       };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  async #shown(definition: ResourceDefinition, entry: Entry): Promise<JsonObject> {
+    return decodeObject(await presented(definition, entry));
   }
 
   #ownership(
@@ -388,6 +408,13 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+/** What is not shown is not there, and what is only shown stays as it is. */
+function refuseHidden(definition: ResourceDefinition, name: string, entry: Entry): void {
+  if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
+  if (definition.isWritable?.(entry) === false)
+    throw statusError.forbidden(definition, name, "it can be read here, and not changed");
 }
 
 interface Replacement {

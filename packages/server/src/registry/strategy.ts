@@ -47,7 +47,11 @@ export interface Strategy {
    * Does ahead, and in pieces with turns for others between them, what `validate` or `validateUpdate` of this draft would take long for; they find it
    * done then. Undefined when it takes no time worth waiting for.
    */
-  readonly judgeAhead?: (draft: Draft, old: JsonObject | undefined) => Promise<void> | undefined;
+  readonly judgeAhead?: (
+    draft: Draft,
+    old: JsonObject | undefined,
+    address: { readonly namespace: string },
+  ) => Promise<void> | undefined;
 
   /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
   readonly patchRules?: PatchSchema | "none";
