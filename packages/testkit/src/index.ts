@@ -14,6 +14,30 @@ export { freePorts } from "./free-port.ts";
 export { HastyClock } from "./hasty-clock.ts";
 export { haveSameHiddenClass } from "./hidden-class.ts";
 export {
+  checkHistory,
+  eventText,
+  type History,
+  type KeyedState,
+  type KeyRequest,
+  keyText,
+  type ListMode,
+  type ListRecord,
+  type ObjectKey,
+  type ObjectState,
+  type Operation,
+  type Outcome,
+  operationText,
+  revisionOf,
+  type Scope,
+  type StaleGet,
+  selects,
+  type Texts,
+  type Violation,
+  type WatchEvent,
+  type WatchSegment,
+  type WriteRequest,
+} from "./history-checker/index.ts";
+export {
   findKubeApiserver,
   type KubeApiserver,
   type KubeApiserverOptions,
