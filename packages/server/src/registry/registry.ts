@@ -129,6 +129,19 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
+    const made = await this.#make(definition, address, draft, options);
+    if (made !== undefined) return made;
+    const { name } = draft["metadata"] as { name: string };
+    throw await this.#alreadyExists(definition, { ...address, name }, options.signal);
+  }
+
+  /** Undefined when there is an object of the name already. */
+  async #make(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    draft: Draft,
+    options: WriteOptions,
+  ): Promise<Written | undefined> {
     const context = { user: options.user, ...this.#options };
     const ahead = definition.strategy.judgeAhead?.(draft, undefined);
     if (ahead !== undefined) await ahead;
@@ -164,8 +177,7 @@ export class Registry {
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";
-      if (!isGenerated)
-        throw await this.#alreadyExists(definition, { ...address, name }, options.signal);
+      if (!isGenerated) return undefined;
       if (tries >= generateNameTries) throw statusError.generateNameConflict(definition, name);
     }
   }
@@ -182,7 +194,10 @@ export class Registry {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
-        return this.create(definition, address, await build(undefined), options);
+        const made = await this.#make(definition, address, await build(undefined), options);
+        if (made !== undefined) return made;
+        // Somebody else made it meanwhile: it is there to be updated now.
+        continue;
       }
       if (definition.isVisible?.(entry) === false)
         throw statusError.notFound(definition, address.name);
