@@ -40,6 +40,8 @@ export class Watcher {
   #generation = 0;
   #begin: number | ListMode;
   #isResumed = false;
+  /** Whether the last answer was a stream; who is refused waits longer. */
+  #wasServed = false;
   /** The revision up to which everything was heard; undefined before the first state is complete. */
   position: number | undefined;
   lastError = "";
@@ -79,7 +81,8 @@ export class Watcher {
         this.#begin = this.position;
         this.#isResumed = true;
       }
-      await sleep(systemClock, 5 + random.integer(25), this.#stop.signal).catch(() => {});
+      const waitMs = (this.#wasServed ? 5 : 60) + random.integer(25);
+      await sleep(systemClock, waitMs, this.#stop.signal).catch(() => {});
     }
   }
 
@@ -102,11 +105,13 @@ export class Watcher {
     );
     try {
       const signal = AbortSignal.any([this.#stop.signal, leaving.signal]);
+      this.#wasServed = false;
       const response = await connection.send({ method: "GET", path }, signal);
       if (response.status !== 200) {
         this.lastError = `${response.status} ${await response.body.text()}`;
         return response.status === 410 ? "expired" : "ended";
       }
+      this.#wasServed = true;
       for await (const line of lines(response.body)) {
         if (line.type === "ERROR") {
           this.lastError = line.object.message ?? "";
@@ -118,7 +123,7 @@ export class Watcher {
       return "ended";
     } finally {
       timer?.cancel();
-      this.#keep(segment);
+      if (this.#wasServed) this.#keep(segment);
     }
   }
 
