@@ -127,8 +127,10 @@ export class Watcher
       this.#isBookmarkDue = true;
       return;
     }
-    // In a crowd the hub may be ahead of what this client was told.
-    const revision = this.#live.isBehind ? this.#lastRevision : this.#context.hub.revision;
+    // In a crowd the hub may be ahead of what this client was told, and behind the state that it began with, which came from the store.
+    const { revision: reached } = this.#context.hub;
+    const last = this.#lastRevision;
+    const revision = this.#live.isBehind || reached < last ? last : reached;
     this.#push(frame("BOOKMARK", this.#request.bookmark(revision, false)));
   }
 
