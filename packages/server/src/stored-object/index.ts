@@ -1,9 +1,16 @@
+export { CheckedStorage, type Damage } from "./checked-storage.ts";
+export { clusterAnnotation, encodeInPieces, encodeObject } from "./encode.ts";
+export { isWhole } from "./envelope.ts";
 export {
   decodeObject,
-  encodeInPieces,
-  encodeObject,
+  hasFinalizers,
+  hasHead,
   hasMetadataOfOwnership,
+  headOf,
+  isBeingDeleted,
+  isEstablished,
   itemBytesMax,
+  labelsMention,
   labelsOf,
   mentions,
   partialBytesAt,
