@@ -8,8 +8,8 @@ import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-
 import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
-import type { Resource } from "./resource.ts";
 import { requirePreconditions } from "./required-preconditions.ts";
+import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
 import { SharedDeadlines } from "./shared-deadlines.ts";

@@ -67,10 +67,7 @@ describe("a client that requires preconditions", () => {
     }
     await allowed(patch({ labels: {} }));
     await refused(patch({ labels: {}, uid: "" }), "metadata.uid");
-    await refused(
-      () => objects.patch(target, { type: "json", operations: [] }),
-      "metadata.uid",
-    );
+    await refused(() => objects.patch(target, { type: "json", operations: [] }), "metadata.uid");
   });
 
   it("replaces only an object with uid and version", async () => {

@@ -1,7 +1,12 @@
 /**
  * Objects of a list or a watch that cannot be read: each fails alone if somebody wants to hear of it, and with all the others if nobody does.
  */
-import { isJsonObject, type JsonObject, JsonSyntaxError, type JsonValue } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+} from "@kcp-ts/machinery/json";
 
 export class UnreadableObjectError extends Error {
   override readonly name = "UnreadableObjectError";

@@ -104,10 +104,7 @@ function isObject(
   return type === "ADDED" || type === "MODIFIED" || type === "DELETED";
 }
 
-async function present(
-  form: StoredForm,
-  objects: readonly Keyed[],
-): Promise<readonly Entry[]> {
+async function present(form: StoredForm, objects: readonly Keyed[]): Promise<readonly Entry[]> {
   if (objects.length === 0) return [];
   return form.present(objects.map(entryOf));
 }

@@ -21,8 +21,7 @@ describe("a checked store", () => {
   });
   afterEach(() => storage.close());
 
-  const whole = (name: string) =>
-    encodeObject({ kind: "K", apiVersion: "v1", metadata: { name } });
+  const whole = (name: string) => encodeObject({ kind: "K", apiVersion: "v1", metadata: { name } });
   const put = (name: string, value: Uint8Array, expected: Revision | "absent" = "absent") =>
     storage.commit({ key: keyOf(name), value, expected }, { signal });
 

@@ -67,7 +67,8 @@ function assemble(parts: Parts, metadataText: string, restText: string): Buffer 
   const annotations = parts.annotations === undefined ? "{}" : stringifyJson(parts.annotations);
   const before = head + metadataOpening + labels;
   const headBytes = Buffer.byteLength(head);
-  const beforeBytes = labels === "" ? headBytes + metadataOpening.length : Buffer.byteLength(before);
+  const beforeBytes =
+    labels === "" ? headBytes + metadataOpening.length : Buffer.byteLength(before);
   const annotationsBytes = continuedBytes(annotations);
   const metadataBytes = continuedBytes(metadataText);
   const gap = textStart + beforeBytes;
@@ -116,8 +117,7 @@ function flagsOf({ metadata, rest: { status } }: Parts): number {
     if (waitingFinalizers.some((one) => finalizers.includes(one)))
       flags |= envelopeFlag.awaitsDependents;
   }
-  if (deletionTimestamp !== undefined && deletionTimestamp !== null)
-    flags |= envelopeFlag.deleting;
+  if (deletionTimestamp !== undefined && deletionTimestamp !== null) flags |= envelopeFlag.deleting;
   return flags;
 }
 

@@ -12,6 +12,7 @@ export {
   itemBytesMax,
   labelsMention,
   labelsOf,
+  mayHoldSame,
   mentions,
   partialBytesAt,
   servedBytes,

@@ -128,6 +128,20 @@ export function hasHead(entry: Entry, head: Buffer): boolean {
   );
 }
 
+/** Whether two values have the same bytes in whatever order: if they do not, they hold different objects; if they do, most probably the same. */
+export function mayHoldSame(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  let sum = 0;
+  let squares = 0;
+  for (let at = textStart; at < one.length; at++) {
+    const a = one[at] as number;
+    const b = other[at] as number;
+    sum += a - b;
+    squares += a * a - b * b;
+  }
+  return sum === 0 && squares === 0;
+}
+
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 /** Of a filling without the name of the cluster, which is part of the key. */
