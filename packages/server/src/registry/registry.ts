@@ -21,7 +21,7 @@ import {
   type StorageKey,
   type Write,
 } from "../storage/index.ts";
-import { decodeObject, encodeInPieces, encodeObject } from "../stored-object/index.ts";
+import { decodeObject, encodeInPieces, encodeObject, mayHoldSame } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { Capacity, Growth } from "./capacity.ts";
 import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
@@ -443,27 +443,13 @@ function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybeProm
 /** Equal content has the same bytes, whatever the order of members, so nearly all changes are told apart without parsing. */
 function* isSame(entry: Entry, value: Buffer): Pieces<boolean> {
   if (value.equals(entry.value)) return true;
-  if (!haveSameBytes(value, entry.value)) return false;
+  if (!mayHoldSame(value, entry.value)) return false;
   yield;
   const before = decodeObject(entry);
   yield;
   const after = decodeObject({ ...entry, value });
   yield;
   return jsonEqual(before, after);
-}
-
-/** In whatever order; no for certain, yes most probably. */
-function haveSameBytes(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
-  let sum = 0;
-  let squares = 0;
-  for (let at = 0; at < one.length; at++) {
-    const a = one[at] as number;
-    const b = other[at] as number;
-    sum += a - b;
-    squares += a * a - b * b;
-  }
-  return sum === 0 && squares === 0;
 }
 
 /** Deletion was asked for, and nothing holds the object back any more. */
