@@ -30,6 +30,7 @@ import {
   nameOf,
   placementError,
   type ResolvedType,
+  terminatorsOf,
   WorkspaceTypeError,
 } from "./workspace-types.ts";
 
@@ -212,6 +213,7 @@ async function place(
   if (!finalizers.includes(workspaceFinalizer))
     metadata["finalizers"] = [...finalizers, workspaceFinalizer];
   const waiting = await initializersLeft(options, own as ClusterName, type, ownInitializers);
+  const terminators = terminatorsOf(type);
   const phase = waiting.length > 0 ? "Initializing" : "Ready";
   addLabels(metadata, regionOf(shard));
   metadata["labels"] = { ...member(metadata, "labels"), [phaseLabel]: phase };
@@ -219,6 +221,7 @@ async function place(
   return {
     ...statusOf(phase, [scheduled, initialized(waiting)], clock.now()),
     ...(waiting.length > 0 ? { initializers: [...waiting] } : {}),
+    ...(terminators.length > 0 ? { terminators: [...terminators] } : {}),
   };
 }
 

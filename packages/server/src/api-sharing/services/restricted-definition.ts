@@ -15,6 +15,7 @@ export interface Restriction {
   readonly verbs?: readonly string[];
   readonly isVisible?: ((entry: Entry) => boolean) | undefined;
   readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
+  readonly entersModified?: boolean | undefined;
   /** Puts on every object that is written what makes it visible; throws when it cannot be. */
   readonly prepare?: ((draft: Draft, old: JsonObject | undefined) => void) | undefined;
   /** Stands in for the status subresource, with all its verbs. */
@@ -101,6 +102,9 @@ export class RestrictedDefinition implements ResourceDefinition {
     const [base, own] = [this.#base, this.#restriction];
     if (base.wasVisible === undefined && own.wasVisible === undefined) return undefined;
     return both(base.wasVisible ?? base.isVisible, own.wasVisible ?? own.isVisible);
+  }
+  get entersModified(): boolean | undefined {
+    return this.#restriction.entersModified ?? this.#base.entersModified;
   }
   get onRetired(): (callback: () => void) => () => void {
     return this.#restriction.onRetired ?? this.#base.onRetired ?? never;
