@@ -70,7 +70,7 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "hasHomes" | "ownTarget">;
   /** For workspaces that are served elsewhere. */
   readonly forwarder: Pick<RequestForwarder, "forward">;
-  readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf">;
+  readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf" | "scopeOf">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   /** Undefined when nobody wants to know. */
@@ -458,7 +458,8 @@ const noResource = {
 } as const;
 
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
-  const scope = exchange.scope as RequestScope;
+  const asked = exchange.scope as RequestScope;
+  const scope = asked.service === undefined ? asked : rooms.services.scopeOf(asked);
   const { detour } = exchange;
   if (detour?.kind === "mount") {
     const { request, user, signal } = exchange;

@@ -45,14 +45,14 @@ export interface SelectionResult {
 
 export function selectionOf(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
   const asked = askedFor(definition, selectors);
-  const { isVisible, wasVisible } = definition;
+  const { isVisible, wasVisible, entersModified } = definition;
   if (isVisible === undefined) return asked;
   const { selection, name } = asked;
   const within = (isShown: (entry: Entry) => boolean) => (entry: Entry) =>
     isShown(entry) && (selection === undefined || selection.matches(entry));
   const matches = within(isVisible);
   const matched = wasVisible === undefined ? matches : within(wasVisible);
-  return { selection: { matches, matched }, name };
+  return { selection: { matches, matched, entersModified }, name };
 }
 
 function askedFor(definition: ResourceDefinition, selectors: Selectors): SelectionResult {

@@ -275,16 +275,18 @@ export class Lifecycle {
     const status = member(decodeObject(logical), "status");
     const old = member(object, "status");
     const waiting = textsOf(status["initializers"]);
+    const terminators = textsOf(status["terminators"]);
     const content = conditionsOf(status).find(({ type }) => type === "WorkspaceContentDeleted");
     const isSame =
       old["phase"] === status["phase"] &&
       String(textsOf(old["initializers"])) === String(waiting) &&
+      String(textsOf(old["terminators"])) === String(terminators) &&
       JSON.stringify(contentOf(old)) === JSON.stringify(content);
     if (isSame) return undefined;
     await this.#update(workspaces, entry, (draft) => {
       const next: Draft = { ...member(draft, "status"), phase: status["phase"] ?? "Scheduling" };
       put(next, "initializers", waiting);
-      put(next, "terminators", textsOf(status["terminators"]));
+      put(next, "terminators", terminators);
       let conditions = [...conditionsOf(next)];
       const isPreparing = next["phase"] === "Initializing" || next["phase"] === "Ready";
       if (isPreparing) conditions = setCondition(conditions, initialized(waiting), clock.now());

@@ -30,6 +30,7 @@ import {
   type MayUse,
   placementError,
   type ResolvedType,
+  terminatorsOf,
   WorkspaceTypeError,
 } from "./workspace-types.ts";
 
@@ -201,6 +202,7 @@ async function place(
   if (!finalizers.includes(workspaceFinalizer))
     metadata["finalizers"] = [...finalizers, workspaceFinalizer];
   const waiting = await initializersLeft(options, own as ClusterName, type, ownInitializers);
+  const terminators = terminatorsOf(type);
   const phase = waiting.length > 0 ? "Initializing" : "Ready";
   addLabels(metadata, regionOf(shard));
   metadata["labels"] = { ...member(metadata, "labels"), [phaseLabel]: phase };
@@ -208,6 +210,7 @@ async function place(
   return {
     ...statusOf(phase, [scheduled, initialized(waiting)], clock.now()),
     ...(waiting.length > 0 ? { initializers: [...waiting] } : {}),
+    ...(terminators.length > 0 ? { terminators: [...terminators] } : {}),
   };
 }
 

@@ -17,6 +17,7 @@ export interface Restriction {
   readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
   /** Of what is visible; all of it if left out. */
   readonly isWritable?: ((entry: Entry) => boolean) | undefined;
+  readonly entersModified?: boolean | undefined;
   /** Puts on every object that is written what makes it visible; throws when it cannot be. */
   readonly prepare?: ((draft: Draft, old: JsonObject | undefined) => void) | undefined;
   /** Throws when an object may not be written; asked before `prepare`, with time to look something up. */
@@ -108,6 +109,9 @@ export class RestrictedDefinition implements ResourceDefinition {
   }
   get isWritable(): ((entry: Entry) => boolean) | undefined {
     return both(this.#base.isWritable, this.#restriction.isWritable);
+  }
+  get entersModified(): boolean | undefined {
+    return this.#restriction.entersModified ?? this.#base.entersModified;
   }
   get onRetired(): (callback: () => void) => () => void {
     return this.#restriction.onRetired ?? this.#base.onRetired ?? never;
