@@ -234,6 +234,8 @@ export class Registry {
       if (entry === undefined || definition.isVisible?.(entry) === false)
         throw statusError.notFound(definition, address.name);
       const old = decodeObject(entry);
+      const refusal = definition.strategy.deletionRefusal?.(old);
+      if (refusal !== undefined) throw statusError.forbidden(definition, address.name, refusal);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       await options.validate(old, old);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };

@@ -17,6 +17,8 @@ export interface Restriction {
   readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
   /** Puts on every object that is written what makes it visible; throws when it cannot be. */
   readonly prepare?: ((draft: Draft, old: JsonObject | undefined) => void) | undefined;
+  /** Why an object that is shown may not be deleted all the same. */
+  readonly deletionRefusal?: ((object: JsonObject) => string | undefined) | undefined;
   /** Stands in for the status subresource, with all its verbs. */
   readonly status?: SubresourceStrategy | undefined;
   readonly onRetired?: ((callback: () => void) => () => void) | undefined;
@@ -126,17 +128,18 @@ export class RestrictedDefinition implements ResourceDefinition {
 
   #prepared(): Strategy {
     const { strategy } = this.#base;
-    const { prepare } = this.#restriction;
-    if (prepare === undefined) return strategy;
-    const own: Pick<Strategy, "prepareForCreate" | "prepareForUpdate"> = {
+    const { prepare, deletionRefusal } = this.#restriction;
+    if (prepare === undefined && deletionRefusal === undefined) return strategy;
+    const own: Pick<Strategy, "prepareForCreate" | "prepareForUpdate" | "deletionRefusal"> = {
       prepareForCreate(draft, context) {
         strategy.prepareForCreate(draft, context);
-        prepare(draft, undefined);
+        prepare?.(draft, undefined);
       },
       prepareForUpdate(draft, old, context) {
         strategy.prepareForUpdate(draft, old, context);
-        prepare(draft, old);
+        prepare?.(draft, old);
       },
+      deletionRefusal: (object) => strategy.deletionRefusal?.(object) ?? deletionRefusal?.(object),
     };
     return Object.defineProperties(
       {},
