@@ -32,6 +32,7 @@ export {
   apiResourceImports,
   apiVersionAnnotation,
   assignedCluster,
+  assignedTargets,
   type Bounds,
   byDefinition,
   byLocation,
@@ -61,6 +62,7 @@ export {
   globalPlacement,
   groupOf,
   hashDigits,
+  heldInClusterAnnotation,
   type ImportedPort,
   importConditions,
   importedServiceLabel,
@@ -70,9 +72,11 @@ export {
   ingressOwnedByClusterLabel,
   ingressOwnedByIngressLabel,
   ingressOwnedByNamespaceLabel,
+  isKcpKey,
   isSharedFrom,
   isSharedTargetName,
   isSyncedNative,
+  isUpsynced,
   type KindDefinition,
   type Location,
   type LocationReference,
@@ -130,6 +134,7 @@ export {
   serviceImportKind,
   serviceImports,
   sharedTargetName,
+  simulatorPrefix,
   skipDefaultObjectsAnnotation,
   softFinalizersAnnotation,
   softFinalizersAnnotationPrefix,
@@ -315,8 +320,15 @@ export {
   unseal,
 } from "./registration/index.ts";
 export { type AgentOptions, runAgent } from "./run-agent.ts";
-export { SyncPolicies, type SyncPoliciesOptions } from "./sync-policies.ts";
 export {
+  policiesFrom,
+  policyConfigMaps,
+  SyncPolicies,
+  type SyncPoliciesOptions,
+} from "./sync-policies.ts";
+export {
+  appliedDiffAnnotation,
+  appliedHashAnnotation,
   auditGraceMs,
   auditPeriodMs,
   type ContestedField,
@@ -341,8 +353,10 @@ export {
   type SyncerOptions,
   serverNames,
   startSyncer,
+  syncedAnnotation,
   syncPolicyLabel,
   type TargetIdentity,
+  withoutField,
 } from "./syncer/index.ts";
 export { Syncers, type SyncersOptions } from "./syncers.ts";
 export {

@@ -248,6 +248,8 @@ export class Registry {
       if (entry === undefined) throw statusError.notFound(definition, address.name);
       refuseHidden(definition, address.name, entry);
       const old = decodeObject(entry);
+      const refusal = definition.strategy.deletionRefusal?.(old);
+      if (refusal !== undefined) throw statusError.forbidden(definition, address.name, refusal);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       // Admission is shown what was asked for, whatever it is stored as.
       const seen = definition.form === undefined ? old : await this.#shown(definition, entry);

@@ -94,6 +94,9 @@ export interface Strategy {
   /** Why this object may not be deleted at all: a 403's text. */
   deletionForbidden?(name: string): string | undefined;
 
+  /** The same of one that was looked at, where that depends on more than its name. */
+  deletionRefusal?(object: JsonObject): string | undefined;
+
   /** Whether finalizers need no domain, as on custom kinds. */
   readonly allowsPlainFinalizers?: boolean;
 

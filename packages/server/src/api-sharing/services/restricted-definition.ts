@@ -22,6 +22,8 @@ export interface Restriction {
   readonly prepare?: ((draft: Draft, old: JsonObject | undefined) => void) | undefined;
   /** Throws when an object may not be written; asked before `prepare`, with time to look something up. */
   readonly judge?: Strategy["judgeAhead"] | undefined;
+  /** Why an object that is shown may not be deleted all the same. */
+  readonly deletionRefusal?: ((object: JsonObject) => string | undefined) | undefined;
   /** Stands in for the status subresource, with all its verbs. */
   readonly status?: SubresourceStrategy | undefined;
   readonly onRetired?: ((callback: () => void) => () => void) | undefined;
@@ -150,9 +152,10 @@ export class RestrictedDefinition implements ResourceDefinition {
 
   #prepared(): Strategy {
     const { strategy } = this.#base;
-    const { prepare, judge } = this.#restriction;
-    if (prepare === undefined) return strategy;
-    const own: Pick<Strategy, "prepareForCreate" | "prepareForUpdate" | "judgeAhead"> = {
+    const { prepare, judge, deletionRefusal } = this.#restriction;
+    if (prepare === undefined && deletionRefusal === undefined) return strategy;
+    type Own = "prepareForCreate" | "prepareForUpdate" | "judgeAhead" | "deletionRefusal";
+    const own: Pick<Strategy, Own> = {
       judgeAhead(draft, old, address) {
         const judged = judge?.(draft, old, address);
         const ahead = () => strategy.judgeAhead?.(draft, old, address);
@@ -160,12 +163,13 @@ export class RestrictedDefinition implements ResourceDefinition {
       },
       prepareForCreate(draft, context) {
         strategy.prepareForCreate(draft, context);
-        prepare(draft, undefined);
+        prepare?.(draft, undefined);
       },
       prepareForUpdate(draft, old, context) {
         strategy.prepareForUpdate(draft, old, context);
-        prepare(draft, old);
+        prepare?.(draft, old);
       },
+      deletionRefusal: (object) => strategy.deletionRefusal?.(object) ?? deletionRefusal?.(object),
     };
     return Object.defineProperties(
       {},
