@@ -17,6 +17,8 @@ export interface ParseOptions {
   readonly valuesMax?: number;
   /** Members that one object may have: objects with very many are slow to make and to walk. */
   readonly membersMax?: number;
+  /** Containers within each other, where fewer are expected than this process can bear. */
+  readonly depthMax?: number;
 }
 
 export interface ParsedText extends ParsedJson {
@@ -70,14 +72,16 @@ function parseWhole(text: string, look: Look): ParsedText {
 /** One for all looks that are taken at once, which do not overlap. */
 const sharedWidth = new Uint32Array(jsonDepthMax + 1);
 
-function refuseBeyond(look: Look, { valuesMax, membersMax }: ParseOptions): void {
+function refuseBeyond(look: Look, { valuesMax, membersMax, depthMax }: ParseOptions): void {
   if (look.depthMax > jsonDepthMax) {
     throw new JsonSyntaxError(`exceeded max depth of ${jsonDepthMax} levels`);
   }
   if (valuesMax !== undefined && look.values > valuesMax)
-    throw new JsonTooManyValuesError(`limit is ${valuesMax} values`);
+    throw new JsonTooManyValuesError("values", valuesMax);
   if (membersMax !== undefined && look.widest > membersMax)
-    throw new JsonTooManyValuesError(`limit is ${membersMax} members of one object`);
+    throw new JsonTooManyValuesError("members", membersMax);
+  if (depthMax !== undefined && look.depthMax > depthMax)
+    throw new JsonTooManyValuesError("levels", depthMax);
 }
 
 function parsePlain(text: string): JsonValue {
