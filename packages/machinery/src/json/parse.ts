@@ -8,7 +8,7 @@
 import type { Pieces } from "../base/index.ts";
 import { jsonDepthMax, Look } from "./look.ts";
 import { parseLong } from "./parse-long.ts";
-import { type ParsedJson, parseLossless } from "./parse-lossless.ts";
+import { type ParsedJson, parseLossless, parseLosslessInPieces } from "./parse-lossless.ts";
 import { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 import { isJsonObject, type JsonValue } from "./value.ts";
 
@@ -51,22 +51,15 @@ export function* parseInPieces(text: string, options: ParseOptions = {}): Pieces
   const value = yield* parseLong(text, parseJson);
   if (value !== undefined) return { value, duplicates: [], values: look.values };
   yield;
-  if (!look.hasBigNumber) {
-    // For what it throws.
-    parsePlain(text);
-    yield;
-  }
-  return { ...parseLossless(text), values: look.values };
+  return { ...(yield* parseLosslessInPieces(text)), values: look.values };
 }
 
 function parseWhole(text: string, look: Look): ParsedText {
   const { values, members, hasBigNumber } = look;
-  if (!hasBigNumber) {
-    const value = parsePlain(text);
-    if (countMembers(value) === members) return { value, duplicates: [], values };
-  }
-  const { value, duplicates } = parseLossless(text);
-  return { value, duplicates, values };
+  const value = hasBigNumber ? undefined : parsePlain(text);
+  if (value !== undefined && countMembers(value) === members)
+    return { value, duplicates: [], values };
+  return { ...parseLossless(text), values };
 }
 
 /** One for all looks that are taken at once, which do not overlap. */
@@ -84,13 +77,12 @@ function refuseBeyond(look: Look, { valuesMax, membersMax, depthMax }: ParseOpti
     throw new JsonTooManyValuesError("levels", depthMax);
 }
 
-function parsePlain(text: string): JsonValue {
+/** Undefined when it is no JSON: the other parser says what is wrong, in words that are the same for long texts. */
+function parsePlain(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
-  } catch (error) {
-    throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), {
-      cause: error,
-    });
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 export {
   decodeObject,
+  decodeObjectInPieces,
   encodeInPieces,
   encodeObject,
   hasMetadataOfOwnership,

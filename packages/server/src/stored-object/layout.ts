@@ -12,6 +12,7 @@ import { assert, type Pieces } from "@kcp-ts/machinery/base";
 import {
   type JsonObject,
   type JsonValue,
+  parseInPieces,
   parseJson,
   stringifyInPieces,
   stringifyJson,
@@ -43,7 +44,17 @@ function ordered(object: JsonObject): JsonObject {
 
 /** The object with its resourceVersion, for those who must look inside. */
 export function decodeObject(entry: Entry): JsonObject {
-  const object = parseJson(textOf(entry.value)).value as JsonObject;
+  return withVersion(parseJson(textOf(entry.value)).value as JsonObject, entry);
+}
+
+/** The same of a large object, with rests. */
+export function* decodeObjectInPieces(entry: Entry): Pieces<JsonObject> {
+  const text = textOf(entry.value);
+  yield;
+  return withVersion((yield* parseInPieces(text)).value as JsonObject, entry);
+}
+
+function withVersion(object: JsonObject, entry: Entry): JsonObject {
   const metadata = object["metadata"] as JsonObject;
   return { ...object, metadata: { ...metadata, resourceVersion: String(entry.modifiedAt) } };
 }
