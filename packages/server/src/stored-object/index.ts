@@ -3,6 +3,7 @@ export { clusterAnnotation, encodeInPieces, encodeObject } from "./encode.ts";
 export { isWhole } from "./envelope.ts";
 export {
   decodeObject,
+  decodeObjectInPieces,
   hasFinalizers,
   hasHead,
   hasMetadataOfOwnership,

@@ -4,7 +4,8 @@
  *     {"kind":"ConfigMap","apiVersion":"v1","metadata":{"labels":{…},"resourceVersion":"7","annotations":{"kcp.io/cluster":"root",…},"name":"x",…},…}
  *     ^ head: left out in lists of built-in kinds                    ^ the gap, filled
  */
-import { type JsonObject, JsonSyntaxError, parseJson } from "@kcp-ts/machinery/json";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import { type JsonObject, JsonSyntaxError, parseInPieces, parseJson } from "@kcp-ts/machinery/json";
 import { clusterOfKey, type Entry, type Revision, type StorageKey } from "../storage/index.ts";
 import { clusterAnnotation } from "./encode.ts";
 import {
@@ -19,11 +20,31 @@ import {
 
 /** The object with its resourceVersion and its cluster, for those who must look inside. */
 export function decodeObject(entry: Entry): JsonObject {
+  const text = textOf(entry);
+  return readable(entry, () => parseJson(text).value as JsonObject);
+}
+
+/** The same of a large object, with rests. */
+export function* decodeObjectInPieces(entry: Entry): Pieces<JsonObject> {
+  const text = textOf(entry);
+  yield;
+  const work = parseInPieces(text);
+  for (;;) {
+    const { done, value } = readable(entry, () => work.next());
+    if (done === true) return value.value as JsonObject;
+    yield;
+  }
+}
+
+function textOf(entry: Entry): string {
   const { bytes, gap } = open(entry);
   const filling = fillingOf(entry.key, entry.modifiedAt);
-  const text = bytes.toString("utf8", textStart, gap) + filling + bytes.toString("utf8", gap);
+  return bytes.toString("utf8", textStart, gap) + filling + bytes.toString("utf8", gap);
+}
+
+function readable<Result>(entry: Entry, parse: () => Result): Result {
   try {
-    return parseJson(text).value as JsonObject;
+    return parse();
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw damaged(entry, error);
     throw error;
