@@ -85,7 +85,9 @@ async function admitCreate(
     return;
   }
   const type = await typeFor(options, { cluster, parent, user, name, spec });
-  spec["type"] = { name: type.type.name, path: type.type.path };
+  // As it was written: whoever applies the same again changes nothing.
+  const path = reference(spec["type"])?.path ?? type.type.path;
+  spec["type"] = { name: type.type.name, path };
   addLabels(metadata, type.type.labels);
   draft["status"] = await place(options, { metadata, spec, type, parent, cluster, name });
 }
