@@ -2,6 +2,7 @@
  * A store with a bug: the kinds of mistakes that histories are there to find. Now and then it does the wrong thing and goes on as if
  * nothing had happened.
  */
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type {
   CallOptions,
   Change,
@@ -36,18 +37,20 @@ export const plants = [
 export type Plant = (typeof plants)[number];
 
 /** Every so many chances one is taken; only for the histories' objects, so that the server itself goes on. */
-const everyNth = 6;
+const everyNth = 4;
+/** How long an event is late that was said to have come. */
+const lateMs = 60;
 
 export class PlantedStorage implements Storage {
   readonly #inner: Storage;
-  readonly #plant: Plant;
-  /** What each key was before it was written last, for stale answers. */
-  readonly #older = new Map<string, Entry | undefined>();
+  /** What each key was before, oldest first, for stale answers. */
+  readonly #past = new Map<string, Entry[]>();
   #chances = 0;
+  /** The bug that it has at present. */
+  plant: Plant | undefined;
 
-  constructor(inner: Storage, plant: Plant) {
+  constructor(inner: Storage) {
     this.#inner = inner;
-    this.#plant = plant;
   }
 
   currentRevision(options: CallOptions): Promise<Revision> {
@@ -56,7 +59,8 @@ export class PlantedStorage implements Storage {
 
   async get(key: StorageKey, options: ReadOptions): Promise<Entry | undefined> {
     const entry = await this.#inner.get(key, options);
-    return this.#older.has(key) && this.#strikes("stale get", key) ? this.#older.get(key) : entry;
+    const older = this.#before(entry);
+    return older !== undefined && this.#strikes("stale get", key) ? older : entry;
   }
 
   async list(prefix: StorageKey, options: ListOptions): Promise<Page> {
@@ -64,12 +68,9 @@ export class PlantedStorage implements Storage {
     if (page.entries.length > 0 && this.#strikes("torn list", prefix)) {
       return { ...page, entries: page.entries.slice(1) };
     }
-    if (!this.#strikes("stale list", prefix)) return page;
-    const entries = page.entries.flatMap((entry) => {
-      const older = this.#older.get(entry.key);
-      return older === undefined ? [entry] : [older];
-    });
-    return { ...page, entries };
+    const isOld = page.entries.some((entry) => this.#before(entry) !== undefined);
+    if (!isOld || !this.#strikes("stale list", prefix)) return page;
+    return { ...page, entries: page.entries.map((entry) => this.#before(entry) ?? entry) };
   }
 
   count(prefix: StorageKey, options: CountOptions): Promise<number> {
@@ -78,12 +79,12 @@ export class PlantedStorage implements Storage {
 
   async commit(write: Write, options: CallOptions): Promise<Revision> {
     const before = await this.#inner.get(write.key, options);
-    if (isTarget(write.key)) this.#older.set(write.key, before);
+    if (before !== undefined && isTarget(write.key)) this.#remember(before);
     if (before !== undefined && this.#strikes("lost acknowledged write", write.key)) {
       return this.#inner.currentRevision(options);
     }
     const isForgotten = before !== undefined && write.expected !== before.modifiedAt;
-    if (isForgotten && write.expected !== "absent" && this.#plant === "forgotten precondition") {
+    if (isForgotten && write.expected !== "absent" && this.plant === "forgotten precondition") {
       return this.#inner.commit({ ...write, expected: before.modifiedAt }, options);
     }
     return this.#inner.commit(write, options);
@@ -108,7 +109,8 @@ export class PlantedStorage implements Storage {
         continue;
       }
       if (this.#strikes("early progress", key)) {
-        yield { kind: "progress", revision: (change.revision + 3) as Revision };
+        yield { kind: "progress", revision: change.revision };
+        await sleep(systemClock, lateMs);
       }
       yield this.#wrong(change);
       if (held !== undefined) yield held;
@@ -147,8 +149,19 @@ export class PlantedStorage implements Storage {
     return change;
   }
 
+  #remember(entry: Entry): void {
+    const past = this.#past.get(entry.key);
+    if (past === undefined) this.#past.set(entry.key, [entry]);
+    else past.push(entry);
+  }
+
+  #before(entry: Entry | undefined): Entry | undefined {
+    if (entry === undefined) return undefined;
+    return this.#past.get(entry.key)?.findLast(({ modifiedAt }) => modifiedAt < entry.modifiedAt);
+  }
+
   #strikes(plant: Plant, key: string): boolean {
-    return plant === this.#plant && isTarget(key) && ++this.#chances % everyNth === 0;
+    return plant === this.plant && isTarget(key) && ++this.#chances % everyNth === 0;
   }
 }
 

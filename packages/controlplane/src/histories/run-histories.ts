@@ -16,8 +16,6 @@ export interface RunOptions {
   /** Recorded at the same time, under the same fault. */
   readonly together?: number;
   readonly plant?: Plant | undefined;
-  /** Ends the run early. */
-  readonly isEnough?: (summary: Summary) => boolean;
   readonly onRound?: (summary: Summary, round: Round) => void;
 }
 
@@ -50,24 +48,15 @@ export interface Summary {
 const roundsPerStage = 25;
 
 export async function runHistories(options: RunOptions): Promise<Summary> {
-  const { configuration, plant, together = 8 } = options;
-  const summary: Summary = {
-    ...{ histories: 0, operations: 0, open: 0, lists: 0, events: 0, streams: 0 },
-    faults: new Map(),
-    findings: [],
-  };
+  const { configuration, plant } = options;
+  const summary = emptySummary();
   let seed = options.seed;
-  const isDone = () =>
-    summary.histories >= options.histories || options.isEnough?.(summary) === true;
-  while (!isDone()) {
-    const stage = await openStage(configuration, plant);
+  while (summary.histories < options.histories) {
+    const stage = await openStage(configuration, plant !== undefined);
     try {
-      await prepare(stage);
-      for (let rounds = 0; rounds < roundsPerStage && !isDone(); rounds++, seed++) {
-        const count = Math.min(together, options.histories - summary.histories);
-        const round = await runRound(stage, seed, count, summary);
-        options.onRound?.(summary, round);
-      }
+      await prepareStage(stage);
+      for (const server of stage.servers) await server.tell({ kind: "plant", plant });
+      seed = await playStage(stage, seed, options, summary);
     } finally {
       await stage.close();
     }
@@ -75,8 +64,30 @@ export async function runHistories(options: RunOptions): Promise<Summary> {
   return summary;
 }
 
+async function playStage(
+  stage: Stage,
+  seed: number,
+  { together = 8, histories, onRound }: RunOptions,
+  summary: Summary,
+): Promise<number> {
+  let next = seed;
+  for (let rounds = 0; rounds < roundsPerStage && summary.histories < histories; rounds++) {
+    const count = Math.min(together, histories - summary.histories);
+    onRound?.(summary, await runRound(stage, next++, count, summary));
+  }
+  return next;
+}
+
+export function emptySummary(): Summary {
+  return {
+    ...{ histories: 0, operations: 0, open: 0, lists: 0, events: 0, streams: 0 },
+    faults: new Map(),
+    findings: [],
+  };
+}
+
 /** The custom kind is served, by every server, in both clusters. */
-async function prepare({ servers }: Stage): Promise<void> {
+export async function prepareStage({ servers }: Stage): Promise<void> {
   const connections = servers.map((server) => new Connection(server, "negotiate"));
   const group = (cluster: string) => `/clusters/${cluster}/apis`;
   for (const cluster of clusters) {
@@ -94,7 +105,7 @@ async function prepare({ servers }: Stage): Promise<void> {
   await Promise.all(connections.map((connection) => connection.close()));
 }
 
-async function runRound(
+export async function runRound(
   stage: Stage,
   seed: number,
   count: number,

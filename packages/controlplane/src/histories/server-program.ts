@@ -11,13 +11,14 @@ import type { SlowHome } from "./slow-home.ts";
 /** A minute between bookmarks is three seconds, a request's deadline as well. */
 const speed = 20;
 
-const { port, storage: kind, plant } = JSON.parse(process.argv[2] as string) as ServerSettings;
+const { port, storage: kind, mayPlant } = JSON.parse(process.argv[2] as string) as ServerSettings;
 const clock = new ShiftedClock(speed);
 let disk: SlowHome | undefined;
 
 const { signal } = new AbortController();
 const opened = await openStorage();
-const storage = plant === undefined ? opened : new PlantedStorage(opened, plant);
+const planted = mayPlant ? new PlantedStorage(opened) : undefined;
+const storage = planted ?? opened;
 // Whoever started this is gone: so is the history.
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.on("message", (command: ServerCommand) => {
@@ -67,6 +68,9 @@ async function obey(command: ServerCommand): Promise<void> {
   switch (command.kind) {
     case "compact":
       return storage.compact(await storage.currentRevision({ signal }), { signal });
+    case "plant":
+      if (planted !== undefined) planted.plant = command.plant;
+      return;
     case "jump":
       return clock.jump(command.byMs);
     case "slowDisk":

@@ -9,13 +9,14 @@ export type StorageSettings =
 export interface ServerSettings {
   readonly port: number;
   readonly storage: StorageSettings;
-  /** A bug that this server has, for tests of the tests. */
-  readonly plant?: Plant | undefined;
+  /** Bugs can be planted in this server, for tests of the tests. */
+  readonly mayPlant: boolean;
 }
 
 /** What the server program is told. */
 export type ServerCommand =
   | { readonly kind: "compact" }
+  | { readonly kind: "plant"; readonly plant: Plant | undefined }
   | { readonly kind: "jump"; readonly byMs: number }
   /** Each write to the disk takes this much longer; the embedded store's only. */
   | { readonly kind: "slowDisk"; readonly delayMs: number };

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type EtcdCluster, FaultProxy, startEtcd } from "@kcp-ts/testkit";
-import type { Plant } from "./planted-storage.ts";
 import { ServerProcess } from "./server-process.ts";
 import type { StorageSettings } from "./server-settings.ts";
 
@@ -34,13 +33,13 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(configuration: Configuration, plant?: Plant): Promise<Stage> {
+export async function openStage(configuration: Configuration, mayPlant = false): Promise<Stage> {
   const cleanups: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   };
   const startServer = async (name: string, storage: StorageSettings) => {
-    const server = await ServerProcess.start(name, { storage, plant });
+    const server = await ServerProcess.start(name, { storage, mayPlant });
     cleanups.push(() => server.close());
     return server;
   };
