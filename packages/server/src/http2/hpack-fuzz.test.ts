@@ -11,7 +11,7 @@ import { ConnectionError, errorCode } from "./protocol.ts";
 import { type Field, huffman, PlainDecoder, PlainTable } from "./test-support/plain-hpack.ts";
 
 const seedFirst = Number(process.env["KCP_SEED"] ?? 1);
-const histories = Number(process.env["KCP_HISTORIES"] ?? 150);
+const histories = Number(process.env["KCP_HISTORIES"] ?? 30);
 const seeds = Array.from({ length: histories }, (_, at) => seedFirst + at);
 
 const names = [
