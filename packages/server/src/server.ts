@@ -193,7 +193,7 @@ export class ApiServer {
       registry,
       watchCache,
       admission: this.#composeAdmission(registry, source),
-      clock,
+      ...{ clock, random },
       deadlines,
       audit: composeAudit(options.audit, observers),
       ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),

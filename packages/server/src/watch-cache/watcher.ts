@@ -239,10 +239,11 @@ export class Watcher
   }
 
   #conclude(): void {
-    const wasOpen = this.#stage === "beginning" || this.#stage === "live";
+    const before = this.#stage;
     this.#stage = "over";
     this.#drop();
-    if (!wasOpen) return;
+    if (before === "new") for (const { onUnread } of this.#notes) onUnread?.();
+    if (before !== "beginning" && before !== "live") return;
     this.#live?.stop();
     this.#timer?.cancel();
     this.#request.signal.removeEventListener("abort", this.#onAbort);
