@@ -5,9 +5,9 @@ import type { Environment } from "./check/environment.ts";
 import { validateLiterals } from "./check/literal-validation.ts";
 import { ProgramProblem } from "./eval/plan.ts";
 import { Program } from "./eval/program.ts";
+import { COMPILATION_STEPS_MAX } from "./limits.ts";
 import { parse } from "./syntax/parser.ts";
 import { type Issue, printIssues } from "./syntax/source.ts";
-import { COMPILATION_STEPS_MAX } from "./limits.ts";
 import { isDyn, sameType, type Type } from "./types/type.ts";
 import { counted, type StepCounter } from "./values/work.ts";
 

@@ -1,8 +1,8 @@
 /** Calls: operators first, then functions by the overloads that the checker left, told apart by their arguments. */
 import type { Overload, OverloadCall, RuntimeCost } from "../check/function-declaration.ts";
 import { type CallExpr, type Expr, Operator } from "../syntax/ast.ts";
-import { typeNameOf } from "../values/kind.ts";
 import { ArrayList } from "../values/collections.ts";
+import { typeNameOf } from "../values/kind.ts";
 import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import { textWork, work } from "../values/work.ts";
 import type { EvalContext } from "./eval-context.ts";

@@ -27,12 +27,15 @@ export const encodersLibrary: Library = {
         price,
       ),
     ),
-    fn("base64.encode", global(
+    fn(
+      "base64.encode",
+      global(
         "base64_encode_bytes",
         [BYTES],
         STRING,
         (bytes: Uint8Array) => encodeBase64(counted(bytes)),
         price,
-      )),
+      ),
+    ),
   ],
 };

@@ -2,11 +2,11 @@
 
 import { elementsOf } from "../values/collections.ts";
 import { compareStrings } from "../values/compare.ts";
-import { type StepCounter, textWork, work } from "../values/work.ts";
 import { fixedText, scientificText } from "../values/fixed-text.ts";
 import { formatDouble } from "../values/format-double.ts";
 import { CelDuration, CelTimestamp, formatDuration, formatTimestamp } from "../values/time.ts";
 import { CelError, CelList, CelMap, CelTypeValue, type CelValue } from "../values/value.ts";
+import { type StepCounter, textWork, work } from "../values/work.ts";
 import { type FormatDialect, integerText, textRefused } from "./format-string.ts";
 import { quote } from "./quote.ts";
 

@@ -5,9 +5,9 @@
  * the locale en-US; the specification's own form is plainer. A dialect says which.
  */
 import { RESULT_ELEMENTS_MAX } from "../limits.ts";
-import { type StepCounter, textWork, work } from "../values/work.ts";
 import { kindOf, typeNameOf } from "../values/kind.ts";
 import { CelError, type CelList, type CelResult, CelUint, type CelValue } from "../values/value.ts";
+import { type StepCounter, textWork, work } from "../values/work.ts";
 import { type FormatClause, parseClause } from "./format-clause.ts";
 
 export interface FormatDialect {

@@ -31,10 +31,10 @@ import {
 import * as arithmetic from "../values/arithmetic.ts";
 import { ArrayList, elementsOf } from "../values/collections.ts";
 import { compareValues } from "../values/compare.ts";
-import type { StepCounter } from "../values/work.ts";
 import { addKeyed, isKeyed } from "../values/keyed-list.ts";
 import { type CelDuration, type CelTimestamp, durationOf, timestampOf } from "../values/time.ts";
 import { CelError, type CelList, type CelResult, type CelValue } from "../values/value.ts";
+import type { StepCounter } from "../values/work.ts";
 
 const A = typeParam("A");
 const B = typeParam("B");

@@ -45,12 +45,7 @@ export const urlsLibrary: Library = {
     ),
     fn(
       "isURL",
-      global(
-        "is_url_string",
-        [STRING],
-        BOOL,
-        (text: string) => !("problem" in parseCounted(text)),
-      ),
+      global("is_url_string", [STRING], BOOL, (text: string) => !("problem" in parseCounted(text))),
     ),
     accessor("getScheme", "url_get_scheme", (url) => url.scheme),
     accessor("getHost", "url_get_host", (url) => url.host),
@@ -74,7 +69,9 @@ function readCounted(url: ParsedUrl, read: (url: ParsedUrl) => string): string {
 function accessor(name: string, id: string, read: (url: ParsedUrl) => string) {
   return fn(
     name,
-    member(id, [URL_TYPE], STRING, ({ url }: CelUrl) => readCounted(url, read), { estimate: fixedEstimate(1) }),
+    member(id, [URL_TYPE], STRING, ({ url }: CelUrl) => readCounted(url, read), {
+      estimate: fixedEstimate(1),
+    }),
   );
 }
 

@@ -20,7 +20,6 @@ import {
 } from "./value.ts";
 import { type StepCounter, textWork } from "./work.ts";
 
-
 /** Negative, zero or positive; NaN when a NaN is involved; an error when there is no order. */
 export function compareValues(a: CelValue, b: CelValue): number | CelError {
   switch (typeof a) {

@@ -58,7 +58,8 @@ function convert(value: CelResult, depth: number, room: Room): unknown | CelErro
     return value.raw;
   }
   if (value instanceof CelList) return listToJson(value, depth, room);
-  if (value instanceof CelMap) return entriesToJson(value.keys(), (key) => value.find(key), depth, room);
+  if (value instanceof CelMap)
+    return entriesToJson(value.keys(), (key) => value.find(key), depth, room);
   if (value instanceof CelStruct) {
     return entriesToJson([...value.fields.keys()], (key) => value.select(String(key)), depth, room);
   }
