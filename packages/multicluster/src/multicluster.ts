@@ -67,6 +67,8 @@ export interface MulticlusterOptions {
   /** Whether APIs that were negotiated are served without being asked for; true if left out. */
   readonly autoPublish?: boolean | undefined;
   readonly openSealed?: OpenSealed | undefined;
+  /** What proves that namespaces in clusters were made by their syncers; they are known by what they say of themselves if left out. */
+  readonly namespaceKey?: (() => Promise<Uint8Array>) | undefined;
   /** Where connections are handed out; for those who work in the clusters. */
   readonly targets?: Targets | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
@@ -150,7 +152,8 @@ export async function runMulticluster(
   }
   if (parts.has("syncer")) {
     const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
-    const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
+    const namespaceKey = await options.namespaceKey?.();
+    const part = new Syncers({ ...working, viewOf, namespaceKey, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
   const users = new TenantTargets({ client, clock, random, onError: report("compute") });

@@ -81,6 +81,8 @@ export interface SyncersOptions {
   readonly agentLeaseMs?: number | undefined;
   /** And whether it has a tunnel. */
   readonly agentTunnel?: TunnelState | undefined;
+  /** What proves that namespaces in clusters were made by their syncers. */
+  readonly namespaceKey?: Uint8Array | undefined;
   /** The control plane as it is shown to who syncs to a SyncTarget; not one cluster of it. */
   readonly viewOf: (target: TargetIdentity) => Client;
   readonly clock: Clock;
@@ -227,6 +229,7 @@ export class Syncers {
       policies,
       agentLeaseMs: this.#options.agentLeaseMs,
       agentTunnel: this.#options.agentTunnel,
+      namespaceKey: this.#options.namespaceKey,
       home,
       clock,
       random,

@@ -100,7 +100,10 @@ export interface ApiServerOptions extends TrafficOptions {
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
-  readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
+  readonly mounts?: Pick<
+    ForwarderOptions,
+    "certificatePem" | "privateKeyPem" | "caPem" | "allowedHosts"
+  >;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */

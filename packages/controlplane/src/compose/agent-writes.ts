@@ -13,8 +13,10 @@ import {
   copyOfAnnotation,
   deletionAnnotation,
   heldInClusterAnnotation,
+  isCopyLabel,
   isKcpKey,
   type KindPolicy,
+  nameInCluster,
   simulatorPrefix,
   stateLabel,
   statesOf,
@@ -30,7 +32,7 @@ import type { Draft } from "@kcp-ts/server";
 /** Of a kind's policy, what says how agents write it. */
 export type WritePolicy = Pick<
   KindPolicy,
-  "direction" | "contested" | "onDownstreamDeletion" | "of"
+  "direction" | "contested" | "copyNames" | "onDownstreamDeletion" | "of"
 >;
 
 export function comesUp({ direction }: WritePolicy): boolean {
@@ -60,10 +62,17 @@ export function checkWrite(
 export function checkStatusWrite(draft: Draft, old: JsonObject, target: string): void {
   const labels = labelsOf(old) as StringMap;
   if (statesOf(labels).get(target) === stateUpsync) return;
-  for (const assigned of assignedTargets(labels)) {
-    if (assigned !== target)
+  const assigned = assignedTargets(labels);
+  for (const other of assigned) {
+    if (other !== target)
       throw refusal(draft, `it is in other clusters, too: ${target} says its status by annotation`);
   }
+  // When it has left, nothing is said of it any more.
+  const { status } = draft as { status?: JsonValue };
+  const isEmpty =
+    status === undefined || (isJsonObject(status) && Object.keys(status).length === 0);
+  if (!assigned.has(target) && !isEmpty && !jsonEqual(status, (old["status"] ?? null) as JsonValue))
+    throw refusal(draft, `it is not assigned to ${target}`);
 }
 
 /** Why an agent may not delete it; copies are its own, and of kinds that end in the cluster, what is there alone. */
@@ -86,6 +95,9 @@ function checkNewCopy(draft: Draft, target: string, policy: WritePolicy | undefi
   const own = stateLabel(target);
   if (labelsOf(draft)[own] !== stateUpsync)
     throw refusal(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
+  const name = String(metadataOf(draft)["name"]);
+  if (policy.copyNames === "by-cluster" && nameInCluster(name, target) === undefined)
+    throw refusal(draft, `copies of this kind are called <name>--${target}`);
   checkLabels(draft, { metadata: { labels: { [own]: stateUpsync } } }, { own, isCopy: true });
   checkAnnotations(draft, {}, { target, isCopy: true });
   checkHolders(draft, {}, target);
@@ -99,7 +111,7 @@ function checkLabels(
   for (const label of changed(labelsOf(draft), labelsOf(old))) {
     // Whoever asked the object to leave has had their wish: the state goes with it. It never becomes one of a copy, and a copy's never goes.
     const isOver = label === own && !isCopy && labelsOf(draft)[label] === undefined;
-    if (isOver || (isCopy && !isKcpKey(label))) continue;
+    if (isOver || (isCopy && isCopyLabel(label))) continue;
     throw refusal(draft, `an agent does not change the label ${label}`);
   }
 }

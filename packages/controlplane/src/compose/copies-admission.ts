@@ -8,14 +8,17 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
+  assignedTargets,
   clusterLabels,
   type Place,
   registrationFieldManager,
+  serviceBehind,
   stateLabel,
   stateLabelPrefix,
   stateUpsync,
   syncerFieldManager,
 } from "@kcp-ts/multicluster";
+import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "@kcp-ts/server";
 import { maySync } from "./may-sync.ts";
 
@@ -23,6 +26,8 @@ export interface CopiesAdmissionOptions {
   readonly authorizer: () => Authorizer;
   /** Where a SyncTarget is that is called so by a logical cluster that it is not in. */
   readonly sharedPlace: (cluster: ClusterName, name: string) => Promise<Place | undefined>;
+  /** May read Services everywhere. */
+  readonly client: () => Client;
 }
 
 export function copiesAdmission(options: CopiesAdmissionOptions): AdmissionPlugin {
@@ -36,12 +41,57 @@ export function copiesAdmission(options: CopiesAdmissionOptions): AdmissionPlugi
       if (now.length === 0 && before.length === 0) return undefined;
       if (old !== undefined) checkSameCopy(request, now, before);
       checkUnassigned(request, object);
-      // Others may annotate a copy, but for Pods: what is written there changes nothing in the cluster.
-      if (old !== undefined && !isPod(request)) return undefined;
-      return checkWriter(request, { now, before }, options);
+      return checkCopy(request, object, { now, before }, options);
     },
   };
 }
+
+async function checkCopy(
+  request: AdmissionRequest,
+  object: JsonObject,
+  copied: Copied,
+  options: CopiesAdmissionOptions,
+): Promise<void> {
+  // Others may annotate a copy, but for Pods: what is written there changes nothing in the cluster.
+  if (request.operation === "CREATE" || isPod(request)) await checkWriter(request, copied, options);
+  await checkService(request, object, copied.now, options);
+}
+
+/** A cluster says what is behind the Services that are assigned to it, and behind no others. */
+async function checkService(
+  request: AdmissionRequest,
+  object: JsonObject,
+  targets: readonly string[],
+  { client }: CopiesAdmissionOptions,
+): Promise<void> {
+  const { cluster, namespace, name, group, resource } = request;
+  const labels = labelsOf(object) as StringMap;
+  const service = serviceBehind(request, { name, labels });
+  const isLeaving =
+    isJsonObject(object["metadata"] ?? null) &&
+    "deletionTimestamp" in (object["metadata"] as JsonObject);
+  if (service === undefined || isLeaving) return;
+  const found = await client()
+    .inCluster(cluster)
+    .resource(services)
+    .find({ namespace, name: service });
+  const assigned = assignedTargets(found?.metadata.labels);
+  const stranger = targets.find((target) => !assigned.has(target));
+  if (stranger === undefined) return;
+  throw statusError.forbidden(
+    { group, resource },
+    name,
+    `Service ${service} is not assigned to ${stranger}, which therefore has no endpoints of it`,
+  );
+}
+
+const services = defineResource<KubernetesObject>({
+  group: "",
+  version: "v1",
+  resource: "services",
+  kind: "Service",
+  namespaced: true,
+});
 
 interface Copied {
   readonly now: readonly string[];

@@ -26,6 +26,7 @@ export {
   drainedCondition,
   evictAnnotation,
 } from "./drain.ts";
+export { isCopyLabel, serviceBehind, serviceNameLabel } from "./endpoints.ts";
 export { canBeFenced, fencedKinds } from "./fenced-kinds.ts";
 export { hashDigits } from "./hash-digits.ts";
 export {
@@ -100,6 +101,7 @@ export {
   lostSinceAnnotation,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
+  namespaceProofAnnotation,
   negotiationFieldManager,
   openedAnnotation,
   openedAnnotationPrefix,

@@ -132,6 +132,8 @@ export const namespaceLocatorAnnotations: readonly string[] = [
   namespaceLocatorAnnotation,
   "kcp.dev/namespace-locator",
 ];
+/** On downstream namespaces: that the syncer made it, by a key that nobody in the cluster has. */
+export const namespaceProofAnnotation = "internal.workload.kcp.io/namespace-proof";
 /** On downstream namespaces: those of one tenant have the same. */
 export const tenantLabel = "kcp.io/tenant-id";
 /** On everything that a syncer made downstream: the key of its SyncTarget. */

@@ -8,6 +8,8 @@ import type { TargetIdentity } from "./origin.ts";
 export interface SyncContext {
   readonly target: TargetIdentity;
   readonly downstream: Client;
+  /** By which the namespaces in the cluster are known; without one, by what they say of themselves. */
+  readonly namespaceKey?: Uint8Array | undefined;
   readonly upstreamIn: (cluster: ClusterName) => Client;
   /** What objects of a logical cluster call the SyncTarget. */
   readonly nameIn: (cluster: ClusterName) => string;

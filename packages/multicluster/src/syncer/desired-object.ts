@@ -22,6 +22,7 @@ import {
   apiAddressLabel,
   downstreamLabel,
   hashDigits,
+  isCopyLabel,
   isKcpKey,
   simulatorPrefix,
   specDiffAnnotation,
@@ -127,7 +128,7 @@ export function userAnnotations(annotations: StringMap | undefined): StringMap {
 
 /** Labels of what is born in a cluster. Its controllers hand them on from what was synced: there they assign, here they would do so again. */
 export function userLabels(labels: StringMap | undefined): StringMap {
-  return filtered(labels, (key) => !isKcpKey(key));
+  return filtered(labels, isCopyLabel);
 }
 
 function downstreamLabels(labels: StringMap | undefined): StringMap {

@@ -62,6 +62,8 @@ export interface SyncerOptions {
   readonly agentLeaseMs?: number | undefined;
   /** Of an agent: without it heartbeats come often, and say so. Needs a `home`. */
   readonly agentTunnel?: TunnelState | undefined;
+  /** What proves that a namespace in the cluster was made by this syncer; `namespaceKeyBytes` of it. */
+  readonly namespaceKey?: Uint8Array | undefined;
   /** Objects worked on at a time. */
   readonly workers?: number | undefined;
   readonly metrics?: MetricsRegistry | undefined;
@@ -136,6 +138,7 @@ class RunningSyncer implements Syncer {
     this.#context = {
       target,
       downstream,
+      namespaceKey: options.namespaceKey,
       upstreamIn: waysUp(options),
       // Who is served without an offer knows it by its name.
       nameIn: (cluster) => (shared === undefined ? target.name : targetNameIn(cluster, target)),
@@ -295,6 +298,7 @@ class RunningSyncer implements Syncer {
       sharedInformers: this.#sharedInformers,
       reporter: this.#reporter,
       jobs: () => this.#kindOf("batch", "Job")?.view,
+      services: () => this.#kindOf("", "Service")?.view,
       onChange: (key) => this.#queue.add({ kind: id, key }),
     });
     this.#kinds.set(id, kind);
