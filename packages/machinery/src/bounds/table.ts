@@ -18,6 +18,13 @@ const small = { valuesMax: 10_000, membersMax: 2_000, depthMax: 64 } as const;
 export const bounds = {
   /** Bodies of requests, JSON, YAML and protobuf alike; as etcd's limit allows in Kubernetes. */
   requestBody: { name: "request body", sender: "tenant", bytesMax: 3 * MiB, ...object },
+  /** What YAML of a request says as JSON, which may be longer: names are quoted, and aliases are written out. */
+  translatedYaml: {
+    name: "request body as JSON",
+    sender: "tenant",
+    bytesMax: 16 * MiB,
+    ...object,
+  },
   /** Reads an answer of another API server, one of ours included: lists are read in chunks, and this is what is read whole. */
   serverAnswer: {
     name: "API server answer",
