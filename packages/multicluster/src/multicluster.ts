@@ -116,9 +116,10 @@ export const syncedResourcesDefault: readonly string[] = [
 
 /** Works until the signal aborts, and resolves when what was under way is finished. */
 export async function runMulticluster(
-  options: MulticlusterOptions,
+  given: MulticlusterOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const options = { ...given, client: given.client.withRequiredPreconditions() };
   const { client, clock = systemClock, random = systemRandom, onError } = options;
   const { parts = new Set(multiclusterParts), targets = new Targets() } = options;
   const { resources = syncedResourcesDefault, autoPublish = true } = options;

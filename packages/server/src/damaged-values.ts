@@ -1,11 +1,19 @@
 /** Stored values that are no objects: counted, logged once each, and left out of what everybody reads. */
-import { Counter } from "./metrics/metrics.ts";
+import { Counter } from "./metrics/index.ts";
 import type { ApiServerOptions } from "./server.ts";
 import { parseObjectKey, type Storage } from "./storage/index.ts";
 import { CheckedStorage, type Damage } from "./stored-object/index.ts";
 
 /** Of which it is remembered that they were logged: a list that is read every second need not say it every second. */
 const loggedMax = 1000;
+
+/** The options with a store that shows nothing but objects, and what it leaves out. */
+export function withCheckedStorage(
+  options: ApiServerOptions,
+): ApiServerOptions & { readonly damaged: DamagedValues } {
+  const damaged = new DamagedValues(options);
+  return { ...options, storage: damaged.storage, damaged };
+}
 
 export class DamagedValues {
   readonly storage: Storage;

@@ -4,14 +4,10 @@ import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import type { StoredObjects } from "./stored-objects.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
-interface Counted {
-  readonly watchCache: WatchCache;
-  readonly storedObjects: StoredObjects;
-  readonly damaged: DamagedValues;
-}
-
 export function metricsOf(
-  { watchCache, storedObjects, damaged }: Counted,
+  watchCache: WatchCache,
+  storedObjects: StoredObjects,
+  damaged: DamagedValues,
   inFlight: ServerGauges["inFlight"],
 ): ServerMetrics {
   const metrics = new ServerMetrics({

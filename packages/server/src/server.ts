@@ -34,7 +34,7 @@ import { createAuthorization } from "./authorize-create.ts";
 import { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import type { CustomResources } from "./custom-resources/index.ts";
-import { DamagedValues } from "./damaged-values.ts";
+import { withCheckedStorage } from "./damaged-values.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { maximalPermissions, serviceAccess } from "./export-access.ts";
@@ -152,10 +152,8 @@ export class ApiServer {
   #idle: (() => void) | undefined;
 
   constructor(given: ApiServerOptions) {
-    const damaged = new DamagedValues(given);
-    const { storage } = damaged;
-    const options = { ...given, storage };
-    const { clock, random, log } = options;
+    const { damaged, ...options } = withCheckedStorage(given);
+    const { storage, clock, random, log } = options;
     this.#options = options;
     const watchCache = watchCacheOf(options);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
@@ -166,8 +164,7 @@ export class ApiServer {
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
-    const counted = { watchCache, storedObjects: this.#storedObjects, damaged };
-    const metrics = metricsOf(counted, () => this.#inFlight);
+    const metrics = metricsOf(watchCache, this.#storedObjects, damaged, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
-import { eventually, ownedBy, Plane, type Tenant } from "../control-loops/plane.ts";
+import { eventually, ownedBy, Plane, type Tenant } from "../control-loops/index.ts";
 
 const namespace = "default";
 const target = { namespace, name: "treasure" };

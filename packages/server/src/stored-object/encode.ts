@@ -61,48 +61,46 @@ function storedAnnotations(annotations: JsonObject): JsonObject {
  * No member can leave its part, whatever its name is.
  */
 function assemble(parts: Parts, metadataText: string, restText: string): Buffer {
-  const head = `{"kind":${text(parts.kind)},"apiVersion":${text(parts.apiVersion)},`;
+  const head = headText(parts.kind, parts.apiVersion);
   const labels =
-    parts.labels === undefined ? "" : `${labelsOpening}${stringifyJson(parts.labels)},`;
-  const annotations = parts.annotations === undefined ? "{}" : stringifyJson(parts.annotations);
-  const before = head + metadataOpening + labels;
-  const headBytes = Buffer.byteLength(head);
-  const beforeBytes =
-    labels === "" ? headBytes + metadataOpening.length : Buffer.byteLength(before);
-  const annotationsBytes = continuedBytes(annotations);
-  const metadataBytes = continuedBytes(metadataText);
-  const gap = textStart + beforeBytes;
-  const metadataStart = gap + annotationsBytes;
-  const metadataEnd = metadataStart + metadataBytes;
-  const bytes = Buffer.allocUnsafe(metadataEnd + continuedBytes(restText));
-  bytes.write(before, textStart);
-  writeContinued(bytes, gap, annotations);
-  writeContinued(bytes, metadataStart, metadataText);
-  writeContinued(bytes, metadataEnd, restText);
-  return seal(bytes, flagsOf(parts), { metadata: textStart + headBytes, gap, metadataEnd });
+    parts.labels === undefined
+      ? metadataOpening
+      : `${metadataOpening}${labelsOpening}${stringifyJson(parts.labels)},`;
+  const annotations =
+    parts.annotations === undefined ? "}" : continued(stringifyJson(parts.annotations));
+  const metadata = continued(metadataText);
+  const text = head + labels + annotations + metadata + continued(restText);
+  const length = Buffer.byteLength(text);
+  // As many bytes as characters, which is the rule: then places in the one are places in the other.
+  const lengthOf = length === text.length ? charactersOf : Buffer.byteLength;
+  const headEnd = textStart + lengthOf(head);
+  const gap = headEnd + lengthOf(labels);
+  const metadataEnd = gap + lengthOf(annotations) + lengthOf(metadata);
+  const bytes = Buffer.allocUnsafe(textStart + length);
+  bytes.write(text, textStart, length === text.length ? "latin1" : "utf8");
+  return seal(bytes, flagsOf(parts), { metadata: headEnd, gap, metadataEnd });
 }
 
-const empty = "{}";
-
-/** Of an object's text behind the members of another: the first brace is a comma, or not there. */
-function continuedBytes(object: string): number {
-  return object === empty ? 1 : Buffer.byteLength(object);
+function charactersOf(text: string): number {
+  return text.length;
 }
 
-function writeContinued(bytes: Buffer, at: number, object: string): void {
-  if (object === empty) {
-    bytes[at] = closeBrace;
-    return;
+/** An object's text behind the members of another, up to the brace that closes both. */
+function continued(object: string): string {
+  return object === "{}" ? "}" : `,${object.slice(1)}`;
+}
+
+/** Objects of one kind come together. */
+let lastHead: { kind?: JsonValue | undefined; apiVersion?: JsonValue | undefined; text: string } = {
+  text: "",
+};
+
+function headText(kind: JsonValue | undefined, apiVersion: JsonValue | undefined): string {
+  if (lastHead.text === "" || lastHead.kind !== kind || lastHead.apiVersion !== apiVersion) {
+    const text = `{"kind":${stringifyJson(kind ?? "")},"apiVersion":${stringifyJson(apiVersion ?? "")},`;
+    lastHead = { kind, apiVersion, text };
   }
-  bytes.write(object, at);
-  bytes[at] = comma;
-}
-
-const comma = 0x2c;
-const closeBrace = 0x7d;
-
-function text(value: JsonValue | undefined): string {
-  return stringifyJson(value ?? "");
+  return lastHead.text;
 }
 
 /** Those who wait for dependents are told by these. */

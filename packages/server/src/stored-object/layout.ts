@@ -70,9 +70,15 @@ export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
 /** Writes the object as an item of a list into `target` and returns the end. `itemBytesMax` bytes must fit. */
 export function writeListItem(target: Buffer, at: number, entry: Entry, withKind: boolean): number {
   const { bytes, metadata, gap } = open(entry);
-  if (!withKind) target[at++] = openBrace;
-  at += bytes.copy(target, at, withKind ? textStart : metadata, gap);
-  at += target.write(fillingOf(entry.key, entry.modifiedAt), at, "latin1");
+  const filling = fillingOf(entry.key, entry.modifiedAt);
+  // Without labels there is nothing in front of the gap that is not known: one write is less than two and a copy.
+  if (!withKind && gap === metadata + metadataOpening.length) {
+    at += target.write(`{${metadataOpening}${filling}`, at, "latin1");
+  } else {
+    if (!withKind) target[at++] = openBrace;
+    at += bytes.copy(target, at, withKind ? textStart : metadata, gap);
+    at += target.write(filling, at, "latin1");
+  }
   return at + bytes.copy(target, at, gap);
 }
 
