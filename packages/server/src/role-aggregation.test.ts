@@ -165,7 +165,7 @@ describe("ClusterRoles that gather each other", () => {
     const resourceNames = ["x".repeat(bytes)];
     put(policy, { ...part("source"), rules: [{ ...rule("secrets"), resourceNames }] });
     for (let i = 0; i < 50; i++) put(policy, gathering(`r${10 + i}`, everything));
-    const written = [...policy.gatheredRoles()];
+    const written = [...policy.gatheredRoles()].filter(({ wanted }) => wanted !== undefined);
     assert.deepEqual(
       written.map(({ name }) => name),
       ["r10", "r11", "r12", "r13", "r14", "r15", "r16"],

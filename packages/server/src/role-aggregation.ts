@@ -5,7 +5,7 @@
  * One loop for all logical clusters, without timers. It looks at what is stored and can be repeated, so that a crash between two steps,
  * or a second server that does the same, does no harm.
  */
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { PolicySource } from "./authorization/index.ts";
@@ -107,11 +107,11 @@ export class RoleAggregation implements HubListener {
   async #reconcile(cluster: ClusterName): Promise<void> {
     const { policies } = this.#options;
     const policy = policies.peek(cluster) ?? (await policies.load(cluster));
-    for (const { name, stored, wanted } of policy.gatheredRoles()) {
+    for (const { name, wanted } of policy.gatheredRoles()) {
       // Each may take some milliseconds. What changes meanwhile brings us here again.
       await otherWork();
       if (this.#stop.signal.aborted) return;
-      if (!jsonEqual(stored, wanted)) await this.#write(cluster, name, wanted);
+      if (wanted !== undefined) await this.#write(cluster, name, wanted);
     }
   }
 

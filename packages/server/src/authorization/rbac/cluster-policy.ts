@@ -6,7 +6,7 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { AggregationSelectors } from "./aggregation-selectors.ts";
-import { readRules, ruleObject } from "./policy-rule.ts";
+import { type PolicyRule, readRules, ruleObject } from "./policy-rule.ts";
 import { RuleSet } from "./rule-set.ts";
 import {
   type Binding,
@@ -143,16 +143,16 @@ export class ClusterPolicy implements RoleSource {
     return role.selectors === undefined ? role.own : this.#gather(role);
   }
 
-  /** ClusterRoles of this cluster whose rules are gathered, with what is stored and what should be. */
-  *gatheredRoles(): Generator<{ name: string; stored: JsonValue; wanted: JsonValue }> {
+  /** ClusterRoles of this cluster that gather rules, one after the other, with those that should be stored where others are. */
+  *gatheredRoles(): Generator<{ readonly name: string; readonly wanted: JsonValue | undefined }> {
     let room = gatheredBytesTotalMax;
     for (const { name } of this.#seen()) {
       const role = this.#clusterRoles.get(name);
       if (role?.selectors === undefined) continue;
       const wanted = withoutRepeats(this.#gather(role), Math.min(room, gatheredBytesMax));
-      if (wanted === undefined) continue;
-      room -= wanted.bytes;
-      yield { name, stored: role.rules.rules.map(ruleObject), wanted: wanted.rules };
+      room -= wanted?.bytes ?? 0;
+      const isStored = wanted === undefined || isSame([...wanted.rules.keys()], role.rules.texts);
+      yield { name, wanted: isStored ? undefined : [...wanted.rules.values()].map(ruleObject) };
     }
   }
 
@@ -263,22 +263,25 @@ function readRole(name: string, object: JsonObject): RoleRecord {
 
 const noLabels = Object.freeze(Object.create(null)) as Readonly<Record<string, string>>;
 
-/** Each rule once; undefined when they are too many to be written down. */
+/** Each rule once, by its JSON; undefined when they are too many to be written down. */
 function withoutRepeats(
   sets: readonly RuleSet[],
   bytesMax: number,
-): { readonly rules: JsonValue; readonly bytes: number } | undefined {
-  const found = new Map<string, JsonObject>();
+): { readonly rules: ReadonlyMap<string, PolicyRule>; readonly bytes: number } | undefined {
+  const found = new Map<string, PolicyRule>();
   let bytes = 0;
-  for (const { rules } of sets) {
-    for (const rule of rules) {
-      const object = ruleObject(rule);
-      const key = JSON.stringify(object);
-      if (found.has(key)) continue;
-      bytes += key.length;
+  for (const { rules, texts } of sets) {
+    for (const [i, rule] of rules.entries()) {
+      const text = texts[i] as string;
+      if (found.has(text)) continue;
+      bytes += text.length;
       if (bytes > bytesMax) return undefined;
-      found.set(key, object);
+      found.set(text, rule);
     }
   }
-  return { rules: [...found.values()], bytes };
+  return { rules: found, bytes };
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, i) => text === b[i]);
 }
