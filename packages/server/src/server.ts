@@ -34,13 +34,14 @@ import { createAuthorization } from "./authorize-create.ts";
 import { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import type { CustomResources } from "./custom-resources/index.ts";
+import { DamagedValues } from "./damaged-values.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
-import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import { metricsOf } from "./metrics-wiring.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { type BesideResource, Registry, type ResourceDefinition } from "./registry/index.ts";
@@ -150,8 +151,11 @@ export class ApiServer {
   #isDraining = false;
   #idle: (() => void) | undefined;
 
-  constructor(options: ApiServerOptions) {
-    const { storage, clock, random, log } = options;
+  constructor(given: ApiServerOptions) {
+    const damaged = new DamagedValues(given);
+    const { storage } = damaged;
+    const options = { ...given, storage };
+    const { clock, random, log } = options;
     this.#options = options;
     const watchCache = watchCacheOf(options);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
@@ -162,7 +166,8 @@ export class ApiServer {
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
-    const metrics = metricsOf(watchCache, this.#storedObjects, () => this.#inFlight);
+    const counted = { watchCache, storedObjects: this.#storedObjects, damaged };
+    const metrics = metricsOf(counted, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
@@ -191,7 +196,7 @@ export class ApiServer {
       registry,
       watchCache,
       admission: this.#composeAdmission(registry, source),
-      clock,
+      ...{ clock, random },
       deadlines,
       audit: composeAudit(options.audit, observers),
       ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),
@@ -436,20 +441,6 @@ export class ApiServer {
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
     };
   }
-}
-
-function metricsOf(
-  watchCache: WatchCache,
-  storedObjects: StoredObjects,
-  inFlight: ServerGauges["inFlight"],
-): ServerMetrics {
-  return new ServerMetrics({
-    storedObjects: () => storedObjects.read(),
-    inFlight,
-    revision: () => watchCache.hub.revision,
-    cachedCollections: () => watchCache.collections.size,
-    cachedBytes: () => watchCache.collections.bytes,
-  });
 }
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {

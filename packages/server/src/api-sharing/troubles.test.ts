@@ -286,8 +286,14 @@ describe("the virtual workspace of a terminator", () => {
       "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     const watch = await test.watch(`${view("slow")}/*${logicalClusters}?${query}`, masters);
     assert.equal((await watch.next())?.type, "BOOKMARK");
+    const before = await test.must("GET", `${tenancy}/workspaces/team`, masters);
+    const terminators = ["root:slow", "root:slower"];
+    const told = before["status"] as { terminators: string[] };
+    assert.deepEqual(told.terminators.toSorted(), terminators);
     await test.must("DELETE", `${tenancy}/workspaces/team`, masters);
-    assert.equal((await watch.next())?.type, "ADDED");
+    const ending = await watch.next();
+    assert.equal(ending?.type, "MODIFIED");
+    assert.notEqual(ending.object.metadata.deletionTimestamp, undefined);
     for (const id of ["slow", "slower"]) assert.equal(await listed(id), 1);
     const inside = `${view("slow")}/${cluster}/api/v1/namespaces/default/configmaps`;
     assert.equal((await test.get(inside, masters)).status, 200);
@@ -305,10 +311,15 @@ describe("the virtual workspace of a terminator", () => {
       if (id === "slower") continue;
       const left = status.terminators.filter((one) => one !== "root:slow");
       assert.equal((await put(left)).status, 200);
+      await until(test, "the workspace says who is left", async () => {
+        const now = await test.must("GET", `${tenancy}/workspaces/team`, masters);
+        return String((now["status"] as { terminators: string[] }).terminators) === String(left);
+      });
     }
     let last = await watch.next();
     while (last !== undefined && last.type === "MODIFIED") last = await watch.next();
     assert.equal(last?.type, "DELETED");
+    assert.notEqual(last.object.metadata.deletionTimestamp, undefined);
     await watch.leave();
     await until(test, "the workspace is gone", async () => {
       const { status } = await test.get(`${tenancy}/workspaces/team`, masters);

@@ -13,6 +13,7 @@ export { bootstrapPolicy } from "./rbac/bootstrap-policy.ts";
 export {
   ClusterPolicy,
   gatheredBytesMax,
+  gatheredBytesTotalMax,
   type PolicyKey,
   type PolicyResource,
 } from "./rbac/cluster-policy.ts";

@@ -1,0 +1,26 @@
+/** What the server's own metrics are read from. */
+import type { DamagedValues } from "./damaged-values.ts";
+import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import type { StoredObjects } from "./stored-objects.ts";
+import type { WatchCache } from "./watch-cache/index.ts";
+
+interface Counted {
+  readonly watchCache: WatchCache;
+  readonly storedObjects: StoredObjects;
+  readonly damaged: DamagedValues;
+}
+
+export function metricsOf(
+  { watchCache, storedObjects, damaged }: Counted,
+  inFlight: ServerGauges["inFlight"],
+): ServerMetrics {
+  const metrics = new ServerMetrics({
+    storedObjects: () => storedObjects.read(),
+    inFlight,
+    revision: () => watchCache.hub.revision,
+    cachedCollections: () => watchCache.collections.size,
+    cachedBytes: () => watchCache.collections.bytes,
+  });
+  metrics.registry.add(damaged.counter);
+  return metrics;
+}
