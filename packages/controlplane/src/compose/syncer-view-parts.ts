@@ -36,6 +36,9 @@ export function onlyNamed(wanted: string): ShownPart {
   return { verbs: readVerbs, isShown: ({ name }) => name === wanted };
 }
 
+/** What says how the cluster may be used. */
+export const readOnly: ShownPart = { verbs: readVerbs, isShown: () => true };
+
 /** Whether one is gone is looked at before its counterpart in the cluster is deleted. */
 export const namespacesByName: ShownPart = { verbs: ["get"], isShown: () => true };
 

@@ -12,6 +12,7 @@ import {
   computeExportName,
   isComputeExport,
   isSyncedNative,
+  locations,
   type Policies,
   policyFor,
   serviceImports,
@@ -44,6 +45,7 @@ import {
   noneByName,
   onlyNamed,
   ownTarget,
+  readOnly,
 } from "./syncer-view-parts.ts";
 
 export interface SyncerViewsOptions {
@@ -177,6 +179,8 @@ class HomeView extends View {
         return importsOf(target);
       case `${apiExports.resource}.${apiExports.group}`:
         return onlyNamed(computeExportName);
+      case `${locations.resource}.${locations.group}`:
+        return readOnly;
       case "namespaces":
         return namespacesByName;
       case "events":

@@ -176,6 +176,7 @@ export {
   type PlacementPhase,
   type PlacementSpec,
   type PlacementStatus,
+  type PodSecurityLevel,
   placementConditions,
   placements,
   podsResource,

@@ -29,6 +29,7 @@ import {
   targetKey,
   tenantId,
 } from "./origin.ts";
+import { isEnforced, podSecurityLabels, securityLabels } from "./pod-security.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 
 /** Without anything of ours, and without an upstream namespace, for so long. */
@@ -45,6 +46,8 @@ interface CachedNamespace {
   };
   readonly locator: NamespaceLocator | undefined;
   readonly proof: string | undefined;
+  /** What Pods may do in it. */
+  readonly enforced: string | undefined;
   readonly isTerminating: boolean;
 }
 
@@ -80,14 +83,20 @@ export class DownstreamNamespaces {
       random,
       onError,
     });
+    options.context.podSecurity.onChange(() => {
+      for (const { metadata } of this.#informer.store.list()) this.#secure(metadata.name, true);
+    });
     this.#informer.addHandler({
       added: ({ metadata: { name } }) => {
         this.#made.delete(name);
         options.onAdded(name);
+        this.#secure(name);
         this.#plan(name);
       },
       updated: (now, { previous }) => {
-        if (now.proof !== previous.proof) options.onAdded(now.metadata.name);
+        const { name } = now.metadata;
+        if (now.proof !== previous.proof) options.onAdded(name);
+        if (now.enforced !== previous.enforced) this.#secure(name);
       },
       deleted: ({ metadata: { name } }) => void this.#made.delete(name),
     });
@@ -164,6 +173,30 @@ export class DownstreamNamespaces {
     return name;
   }
 
+  /** Tenants' Pods may do there what they may do everywhere in the cluster, whoever has changed the namespace, or whenever it was made. */
+  #secure(name: string, isChanged = false): void {
+    const cached = this.#cached(name);
+    const at = this.#saidOf(name);
+    if (cached === undefined || at === undefined || cached.isTerminating) return;
+    const labels = this.#securityOf(at);
+    const wanted = labels[podSecurityLabels.enforce];
+    const isRight = isChanged ? cached.enforced === wanted : isEnforced(cached.enforced, wanted);
+    if (wanted === undefined || isRight) return;
+    const { downstream, signal, onError } = this.#options.context;
+    const { uid = "" } = cached.metadata;
+    downstream
+      .resource(namespaces)
+      .patch({ name }, { type: "merge", patch: { metadata: { uid, labels } } }, { signal })
+      .catch((error: unknown) => {
+        if (!signal.aborted) onError(error);
+      });
+  }
+
+  #securityOf({ cluster }: At): Readonly<Record<string, string>> {
+    const { target, podSecurity } = this.#options.context;
+    return securityLabels(podSecurity.current, cluster === target.cluster);
+  }
+
   /** Something of ours left the namespace: it may be empty now. */
   emptied(name: string): void {
     this.#plan(name);
@@ -175,8 +208,8 @@ export class DownstreamNamespaces {
     if (this.#isProven(at, proof)) return;
     const { downstream, signal } = this.#options.context;
     const { uid = "" } = namespace.metadata;
-    const { annotations } = this.#namespace(name, at).metadata;
-    const patch = { metadata: { uid, annotations } };
+    const { annotations, labels } = this.#namespace(name, at).metadata;
+    const patch = { metadata: { uid, annotations, labels } };
     await downstream.resource(namespaces).patch({ name }, { type: "merge", patch }, { signal });
   }
 
@@ -216,6 +249,7 @@ export class DownstreamNamespaces {
         labels: {
           [downstreamLabel]: targetKey(target),
           [tenantLabel]: tenantId(target, at.cluster),
+          ...this.#securityOf(at),
         },
         annotations: {
           [namespaceLocatorAnnotation]: formatLocator(target, at),
@@ -274,7 +308,7 @@ export class DownstreamNamespaces {
 }
 
 function cachedNamespace({ metadata }: KubernetesObject): CachedNamespace {
-  const { name, uid, resourceVersion, annotations, deletionTimestamp } = metadata;
+  const { name, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata;
   const text = namespaceLocatorAnnotations
     .map((annotation) => stringMember(annotations, annotation))
     .find((value) => value !== undefined);
@@ -283,6 +317,7 @@ function cachedNamespace({ metadata }: KubernetesObject): CachedNamespace {
     metadata: { name, uid, resourceVersion },
     locator: parseLocator(text),
     proof: stringMember(annotations, namespaceProofAnnotation),
+    enforced: stringMember(labels, podSecurityLabels.enforce),
     isTerminating,
   };
 }

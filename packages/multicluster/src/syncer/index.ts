@@ -18,6 +18,7 @@ export {
   type TargetIdentity,
   targetKey,
 } from "./origin.ts";
+export { PodSecuritySetting, podSecurityLabels, strictestLevel } from "./pod-security.ts";
 export {
   type ContestedField,
   defaultPolicies,
