@@ -166,7 +166,11 @@ function resourceOf({ scope }: Exchange): string {
   return scope?.kind === "resource" ? scope.resource : "";
 }
 
-function finish(exchange: Exchange, made: ApiResponse, rooms: PipelineRooms): ApiResponse {
+function finish(
+  exchange: Exchange,
+  made: ApiResponse,
+  rooms: PipelineRooms,
+): MaybePromise<ApiResponse> {
   finishHeaders(exchange, made);
   const given = wantsPretty(exchange.request) ? pretty(made) : made;
   const response = exchange.watchPlace === undefined ? given : inPlace(exchange, given);
@@ -178,8 +182,11 @@ function finish(exchange: Exchange, made: ApiResponse, rooms: PipelineRooms): Ap
   }
   const { audit, clock } = rooms;
   const told = audit === undefined ? response : endTrail(exchange, response, audit, clock);
-  rooms.onAnswer(exchange, told);
-  return told;
+  const answer = (each: ApiResponse) => {
+    rooms.onAnswer(exchange, each);
+    return each;
+  };
+  return told instanceof Promise ? told.then(answer) : answer(told);
 }
 
 /** A watch that is refused, or whose answer has no body, needs no place. */
