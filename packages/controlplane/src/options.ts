@@ -73,6 +73,8 @@ export interface AuditOptions {
   readonly logPath?: string | undefined;
   /** 0 keeps all. */
   readonly logMaxAgeDays: number;
+  /** An answer waits until its event is in the log, as by default in Kubernetes. */
+  readonly isLogBlocking: boolean;
   readonly logMaxBackups: number;
   readonly logMaxSizeMegabytes: number;
   /** A kubeconfig whose server takes EventLists. */
@@ -118,6 +120,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   physicalClusters: {},
   audit: {
     logMaxAgeDays: 0,
+    isLogBlocking: true,
     logMaxBackups: 0,
     logMaxSizeMegabytes: 100,
     webhookBatchMaxSize: 400,

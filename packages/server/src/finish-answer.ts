@@ -6,7 +6,7 @@ import { failure, pretty, toStatusError, wantsPretty } from "./content/index.ts"
 import type { Exchange } from "./exchange.ts";
 import { type Fairness, keepingPlace, type WatchPlace } from "./fairness/index.ts";
 import { finishHeaders } from "./finish.ts";
-import { type ApiResponse, leaveUnread } from "./request/api-request.ts";
+import { type ApiResponse, leaveUnread, type MaybePromise } from "./request/api-request.ts";
 import { type RequestScope, unresolvedCluster } from "./request/request-scope.ts";
 import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
 
@@ -23,7 +23,11 @@ export interface FinishRooms {
 }
 
 /** Whatever goes wrong here, there is an answer, everybody who counts requests is told of it once, and what the request held is given back. */
-export function finish(exchange: Exchange, made: ApiResponse, rooms: FinishRooms): ApiResponse {
+export function finish(
+  exchange: Exchange,
+  made: ApiResponse,
+  rooms: FinishRooms,
+): MaybePromise<ApiResponse> {
   const unmade = (error: unknown): ApiResponse => {
     rooms.onError(error, exchange);
     leaveUnread(made.body);
@@ -35,10 +39,16 @@ export function finish(exchange: Exchange, made: ApiResponse, rooms: FinishRooms
   const onError = (error: unknown) => rooms.onError(error, exchange);
   if (exchange.flowSchema !== undefined && fairness !== undefined)
     attempt(() => leaveSeat(exchange, response, fairness), onError);
-  if (audit !== undefined)
-    response = attempt(() => endTrail(exchange, response, audit, clock), unmade);
-  attempt(() => rooms.onAnswer(exchange, response), onError);
-  return response;
+  const counted = (answer: ApiResponse) => {
+    attempt(() => rooms.onAnswer(exchange, answer), onError);
+    return answer;
+  };
+  if (audit === undefined) return counted(response);
+  const audited = attempt<MaybePromise<ApiResponse>>(
+    () => endTrail(exchange, response, audit, clock),
+    unmade,
+  );
+  return audited instanceof Promise ? audited.catch(unmade).then(counted) : counted(audited);
 }
 
 function attempt<Result>(make: () => Result, otherwise: (error: unknown) => Result): Result {

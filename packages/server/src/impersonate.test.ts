@@ -165,6 +165,47 @@ describe("impersonation", () => {
     assert.match(elsewhere.text, /User \\"a\\" cannot impersonate/);
   });
 
+  it("of warrants by a cluster's owner holds in that cluster, down to the warrants of warrants", async () => {
+    const inner = { user: "carol", groups: ["friends"] };
+    const warrant = {
+      user: "bob",
+      groups: ["dev"],
+      extra: {
+        "authentication.kcp.io/scopes": ["cluster:a,cluster:b"],
+        "authorization.kcp.io/warrant": [JSON.stringify(inner)],
+      },
+    };
+    const header = "impersonate-extra-authorization.kcp.io%2Fwarrant";
+    await as({ "impersonate-user": "a", [header]: JSON.stringify(warrant) }, "a");
+    const { extra = {} } = actor() as UserInfo;
+    assert.deepEqual(extra["authentication.kcp.io/scopes"], ["cluster:a"]);
+    const [text = ""] = extra["authorization.kcp.io/warrant"] ?? [];
+    const scoped = JSON.parse(text) as typeof warrant;
+    assert.deepEqual([scoped.user, scoped.groups], ["bob", ["dev"]]);
+    assert.deepEqual(scoped.extra["authentication.kcp.io/scopes"], [
+      "cluster:a,cluster:b",
+      "cluster:a",
+    ]);
+    assert.deepEqual(JSON.parse(scoped.extra["authorization.kcp.io/warrant"][0] as string), {
+      ...inner,
+      extra: { "authentication.kcp.io/scopes": ["cluster:a"] },
+    });
+  });
+
+  it("of warrants gives nobody the power that they do not have", async () => {
+    const header = "impersonate-extra-authorization.kcp.io%2Fwarrant";
+    const powerful = { user: "bob", groups: ["system:masters"] };
+    const nested = {
+      user: "bob",
+      extra: { "authorization.kcp.io/warrant": [JSON.stringify(powerful)] },
+    };
+    for (const warrant of [JSON.stringify(powerful), JSON.stringify(nested), "no warrant"]) {
+      const answer = await as({ "impersonate-user": "a", [header]: warrant }, "a");
+      assert.equal(answer.status, 403, warrant);
+      assert.match(answer.text, /impersonation is not allowed for the requestor/);
+    }
+  });
+
   it("of extras adds the cluster to scopes that are named, and takes any key for a key", async () => {
     await as(
       {

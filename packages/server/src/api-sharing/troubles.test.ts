@@ -280,6 +280,9 @@ describe("the virtual workspace of a terminator", () => {
     const listed = async (id: string) =>
       (await test.must("GET", `${view(id)}/*${logicalClusters}`, masters)).items?.length;
     assert.equal(await listed("slow"), 0);
+    const unknown = "/services/terminatingworkspaces/something/clusters/*";
+    assert.equal((await test.get(`${unknown}/apis`, masters)).status, 200);
+    assert.equal((await test.get(`${unknown}/apis`, { user: "a" })).status, 403);
     const closed = await test.get(`${view("slow")}/${cluster}/api/v1/namespaces`, masters);
     assert.equal(closed.status, 403);
     const query =
@@ -302,6 +305,16 @@ describe("the virtual workspace of a terminator", () => {
       const at = `${view(id)}/${cluster}${logicalClusters}/cluster`;
       const object = await test.must("GET", at, masters);
       const status = object["status"] as { terminators: string[] };
+      const whole = await test.patch(at, "merge", { metadata: { annotations: {} } }, masters);
+      assert.equal(whole.status, 405, whole.text);
+      const wrong = await test.patch(
+        `${at}/status`,
+        "merge",
+        { status: { terminators: ["wrong:wrong"] } },
+        masters,
+      );
+      assert.equal(wrong.status, 422, wrong.text);
+      assert.ok(wrong.object.message?.includes(`only removing the "root:${id}" terminator`));
       const put = (terminators: string[]) =>
         test.request("PUT", `${at}/status`, {
           ...masters,

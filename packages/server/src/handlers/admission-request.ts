@@ -51,6 +51,15 @@ class HandledAdmission implements AdmissionRequest {
   readonly #handled: HandlerRequest;
   readonly #particulars: Particulars;
 
+  /** Throws when the subresource refuses what was sent. */
+  checkSent(sent: JsonObject, old: JsonObject): void {
+    if (this.subresource === "") return;
+    const { definition } = this.#handled;
+    const strategy = definition.subresources.get(this.subresource);
+    const errors = strategy?.validateSent?.(sent, old) ?? [];
+    if (errors.length > 0) throw statusError.invalid(definition, this.name, errors);
+  }
+
   constructor(
     handled: HandlerRequest,
     operation: Operation,
@@ -184,6 +193,7 @@ export function mutating(
       await admission.admit(present);
     }
     const wanted = await build(old);
+    if (old !== undefined && present instanceof HandledAdmission) present.checkSent(wanted, old);
     if (!admission.mutates(present)) return wanted;
     const draft = hasManyValues(wanted)
       ? await inPieces(cloneInPieces<MutableObject>(wanted))

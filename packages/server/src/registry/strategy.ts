@@ -142,6 +142,8 @@ export interface SubresourceStrategy {
   readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
   /** What admission is asked before `connect`; nothing where something is only shown, as logs are. */
   readonly admitted?: AdmittedKind;
+  /** What is wrong with an update as it was sent, before admission is asked about it. */
+  validateSent?(sent: JsonObject, old: JsonObject): readonly FieldError[];
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): Verdict;
 }

@@ -70,6 +70,8 @@ export function lifecycleView(service: LifecycleService, id: string): Catalog {
     },
     status: {
       ...status,
+      // Told before anything else: what is not this controller's is no question of who may do it.
+      validateSent: (updated, old) => onlyOwn({ updated, old, list, word, id }),
       validateUpdate: (updated, old) => [
         ...wholeVerdict(status.validateUpdate(updated, old)),
         ...onlyOwn({ updated, old, list, word, id }),

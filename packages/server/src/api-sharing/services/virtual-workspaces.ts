@@ -266,11 +266,12 @@ export class VirtualWorkspaces {
     const { verb, word } = lifecycles[service];
     const at = id.lastIndexOf(":");
     const [typeCluster, typeName] = [id.slice(0, at) as ClusterName, id.slice(at + 1)];
-    const isSystem = id.startsWith("system:");
-    const mayRun = isSystem
-      ? isMaster(attributes.user)
-      : at > 0 &&
-        (await this.#options.access.mayRunType(attributes.user, typeCluster, typeName, verb));
+    // Masters also look at what belongs to no type: identifiers of the system, and those of nobody.
+    const mayRun =
+      isMaster(attributes.user) ||
+      (at > 0 &&
+        !id.startsWith("system:") &&
+        (await this.#options.access.mayRunType(attributes.user, typeCluster, typeName, verb)));
     if (!mayRun) return refused;
     const { cluster, group, resource } = attributes;
     if (cluster === "*") return granted;
