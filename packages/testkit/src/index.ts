@@ -7,10 +7,15 @@ export {
 } from "./etcd-cluster.ts";
 export { addUser, compactEtcd, type EtcdUser, setNoSpaceAlarm } from "./etcd-gateway.ts";
 export type { EtcdMember } from "./etcd-member.ts";
+export type { EtcdPeers } from "./etcd-peers.ts";
 export { executablesOnPath, findKubectl, isExecutable, kubectlMissing } from "./executables.ts";
 export { FakeClock, settle } from "./fake-clock.ts";
-export type { EtcdPeers } from "./etcd-peers.ts";
-export { FaultProxy, type FaultProxyOptions, type Faults, type IsConcerned } from "./fault-proxy.ts";
+export {
+  FaultProxy,
+  type FaultProxyOptions,
+  type Faults,
+  type IsConcerned,
+} from "./fault-proxy.ts";
 export { freePorts } from "./free-port.ts";
 export { HastyClock } from "./hasty-clock.ts";
 export { haveSameHiddenClass } from "./hidden-class.ts";
