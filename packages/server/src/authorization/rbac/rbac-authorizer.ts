@@ -9,6 +9,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote } from "@kcp-ts/machinery/status";
 import type { Attributes, UserInfo } from "../../request/index.ts";
 import type { Authorizer, Decision } from "../authorizer.ts";
+import { decisionStep, noteDecision } from "../noted.ts";
 import { bootstrapPolicy } from "./bootstrap-policy.ts";
 import type { ClusterPolicy } from "./cluster-policy.ts";
 import { effectiveUsers } from "./effective-users.ts";
@@ -51,10 +52,13 @@ export class RbacAuthorizer implements Authorizer {
     const users = effectiveUsers(attributes.user, cluster);
     const asked = attributes.isResourceRequest ? questionOf(attributes) : undefined;
     const shared = decide(bootstrapPolicy, users, attributes, asked);
+    if (attributes.note !== undefined) noteShared(attributes, shared);
     if (shared.allowed) return shared;
     const policy = this.#source.peek(cluster);
-    if (policy !== undefined) return decide(policy, users, attributes, asked);
-    return this.#source.load(cluster).then((loaded) => decide(loaded, users, attributes, asked));
+    if (policy !== undefined) return decideHere(policy, users, attributes, asked);
+    return this.#source
+      .load(cluster)
+      .then((loaded) => decideHere(loaded, users, attributes, asked));
   }
 
   /** What the user may do in a namespace, or cluster-wide when it is empty. */
@@ -105,6 +109,28 @@ function questionOf({ verb, group, resource, subresource, name }: Attributes): R
   return subresource === ""
     ? { verb, group, target: resource, anyTarget: "", name }
     : { verb, group, target: `${resource}/${subresource}`, anyTarget: `*/${subresource}`, name };
+}
+
+function noteShared(attributes: Attributes, decision: Decision): void {
+  noteDecision(
+    attributes,
+    decisionStep.bootstrap,
+    decision,
+    `bootstrap policy: ${decision.reason}`,
+  );
+}
+
+function decideHere(
+  policy: ClusterPolicy,
+  users: readonly UserInfo[],
+  attributes: Attributes,
+  asked: ResourceQuestion | undefined,
+): Decision {
+  const decision = decide(policy, users, attributes, asked);
+  if (attributes.note === undefined) return decision;
+  const reason = `local cluster ${quote(attributes.cluster)} policy: ${decision.reason}`;
+  noteDecision(attributes, decisionStep.local, decision, reason);
+  return decision;
 }
 
 interface Question {
