@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { parseAuditPolicy } from "./audit/index.ts";
-import { anyOf, workspaceContent } from "./authorization/index.ts";
+import { anyOf, bootstrapAuthorizer, workspaceContent } from "./authorization/index.ts";
 import { type RequestOptions, TestServer } from "./testing/index.ts";
 
 type Notes = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ async function started(): Promise<void> {
   const rules = [{ level: "Metadata" }];
   test = await TestServer.start({
     gate: workspaceContent,
-    authorization: (rbac) => anyOf([rbac]),
+    authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac]),
     audit: {
       policy: parseAuditPolicy({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules }),
       backends: () => [
@@ -152,5 +152,63 @@ describe("a deep SubjectAccessReview", () => {
     await started();
     await allow("a", [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }]);
     assert.equal((await test.get(configMaps, { user: "a", headers })).status, 403);
+  });
+});
+
+describe("roles of system:admin", () => {
+  const grant = async (subject: object) => {
+    const base = "/clusters/system:admin/apis/rbac.authorization.k8s.io/v1";
+    const apiGroup = "rbac.authorization.k8s.io";
+    const rules = [
+      { nonResourceURLs: ["/"], verbs: ["access"] },
+      { apiGroups: [""], resources: ["configmaps"], verbs: ["list"] },
+    ];
+    const role = { metadata: { name: "reader" }, rules };
+    const binding = {
+      metadata: { name: "reader" },
+      roleRef: { apiGroup, kind: "ClusterRole", name: "reader" },
+      subjects: [subject],
+    };
+    for (const [path, body] of Object.entries({
+      clusterroles: role,
+      clusterrolebindings: binding,
+    })) {
+      const refused = await test.request("POST", `${base}/${path}`, { user: "admin", body });
+      assert.equal(refused.status, 403, "written by members of system:masters only");
+      await test.must("POST", `${base}/${path}`, { user: "masters", body });
+    }
+  };
+  const asUser = (name: string) => ({ kind: "User", apiGroup: "rbac.authorization.k8s.io", name });
+
+  it("hold in every logical cluster, for the users whom they name", async () => {
+    await started();
+    assert.equal((await test.get(configMaps, { user: "a" })).status, 403);
+    await grant(asUser("a"));
+    assert.equal((await test.get(configMaps, { user: "a" })).status, 200);
+    const told = steps("request.auth.kcp.io").find((one) => one.startsWith("05-bootstrap"));
+    assert.match(
+      told ?? "",
+      /Allowed: bootstrap policy: RBAC: allowed by ClusterRoleBinding "reader"/,
+    );
+    assert.equal((await test.get(configMaps, { user: "nobody" })).status, 403);
+    assert.equal((await test.get(`${configMaps}/x`, { user: "a" })).status, 403);
+    const base = "/clusters/system:admin/apis/rbac.authorization.k8s.io/v1";
+    await test.must("DELETE", `${base}/clusterrolebindings/reader`, { user: "masters" });
+    assert.equal((await test.get(configMaps, { user: "a" })).status, 403);
+  });
+
+  it("mean nobody who is somebody in one logical cluster only", async () => {
+    await started();
+    await grant(asUser("alice"));
+    const headers = { "impersonate-user": "alice" };
+    assert.equal((await test.get(configMaps, { user: "masters", headers })).status, 200);
+    assert.equal((await test.get(configMaps, { user: "admin", headers })).status, 403);
+  });
+
+  it("mean no ServiceAccount, which anybody makes under any name", async () => {
+    await started();
+    await grant({ kind: "ServiceAccount", namespace: "default", name: "robot" });
+    const headers = { "impersonate-user": "system:serviceaccount:default:robot" };
+    assert.equal((await test.get(configMaps, { user: "masters", headers })).status, 403);
   });
 });
