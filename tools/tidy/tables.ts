@@ -220,8 +220,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     commands: ["type-generator", "demo"],
     "type-generator": [],
     demo: [],
+    "process-output": [],
     "workspace-browser": [],
-    "workspace-plugin": ["workspace-browser"],
+    "workspace-plugin": ["process-output", "workspace-browser"],
     e2e: [],
   },
 };

@@ -46,6 +46,7 @@ import {
   type MaybePromise,
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
+import { decisionNotes } from "./request/decision-notes.ts";
 import {
   type ClusterScope,
   type RequestScope,
@@ -256,7 +257,7 @@ function impersonateStage(
 
 function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
   const { tenancy } = rooms;
-  const attributes = attributesOf(exchange);
+  const attributes = notedAttributesOf(exchange);
   if (exchange.detour?.kind === "mount")
     return authorizeMount(exchange, exchange.detour.parent, rooms);
   if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
@@ -381,6 +382,15 @@ function noteDecision({ audit }: Exchange, { allowed, reason }: Decision): void 
   if (audit === undefined) return;
   audit.annotate("authorization.k8s.io/decision", allowed ? "allow" : "forbid");
   audit.annotate("authorization.k8s.io/reason", reason);
+}
+
+/** Where the request is audited, each step of the decision is written down. */
+function notedAttributesOf(exchange: Exchange): Attributes {
+  const { audit } = exchange;
+  const attributes = attributesOf(exchange);
+  if (audit === undefined) return attributes;
+  const annotate = (key: string, value: string) => audit.annotate(key, value);
+  return { ...attributes, note: decisionNotes(annotate, "request.auth.kcp.io") };
 }
 
 function attributesOf({ scope, user }: Exchange): Attributes {
