@@ -1,5 +1,5 @@
 /**
- * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints and names duplicate members.
+ * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints, refuses what no double holds, and names duplicate members.
  *
  * Strings and numbers are cut out by position and handed to V8, so that escapes and floats mean the same in both parsers.
  */
@@ -20,6 +20,10 @@ export function parseLossless(text: string): ParsedJson {
 const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const stringPattern = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
 const spacePattern = /[ \t\n\r]*/y;
+/** Characters of a number that are quoted when it is refused. */
+const numberCharsMax = 100;
+/** Longer ones are no 64-bit integers; a sign and nineteen digits are. */
+const int64CharsMax = 20;
 const int64Max = 2n ** 63n - 1n;
 
 class LosslessParser {
@@ -113,7 +117,15 @@ class LosslessParser {
   #number(): number | bigint {
     const text = this.#match(numberPattern);
     const value = Number(text);
-    if (Number.isSafeInteger(value) || /[.eE]/.test(text)) return value;
+    // In Go's words; a double would become null when it is written.
+    if (!Number.isFinite(value)) {
+      const shown = text.length > numberCharsMax ? `${text.slice(0, numberCharsMax)}…` : text;
+      throw new JsonSyntaxError(
+        `json: cannot unmarshal number ${shown} into Go value of type float64`,
+      );
+    }
+    if (Number.isSafeInteger(value) || /[.eE]/.test(text) || text.length > int64CharsMax)
+      return value;
     const exact = BigInt(text);
     return exact <= int64Max && exact >= -int64Max - 1n ? exact : value;
   }
