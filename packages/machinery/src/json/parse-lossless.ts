@@ -20,6 +20,8 @@ export function parseLossless(text: string): ParsedJson {
 const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const stringPattern = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
 const spacePattern = /[ \t\n\r]*/y;
+/** Duplicate members that are named; nobody reads more, and a body can have tens of thousands. */
+const duplicatesMax = 1000;
 /** Characters of a number that are quoted when it is refused. */
 const numberCharsMax = 100;
 /** Longer ones are no 64-bit integers; a sign and nineteen digits are. */
@@ -74,7 +76,8 @@ class LosslessParser {
       const key = this.#string();
       if (!this.#take(":")) this.#fail();
       this.#path.push(key);
-      if (Object.hasOwn(object, key)) this.duplicates.push(this.#pathText());
+      if (Object.hasOwn(object, key) && this.duplicates.length < duplicatesMax)
+        this.duplicates.push(this.#pathText());
       setMember(object, key, this.#value());
       this.#path.pop();
     } while (this.#take(","));
