@@ -19,6 +19,7 @@ import {
   type StorageError,
   type StorageKey,
 } from "./storage/index.ts";
+import { mentions } from "./stored-object/index.ts";
 import type { HubEvent, HubListener, WatchHub } from "./watch-cache/index.ts";
 
 export interface RoleAggregationOptions {
@@ -31,6 +32,8 @@ export interface RoleAggregationOptions {
 
 const manager = "clusterrole-aggregation-controller";
 const pageEntries = 200;
+/** Without it a role gathers nothing; what has it elsewhere is looked at for nothing. */
+const ruleMember = Buffer.from('"aggregationRule":');
 
 export class RoleAggregation implements HubListener {
   readonly #options: RoleAggregationOptions;
@@ -74,10 +77,8 @@ export class RoleAggregation implements HubListener {
         entriesMax: pageEntries,
         continueAfter,
       });
-      for (const { key, value } of page.entries) {
-        const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-        if (bytes.includes('"aggregationRule":')) this.#add(parseObjectKey(key).cluster);
-      }
+      for (const entry of page.entries)
+        if (mentions(entry, ruleMember)) this.#add(parseObjectKey(entry.key).cluster);
       continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
     } while (continueAfter !== undefined);
   }

@@ -85,14 +85,22 @@ export class Look {
   }
 }
 
-/** The index of the closing quote; long strings are searched by the engine, not by us. */
+/** The index of the closing quote. The engine looks for it, up to the first escape: behind that, one by one, or a text of escapes would take long. */
 export function skipString(text: string, open: number): number {
-  let end = text.indexOf('"', open + 1);
-  while (end > 0) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
-    if ((backslashes & 1) === 0) return end;
-    end = text.indexOf('"', end + 1);
+  const quote = text.indexOf('"', open + 1);
+  if (quote === -1) return text.length;
+  if (text.charCodeAt(quote - 1) !== 0x5c) return quote;
+  for (let i = Math.max(open + 1, firstBackslash(text, quote)); i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) return i;
+    if (code === 0x5c) i++;
   }
   return text.length;
+}
+
+/** Of those in a row that end before the quote. */
+function firstBackslash(text: string, quote: number): number {
+  let at = quote;
+  while (text.charCodeAt(at - 1) === 0x5c) at--;
+  return at;
 }

@@ -3,29 +3,40 @@
  *
  * Strings and numbers are cut out by position and handed to V8, so that escapes and floats mean the same in both parsers.
  */
+import { atOnce, Pace, type Pieces } from "../base/index.ts";
+import { skipString } from "./look.ts";
 import { JsonSyntaxError } from "./syntax-error.ts";
 import { type JsonValue, setMember } from "./value.ts";
 
 export interface ParsedJson {
   readonly value: JsonValue;
-  /** Paths such as `spec.replicas` of members that stand twice; the last one counts. */
+  /** Paths such as `spec.replicas` of members that stand twice, the first hundred of them; the last member counts. */
   readonly duplicates: readonly string[];
 }
 
 export function parseLossless(text: string): ParsedJson {
-  const parser = new LosslessParser(text);
-  return { value: parser.parseDocument(), duplicates: parser.duplicates };
+  return atOnce(parseLosslessInPieces(text));
 }
 
+/** The same with rests. */
+export function* parseLosslessInPieces(text: string): Pieces<ParsedJson> {
+  const parser = new LosslessParser(text);
+  return { value: yield* parser.parseDocument(), duplicates: parser.duplicates };
+}
+
+/** Duplicates that are named, and characters of each: a text can have as many as values, each below a name as long as itself. */
+export const duplicatesMax = 100;
+export const duplicateCharactersMax = 1000;
+
+/** Values between two rests. */
+const valuesPerPiece = 200;
+/** An integer with more digits is none of 64 bits; to read it exactly takes the square of its length. */
+const exactDigitsMax = 20;
+
 const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const stringPattern = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
 const spacePattern = /[ \t\n\r]*/y;
-/** Duplicate members that are named; nobody reads more, and a body can have tens of thousands. */
-const duplicatesMax = 1000;
 /** Characters of a number that are quoted when it is refused. */
 const numberCharsMax = 100;
-/** Longer ones are no 64-bit integers; a sign and nineteen digits are. */
-const int64CharsMax = 20;
 const int64Max = 2n ** 63n - 1n;
 
 class LosslessParser {
@@ -33,26 +44,28 @@ class LosslessParser {
   readonly #text: string;
   /** Where the parser is; written out only for duplicates. */
   readonly #path: (string | number)[] = [];
+  readonly #pace = new Pace(valuesPerPiece);
   #at = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  parseDocument(): JsonValue {
-    const value = this.#value();
+  *parseDocument(): Pieces<JsonValue> {
+    const value = yield* this.#value();
     this.#space();
     if (this.#at !== this.#text.length) this.#fail();
     return value;
   }
 
-  #value(): JsonValue {
+  *#value(): Pieces<JsonValue> {
+    if (this.#pace.isTime()) yield;
     this.#space();
     switch (this.#text[this.#at]) {
       case "{":
-        return this.#object();
+        return yield* this.#object();
       case "[":
-        return this.#array();
+        return yield* this.#array();
       case '"':
         return this.#string();
       case "t":
@@ -66,7 +79,7 @@ class LosslessParser {
     }
   }
 
-  #object(): JsonValue {
+  *#object(): Pieces<JsonValue> {
     const object: { [key: string]: JsonValue } = {};
     this.#at++;
     if (this.#take("}")) return object;
@@ -76,41 +89,50 @@ class LosslessParser {
       const key = this.#string();
       if (!this.#take(":")) this.#fail();
       this.#path.push(key);
-      if (Object.hasOwn(object, key) && this.duplicates.length < duplicatesMax)
-        this.duplicates.push(this.#pathText());
-      setMember(object, key, this.#value());
+      if (Object.hasOwn(object, key)) this.#duplicate();
+      setMember(object, key, yield* this.#value());
       this.#path.pop();
     } while (this.#take(","));
     if (!this.#take("}")) this.#fail();
     return object;
   }
 
-  #array(): JsonValue {
+  *#array(): Pieces<JsonValue> {
     const array: JsonValue[] = [];
     this.#at++;
     if (this.#take("]")) return array;
     const depth = this.#path.length;
     do {
       this.#path[depth] = array.length;
-      array.push(this.#value());
+      array.push(yield* this.#value());
     } while (this.#take(","));
     this.#path.length = depth;
     if (!this.#take("]")) this.#fail();
     return array;
   }
 
+  #duplicate(): void {
+    if (this.duplicates.length < duplicatesMax) this.duplicates.push(this.#pathText());
+  }
+
   #pathText(): string {
-    return this.#path
-      .map((part, i) => (typeof part === "number" ? `[${part}]` : i === 0 ? part : `.${part}`))
-      .join("");
+    let text = "";
+    for (const part of this.#path) {
+      if (typeof part === "number") text += `[${part}]`;
+      else text += `${text === "" ? "" : "."}${part.slice(0, duplicateCharactersMax)}`;
+      if (text.length > duplicateCharactersMax) return text.slice(0, duplicateCharactersMax);
+    }
+    return text;
   }
 
   #string(): string {
-    const text = this.#match(stringPattern);
+    const from = this.#at;
+    this.#at = skipString(this.#text, from) + 1;
+    const text = this.#text.slice(from, this.#at);
     try {
       return JSON.parse(text) as string;
     } catch (error) {
-      // The pattern lets every escape through.
+      // Every escape and control character was let through.
       throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), {
         cause: error,
       });
@@ -127,8 +149,8 @@ class LosslessParser {
         `json: cannot unmarshal number ${shown} into Go value of type float64`,
       );
     }
-    if (Number.isSafeInteger(value) || /[.eE]/.test(text) || text.length > int64CharsMax)
-      return value;
+    if (Number.isSafeInteger(value) || /[.eE]/.test(text)) return value;
+    if (text.length > exactDigitsMax) return value;
     const exact = BigInt(text);
     return exact <= int64Max && exact >= -int64Max - 1n ? exact : value;
   }
