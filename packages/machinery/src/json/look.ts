@@ -20,7 +20,7 @@ export class Look {
   values = 1;
   /** Members of the object that has most. */
   widest = 0;
-  /** An integer that a double may not hold. */
+  /** A number that a double may not hold. */
   hasBigNumber = false;
   #digits = 0;
   /** Nothing but space since an object or array was opened: if it stays so, it has no first value. */
@@ -51,6 +51,8 @@ export class Look {
         if (++digits > digitsSafeMax) hasBigNumber = true;
         isEmpty = false;
       } else if (code > 0x20) {
+        // An exponent may take a number beyond what a double holds.
+        if (digits > 0 && (code === 0x65 || code === 0x45)) hasBigNumber = true;
         digits = 0;
         if (code === 0x3a) {
           members++;

@@ -1,5 +1,5 @@
 /**
- * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints and names duplicate members.
+ * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints, refuses what no double holds, and names duplicate members.
  *
  * Strings and numbers are cut out by position and handed to V8, so that escapes and floats mean the same in both parsers.
  */
@@ -35,6 +35,8 @@ const exactDigitsMax = 20;
 
 const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const spacePattern = /[ \t\n\r]*/y;
+/** Characters of a number that are quoted when it is refused. */
+const numberCharsMax = 100;
 const int64Max = 2n ** 63n - 1n;
 
 class LosslessParser {
@@ -140,6 +142,13 @@ class LosslessParser {
   #number(): number | bigint {
     const text = this.#match(numberPattern);
     const value = Number(text);
+    // In Go's words; a double would become null when it is written.
+    if (!Number.isFinite(value)) {
+      const shown = text.length > numberCharsMax ? `${text.slice(0, numberCharsMax)}…` : text;
+      throw new JsonSyntaxError(
+        `json: cannot unmarshal number ${shown} into Go value of type float64`,
+      );
+    }
     if (Number.isSafeInteger(value) || /[.eE]/.test(text)) return value;
     if (text.length > exactDigitsMax) return value;
     const exact = BigInt(text);

@@ -35,6 +35,7 @@ export function toJson(value: CelResult): unknown | CelError {
  * the price of one, and what is nested so is exponentially large once it is written out.
  */
 const JSON_SIZE_MAX = REQUEST_BYTES_MAX;
+const NOT_JSON = new CelError("json: unsupported value: a double that is no finite number");
 const TOO_LARGE = new CelError("value is too large");
 
 function convert(value: CelResult, depth: number, room: Room): unknown | CelError {
@@ -43,6 +44,7 @@ function convert(value: CelResult, depth: number, room: Room): unknown | CelErro
   if (depth > DEPTH_MAX) return new CelError("value is nested too deeply");
   if (value instanceof CelError) return value;
   if (typeof value === "bigint") return integerToJson(value);
+  if (typeof value === "number" && !Number.isFinite(value)) return NOT_JSON;
   if (value === null || typeof value !== "object") return value;
   if (value instanceof CelUint) return integerToJson(value.value);
   if (value instanceof Uint8Array) return encodeBase64(value);
