@@ -175,18 +175,10 @@ describe("a cluster that answers", () => {
   after(() => tenants.close());
 
   for (const [index, [way, answer]] of Object.entries(waysToAnswer).entries()) {
-    it(`${way} is told so on its SyncTarget, holds the event loop for no long turn and little memory`, async (t) => {
+    it(`${way} is told so on its SyncTarget, and takes little memory`, async (t) => {
       const { kubeconfig, asked } = await hostile(t, answer);
       const client = tenants.at("root", master);
       const name = `hostile-${index}`;
-      let longestMs = 0;
-      let at = performance.now();
-      const turn = setInterval(() => {
-        const now = performance.now();
-        longestMs = Math.max(longestMs, now - at);
-        at = now;
-      }, 1);
-      t.after(() => clearInterval(turn));
       const before = process.memoryUsage().rss;
       await client.resource(syncTargets).create({ metadata: { name }, spec: { kubeconfig } });
       await eventually(
@@ -203,7 +195,6 @@ describe("a cluster that answers", () => {
         { timeoutMs: 120_000 },
       );
       const grownMegabytes = (process.memoryUsage().rss - before) / (1 << 20);
-      t.diagnostic(`longest turn ${longestMs.toFixed()} ms, ${grownMegabytes.toFixed()} MB more`);
       assert.ok(grownMegabytes < 400, `${grownMegabytes} MB`);
       await client.resource(syncTargets).delete({ name });
     });
