@@ -4,8 +4,15 @@
  * It adds to a transport what is common to all requests: the base path, headers, warnings, timeouts, patience with a server that
  * asks for it, and errors as StatusError. It holds no state about objects; caches are informers.
  */
-import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  type Clock,
+  type Random,
+  runYielding,
+  sleep,
+  systemClock,
+  systemRandom,
+} from "@kcp-ts/machinery/base";
+import { type JsonValue, parseInPieces, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
 import { requirePreconditions } from "./required-preconditions.ts";
@@ -39,6 +46,8 @@ export interface ClientOptions {
   readonly retriesMax?: number;
   /** Refuses to send deletions, and writes of owners and finalizers, that do not say which object and which state of it they mean. */
   readonly requiresPreconditions?: boolean;
+  /** Parses long answers a turn's worth at a time: for servers that may answer with anything. */
+  readonly parsesInPieces?: boolean;
   readonly onWarning?: (text: string, request: RequestSummary) => void;
   /** Called behind every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
@@ -139,7 +148,13 @@ export class Client {
 
   /** Sends a request and parses the answer. Integers beyond 2^53 are bigints. */
   async json(request: ClientRequest): Promise<JsonValue> {
-    return parseJson((await this.read(request)).text).value;
+    return this.parse((await this.read(request)).text);
+  }
+
+  /** An answer that was read whole. */
+  async parse(text: string): Promise<JsonValue> {
+    if (this.#options.parsesInPieces !== true) return parseJson(text).value;
+    return (await runYielding(parseInPieces(text))).value;
   }
 
   /** Sends a request and reads the answer whole, in the time that a request has. */

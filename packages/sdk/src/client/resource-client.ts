@@ -4,7 +4,7 @@
  * One method per verb of the API, none of them clever. What a method returns is what the server answered; a delete, which
  * may answer with a Status, returns nothing unless asked.
  */
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { CallOptions, Client, ClientRequest } from "./client.ts";
 import { ListReader } from "./list-stream.ts";
@@ -261,7 +261,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     headers: Readonly<Record<string, string>>,
     extra: Readonly<Record<string, string | undefined>> = {},
   ): Promise<JsonValue> {
-    return parseJson(await this.#getListText(options, headers, extra)).value;
+    return await this.client.parse(await this.#getListText(options, headers, extra));
   }
 
   async #getListText(
