@@ -4,6 +4,7 @@ export {
   namespacePrefix,
   type ObjectKey,
   objectKey,
+  parseCollectionKey,
   parseObjectKey,
   type ResourceKey,
   resourcePrefix,
