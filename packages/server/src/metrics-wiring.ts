@@ -1,6 +1,7 @@
 /** What the server's own metrics are read from. */
 import type { DamagedValues } from "./damaged-values.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import { parseCollectionKey } from "./storage/index.ts";
 import type { StoredObjects } from "./stored-objects.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
@@ -18,5 +19,9 @@ export function metricsOf(
     cachedBytes: () => watchCache.collections.bytes,
   });
   metrics.registry.add(damaged.counter);
+  watchCache.onMemoryList = (collection) => {
+    const { group, resource } = parseCollectionKey(collection);
+    metrics.listedFromMemory(group, resource);
+  };
   return metrics;
 }

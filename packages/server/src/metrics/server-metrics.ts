@@ -109,7 +109,19 @@ export class ServerMetrics {
     ),
   );
 
+  readonly #memoryLists = this.registry.add(
+    new Counter({
+      name: "apiserver_cache_list_total",
+      help: "Lists that were answered from memory.",
+      labels: ["group", "index", "resource"],
+    }),
+  );
+
   #last: SampleSeries | undefined;
+
+  listedFromMemory(group: string, resource: string): void {
+    this.#memoryLists.add([group, "", resource]);
+  }
 
   constructor(gauges: ServerGauges) {
     const gauge = (name: string, help: string, read: () => number) =>

@@ -52,6 +52,8 @@ export interface ObjectReaderOptions {
   readonly clock: Clock;
   /** Called now and then while everything is read through, which leaves behind much that nobody needs. */
   readonly tidyMemory?: (() => void) | undefined;
+  /** Told of every list that is answered from memory. */
+  readonly onMemoryList: (collection: StorageKey) => void;
 }
 
 /** So much is read of all clusters between two calls of `tidyMemory`. */
@@ -93,6 +95,7 @@ export class ObjectReader {
       collection !== undefined &&
       (freshness.kind !== "exact" || freshness.revision === hub.revision)
     ) {
+      this.#options.onMemoryList(unit as StorageKey);
       return listCollected(query, collection, hub.revision);
     }
     return this.#listStored(query, freshness.kind === "exact" ? freshness.revision : undefined);

@@ -26,6 +26,8 @@ const bookmarkIntervalDefaultMs = 60_000;
 export class WatchCache {
   readonly hub: WatchHub;
   readonly collections: CollectionCache;
+  /** Told of every list that is answered from memory, by what it lists. */
+  onMemoryList: ((collection: StorageKey) => void) | undefined;
   readonly #reader: ObjectReader;
   readonly #watchers = new Set<Watcher>();
   /** The same by what they watch: a logical cluster, or all of them. */
@@ -50,6 +52,7 @@ export class WatchCache {
       collections: this.collections,
       clock,
       tidyMemory: options.tidyMemory,
+      onMemoryList: (collection) => this.onMemoryList?.(collection),
     });
   }
 

@@ -301,10 +301,7 @@ export const bindingKind = {
             object(
               {
                 ...{ ...claimFields, verbs, state, defaultSelector: claimSelector },
-                selector: {
-                  ...claimSelector,
-                  ...rules(["self == oldSelf", "Permission claim selector is immutable"]),
-                },
+                selector: claimSelector,
               },
               { required: ["resource", "selector", "state", "verbs"] },
             ),
