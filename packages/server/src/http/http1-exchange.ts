@@ -176,16 +176,19 @@ export class Http1Exchange implements ApiRequest {
 
   async #pipe(
     body: AsyncIterable<Uint8Array>,
-    { pace, isWatch, onSent }: Pick<ApiResponse, "pace" | "isWatch" | "onSent">,
+    { pace, isWatch, onSent, unread }: Pick<ApiResponse, "pace" | "isWatch" | "onSent" | "unread">,
   ): Promise<void> {
     const counted = isWatch === true ? 0 : 1;
+    if (unread !== undefined) unread.onCut = () => this.#response.destroy();
     this.#facts.answers += counted;
     this.#response.flushHeaders();
     try {
-      const bytes = await pipe(body, this.#response, pace);
+      const bytes = await pipe(body, this.#response, { pace, unread });
       onSent?.(bytes);
     } finally {
       this.#facts.answers -= counted;
+      // What is left of a watch that is over is an answer like any other: it may not wait for ever.
+      if (isWatch === true) this.#facts.isWatched = false;
     }
     this.#response.end();
   }

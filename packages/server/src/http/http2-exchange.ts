@@ -115,6 +115,11 @@ export class Http2Exchange implements ApiRequest {
   ): Promise<void> | undefined {
     const stream = this.#stream;
     if (answer.isWatch === true) stream.isWatch = true;
+    const { unread } = answer;
+    if (unread !== undefined) {
+      stream.unread = unread;
+      unread.onCut = () => stream.reset(errorCode.cancel);
+    }
     if (body === undefined || body instanceof Uint8Array) {
       if (body !== undefined) headers["content-length"] = String(body.length);
       stream.answer(status, headers, body);

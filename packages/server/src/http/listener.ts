@@ -195,6 +195,18 @@ export class Listener {
     socket.once("close", () => this.#stalled.delete(looked));
   }
 
+  /** What is written to a socket and not taken by its peer is encrypted already: memory of its own, for watches as for anything else. */
+  #countUnsent(socket: TLSSocket): { readonly blocked: () => void } {
+    let counted = 0;
+    const count = (bytes: number) => {
+      this.#backlog.add(bytes - counted);
+      counted = bytes;
+    };
+    socket.on("drain", () => count(0));
+    socket.once("close", () => count(0));
+    return { blocked: () => !socket.destroyed && count(socket.writableLength) };
+  }
+
   #onHttp1(socket: TLSSocket): void {
     const connection = new Http1Connection(this.#backlog);
     this.#http1.set(socket, connection);
@@ -208,6 +220,7 @@ export class Listener {
       certificate: () => this.#certificateOf(socket),
       date: this.#date,
     };
+    const unsent = this.#countUnsent(socket);
     const connection = new Connection({
       clock: this.#clock,
       limits: this.#limits,
@@ -219,7 +232,12 @@ export class Listener {
         else socket.resume();
       },
       onStream: (stream) => new Http2Exchange(stream, facts).run(handle, onDebug),
-      write: (bytes, done) => socket.writable && socket.write(bytes, done),
+      write: (bytes, done) => {
+        if (!socket.writable) return false;
+        const isLeaving = socket.write(bytes, done);
+        if (!isLeaving) unsent.blocked();
+        return isLeaving;
+      },
       end: () => socket.destroySoon(),
       onError: (error) => onDebug("HTTP/2 connection failed", error),
     });

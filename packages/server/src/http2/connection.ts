@@ -315,7 +315,6 @@ export class Connection implements StreamHost {
 
   /** Ends the answers of which nothing was sent while it was looked `looksMax` times. */
   endStalled(looksMax: number): void {
-    if (this.#held.queuedBytes === 0 && !this.#out.isBlocked) return;
     for (const stream of this.#streams.values())
       if (stream.look() >= looksMax) this.reset(stream, errorCode.cancel);
   }

@@ -41,6 +41,8 @@ export interface ApiResponse {
   readonly takeOver?: (connection: Duplex) => void;
   /** The stream goes on as things happen: never compressed, never timed. */
   readonly isWatch?: boolean;
+  /** Where it is counted what a client does not read of a watch. */
+  readonly unread?: UnreadBytes | undefined;
   /** What making a byte of the stream takes, where that is more than copying it. */
   readonly microsPerByte?: number;
   /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
@@ -49,6 +51,18 @@ export interface ApiResponse {
   onSent?: ((bytes: number) => void) | undefined;
   /** The same without a promise: true when it may be written now; else `go` is called when it may. */
   paceCalling?: ((bytes: number, go: () => void) => boolean) | undefined;
+}
+
+/** Memory that is held for a client until it reads. */
+export interface UnreadBytes {
+  /** The memory that a part stands on; `release` is called once for each time it is held. */
+  hold(part: Uint8Array): void;
+  release(part: Uint8Array): void;
+  /** The same of copies, which nobody shares. */
+  holdCopy(bytes: number): void;
+  releaseCopy(bytes: number): void;
+  /** Called when too much is held: to give up what is on its way. */
+  onCut: (() => void) | undefined;
 }
 
 /**
