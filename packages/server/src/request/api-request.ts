@@ -20,6 +20,8 @@ export interface ApiRequest {
   readonly remoteAddress: string;
   /** The certificate whose key the client holds, whoever issued it; the same object for all requests of a connection. */
   clientCertificate(): X509Certificate | undefined;
+  /** Told when somebody has shown who they are; connections of others go first. */
+  onAuthenticated?(username: string): void;
   /** Calls back when the client goes away before it has its answer; at once if it already has. */
   onClose(callback: () => void): void;
   /**

@@ -10,6 +10,7 @@ import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machiner
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
+import { fileDescriptorsFor } from "../file-descriptors.ts";
 import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
 import { serviceAddressRule } from "./service-networks.ts";
@@ -72,7 +73,7 @@ export class WebhookClient {
   readonly #agent = new ClusterAgent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: socketsMax,
+    maxTotalSockets: fileDescriptorsFor("webhooks", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });
