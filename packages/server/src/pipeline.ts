@@ -53,7 +53,7 @@ import {
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
-import { type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { setDeadline } from "./request-timeout.ts";
 import { jsonBytes, readYamlOf } from "./request-yaml.ts";
 import { route } from "./route-request.ts";
@@ -190,6 +190,7 @@ function authenticate(
  */
 function recognize(exchange: Exchange, user: UserInfo): undefined {
   exchange.user = user;
+  if (user.username !== anonymousUser.username) exchange.request.onAuthenticated?.(user.username);
   const { scope } = exchange;
   if (scope?.isClusterUnnamed !== true) return undefined;
   const cluster = homeOfAccount(user);

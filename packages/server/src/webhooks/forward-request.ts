@@ -9,6 +9,7 @@ import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
+import { fileDescriptorsFor } from "../file-descriptors.ts";
 import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { joinStreams } from "./join-streams.ts";
@@ -82,7 +83,7 @@ export class RequestForwarder {
   readonly #agent = new Agent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: socketsMax,
+    maxTotalSockets: fileDescriptorsFor("mounts", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });

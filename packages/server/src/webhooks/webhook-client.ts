@@ -16,6 +16,7 @@ import { type JsonObject, type JsonValue, stringifyInPieces } from "@kcp-ts/mach
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
+import { fileDescriptorsFor } from "../file-descriptors.ts";
 import { promptly } from "../request/other-work.ts";
 import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
@@ -82,7 +83,7 @@ export class WebhookClient {
   readonly #agent = new ClusterAgent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: socketsMax,
+    maxTotalSockets: fileDescriptorsFor("webhooks", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });
