@@ -35,7 +35,7 @@ function isLog(path: string): boolean {
 
 function boundedBody(body: ResponseBody, bytesMax: number): ResponseBody {
   return {
-    text: () => body.text(bytesMax),
+    text: (most = bytesMax) => body.text(Math.min(most, bytesMax)),
     [Symbol.asyncIterator]: () => limited(body, bytesMax),
   };
 }

@@ -3,11 +3,14 @@
  *
  * Events come in batches because they arrive in batches: a wait for each of them would cost more than they do.
  */
+import { runYielding } from "@kcp-ts/machinery/base";
+import type { Bound } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type Status, StatusError } from "@kcp-ts/machinery/status";
+import type { AnswerBounds } from "./answer-bounds.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject } from "./object.ts";
-import { joined, objectReader } from "./object-reader.ts";
+import { BoundedReader, joined, objectReader } from "./object-reader.ts";
 import { statusErrorOf } from "./response-error.ts";
 import { TransportError } from "./transport.ts";
 
@@ -44,13 +47,18 @@ const batchEventsMax = 4;
 export async function* watchBatches<Object extends KubernetesObject>(
   body: AsyncIterable<Uint8Array>,
   members?: MemberTree,
+  answers?: AnswerBounds,
 ): AsyncGenerator<WatchEvent<Object>[]> {
-  const lines = new LineCutter();
-  const read = objectReader(members === undefined ? undefined : eventMembers(members));
+  const bound = answers === undefined ? undefined : eventBound(answers.object);
+  const lines = new LineCutter(bound?.bytesMax);
+  const wanted = members === undefined ? undefined : eventMembers(members);
+  const reader = new BoundedReader(wanted, bound);
   for await (const chunk of body) {
     let events: WatchEvent<Object>[] = [];
     for (const line of lines.cut(chunk)) {
-      const event = read(line);
+      const event = reader.isLong(line)
+        ? await runYielding(reader.readLong(line))
+        : reader.read(line);
       if (!isJsonObject(event) || !isJsonObject(event["object"])) throw notAnEvent(line);
       if (event["type"] === "ERROR") {
         if (events.length > 0) yield events;
@@ -66,6 +74,12 @@ export async function* watchBatches<Object extends KubernetesObject>(
   }
 }
 
+/** An event is an object and a little more. */
+function eventBound(object: Bound): Bound {
+  const { bytesMax, valuesMax } = object;
+  return { ...object, bytesMax: bytesMax + (1 << 10), valuesMax: valuesMax + 10 };
+}
+
 function eventMembers(members: MemberTree): MemberTree {
   return { type: true, object: { apiVersion: true, kind: true, ...members } };
 }
@@ -74,6 +88,11 @@ function eventMembers(members: MemberTree): MemberTree {
 class LineCutter {
   #begun: Uint8Array[] = [];
   #begunBytes = 0;
+  readonly #bytesMax: number;
+
+  constructor(bytesMax = watchLineBytesMax) {
+    this.#bytesMax = bytesMax;
+  }
 
   /** The lines that this chunk completes, empty ones left out. One by one: a hundred of them at once would all be kept by the garbage collector. */
   *cut(chunk: Uint8Array): Generator<Uint8Array> {
@@ -90,8 +109,8 @@ class LineCutter {
     if (from === chunk.length) return;
     this.#begun.push(chunk.subarray(from));
     this.#begunBytes += chunk.length - from;
-    if (this.#begunBytes <= watchLineBytesMax) return;
-    const most = `a watch event is longer than ${watchLineBytesMax} bytes`;
+    if (this.#begunBytes <= this.#bytesMax) return;
+    const most = `a watch event is longer than ${this.#bytesMax} bytes`;
     throw new TransportError("connection-lost", most);
   }
 }
