@@ -50,6 +50,8 @@ export interface ControlPlaneOptions
   readonly mountProxyClientKeyFile?: string | undefined;
   /** What such places must be signed by; the system's authorities if left out. */
   readonly mountProxyCaFile?: string | undefined;
+  /** Hosts that workspaces may be mounted from, as in `mounts.example.com:6443` or `*.example.com`; none if left out. Mounts of this server's own workspaces need no entry. */
+  readonly mountAllowedHosts?: readonly string[] | undefined;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;
   /** Left out: nobody connects to physical clusters from this process. */
@@ -71,6 +73,8 @@ export interface AuditOptions {
   readonly logPath?: string | undefined;
   /** 0 keeps all. */
   readonly logMaxAgeDays: number;
+  /** An answer waits until its event is in the log, as by default in Kubernetes. */
+  readonly isLogBlocking: boolean;
   readonly logMaxBackups: number;
   readonly logMaxSizeMegabytes: number;
   /** A kubeconfig whose server takes EventLists. */
@@ -116,6 +120,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   physicalClusters: {},
   audit: {
     logMaxAgeDays: 0,
+    isLogBlocking: true,
     logMaxBackups: 0,
     logMaxSizeMegabytes: 100,
     webhookBatchMaxSize: 400,

@@ -22,7 +22,7 @@ import {
 import type { Exchange } from "./exchange.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
 import { apiVersionOf } from "./registry/index.ts";
-import type { ApiResponse } from "./request/api-request.ts";
+import type { ApiResponse, MaybePromise } from "./request/api-request.ts";
 import type { ServerLog } from "./server.ts";
 
 export interface AuditTrailOptions {
@@ -76,7 +76,7 @@ export function endTrail(
   response: ApiResponse,
   audit: Audit,
   clock: Clock,
-): ApiResponse {
+): MaybePromise<ApiResponse> {
   if (exchange.audit !== undefined)
     return audit.answered(exchange.audit, response, decoderOf(exchange));
   // The policy has been asked, and has nothing to say.

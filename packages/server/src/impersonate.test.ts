@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { parseAuditPolicy } from "./audit/index.ts";
 import { impersonationWishes, impersonationWishesMax } from "./authentication/index.ts";
 import { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
 import type { Attributes } from "./request/attributes.ts";
@@ -164,6 +165,47 @@ describe("impersonation", () => {
     assert.match(elsewhere.text, /User \\"a\\" cannot impersonate/);
   });
 
+  it("of warrants by a cluster's owner holds in that cluster, down to the warrants of warrants", async () => {
+    const inner = { user: "carol", groups: ["friends"] };
+    const warrant = {
+      user: "bob",
+      groups: ["dev"],
+      extra: {
+        "authentication.kcp.io/scopes": ["cluster:a,cluster:b"],
+        "authorization.kcp.io/warrant": [JSON.stringify(inner)],
+      },
+    };
+    const header = "impersonate-extra-authorization.kcp.io%2Fwarrant";
+    await as({ "impersonate-user": "a", [header]: JSON.stringify(warrant) }, "a");
+    const { extra = {} } = actor() as UserInfo;
+    assert.deepEqual(extra["authentication.kcp.io/scopes"], ["cluster:a"]);
+    const [text = ""] = extra["authorization.kcp.io/warrant"] ?? [];
+    const scoped = JSON.parse(text) as typeof warrant;
+    assert.deepEqual([scoped.user, scoped.groups], ["bob", ["dev"]]);
+    assert.deepEqual(scoped.extra["authentication.kcp.io/scopes"], [
+      "cluster:a,cluster:b",
+      "cluster:a",
+    ]);
+    assert.deepEqual(JSON.parse(scoped.extra["authorization.kcp.io/warrant"][0] as string), {
+      ...inner,
+      extra: { "authentication.kcp.io/scopes": ["cluster:a"] },
+    });
+  });
+
+  it("of warrants gives nobody the power that they do not have", async () => {
+    const header = "impersonate-extra-authorization.kcp.io%2Fwarrant";
+    const powerful = { user: "bob", groups: ["system:masters"] };
+    const nested = {
+      user: "bob",
+      extra: { "authorization.kcp.io/warrant": [JSON.stringify(powerful)] },
+    };
+    for (const warrant of [JSON.stringify(powerful), JSON.stringify(nested), "no warrant"]) {
+      const answer = await as({ "impersonate-user": "a", [header]: warrant }, "a");
+      assert.equal(answer.status, 403, warrant);
+      assert.match(answer.text, /impersonation is not allowed for the requestor/);
+    }
+  });
+
   it("of extras adds the cluster to scopes that are named, and takes any key for a key", async () => {
     await as(
       {
@@ -189,23 +231,43 @@ describe("impersonation", () => {
 });
 
 describe("impersonation over the wire", () => {
-  for (const protocol of ["http1", "http2"] as const) {
-    it(`keeps a header that stands twice apart, commas and all, over ${protocol}`, async () => {
-      asked = [];
-      const server = await ListeningServer.start({
-        authorization: () => anyOf([watching, bootstrapAuthorizer]),
+  const told = {
+    "Impersonate-User": "alice",
+    "Impersonate-Group": ["dev", "ops,night"],
+    "Impersonate-Extra-Teams": ["one", "two,three"],
+  };
+  for (const protocol of ["http1", "http2"] as const)
+    for (const level of ["None", "Metadata", "Request", "RequestResponse"] as const)
+      it(`keeps headers that stand twice apart, commas and all, over ${protocol}, audited at ${level}`, async () => {
+        asked = [];
+        const server = await ListeningServer.start({
+          authorization: () => anyOf([watching, bootstrapAuthorizer]),
+          audit: {
+            policy: parseAuditPolicy({
+              ...{ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules: [{ level }] },
+            }),
+            backends: () => [
+              { name: "test", write: () => undefined, close: async () => undefined },
+            ],
+          },
+        });
+        const bodies = {
+          "application/json": '{"metadata":{"name":"x"}}',
+          "application/yaml": "metadata:\n  name: x\n",
+        };
+        try {
+          for (const [type, body] of Object.entries(bodies)) {
+            const headers = { ...told, "content-type": type } as unknown as Record<string, string>;
+            const path = "/api/v1/namespaces/default/configmaps";
+            const wish = { method: "POST", user: "masters", headers, body } as const;
+            const answer = await server[protocol](path, wish);
+            assert.equal(answer.status, 403);
+            const { groups, extra } = asked.at(-1)?.user ?? {};
+            assert.deepEqual(groups, ["dev", "ops,night", "system:authenticated"]);
+            assert.deepEqual(extra?.["teams"], ["one", "two,three"]);
+          }
+        } finally {
+          await server.close();
+        }
       });
-      try {
-        const headers = {
-          "Impersonate-User": "alice",
-          "Impersonate-Group": ["dev", "ops,night"],
-        } as unknown as Record<string, string>;
-        const answer = await server[protocol]("/api/v1/configmaps", { user: "masters", headers });
-        assert.equal(answer.status, 403);
-        assert.deepEqual(asked.at(-1)?.user.groups, ["dev", "ops,night", "system:authenticated"]);
-      } finally {
-        await server.close();
-      }
-    });
-  }
 });

@@ -6,7 +6,7 @@
  */
 import { statusError } from "@kcp-ts/machinery/status";
 import { type ImpersonationWish, impersonationWishes } from "./authentication/index.ts";
-import { type Authorizer, forbidden } from "./authorization/index.ts";
+import { type Authorizer, forbidden, readWarrant } from "./authorization/index.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { ClusterScope } from "./request/request-scope.ts";
@@ -36,17 +36,43 @@ export async function impersonate(
   }
   const impersonated = userOf(wishes);
   if (isMaster(requestor)) return impersonated;
-  for (const group of impersonated.groups) {
+  mustHave(requestor, impersonated.groups);
+  return scoped(impersonated, cluster, requestor);
+}
+
+/** Groups with power over all logical clusters are had by whoever has them already. */
+function mustHave(requestor: UserInfo, groups: readonly string[]): void {
+  for (const group of groups)
     if (isOwnOnly(group) && !requestor.groups.includes(group)) throw notForThem();
-  }
-  // A warrant is somebody without the scope that is added below: it would hold in other logical clusters, too.
+}
+
+/**
+ * Somebody who is themselves in this logical cluster alone, and so are all whom they have warrants of: a warrant without the scope would hold in
+ * other logical clusters, too.
+ */
+function scoped(user: UserInfo, cluster: ClusterScope, requestor: UserInfo): UserInfo {
+  const { extra = {} } = user;
+  const warrants = extra[warrantKey];
+  // Administrators of kcp are somebody everywhere, and vouch for whom they like.
   const isTrusted = requestor.groups.includes(wellKnownGroup.kcpAdmin);
-  if (impersonated.extra?.[warrantKey] !== undefined && !isTrusted) throw notForThem();
-  const scopes = impersonated.extra?.[scopesKey] ?? [];
   return {
-    ...impersonated,
-    extra: { ...impersonated.extra, [scopesKey]: [...scopes, `cluster:${cluster}`] },
+    ...user,
+    extra: {
+      ...extra,
+      [scopesKey]: [...(extra[scopesKey] ?? []), `cluster:${cluster}`],
+      ...(warrants === undefined || isTrusted
+        ? {}
+        : { [warrantKey]: warrants.map((text) => scopedWarrant(text, cluster, requestor)) }),
+    },
   };
+}
+
+function scopedWarrant(text: string, cluster: ClusterScope, requestor: UserInfo): string {
+  const vouched = readWarrant(text);
+  if (vouched === undefined) throw notForThem();
+  mustHave(requestor, vouched.groups);
+  const { username, groups, extra } = scoped(vouched, cluster, requestor);
+  return JSON.stringify({ user: username, groups, extra });
 }
 
 function notForThem(): Error {

@@ -7,8 +7,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { VirtualWorkspaces } from "./api-sharing/index.ts";
-import type { Audit } from "./audit/index.ts";
-import { beginTrail, endTrail } from "./audit-trail.ts";
+import { beginTrail } from "./audit-trail.ts";
 import { hasImpersonation, homeOfAccount, isAuthenticationError } from "./authentication/index.ts";
 import {
   type Authorizer,
@@ -18,22 +17,19 @@ import {
   isThemselvesIn,
 } from "./authorization/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
-import { failure, json, pretty, toStatusError, wantsPretty } from "./content/index.ts";
+import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import {
   estimateRead,
   estimateWrite,
-  type Fairness,
   GatedRequest,
-  keepingPlace,
   type ObjectCounter,
   tooBusy,
   tooBusyResponse,
   type WatchCounter,
-  type WatchPlace,
 } from "./fairness/index.ts";
-import { finishHeaders } from "./finish.ts";
+import { type FinishRooms, finish, mayEnterAll } from "./finish-answer.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
 import { impersonate } from "./impersonate.ts";
 import {
@@ -46,6 +42,7 @@ import {
   type ApiRequest,
   type ApiResponse,
   header,
+  leaveUnread,
   type MaybePromise,
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
@@ -55,7 +52,7 @@ import {
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
-import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { setDeadline } from "./request-timeout.ts";
 import { jsonBytes, readYamlOf } from "./request-yaml.ts";
 import { route } from "./route-request.ts";
@@ -63,29 +60,21 @@ import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
 import type { RequestForwarder } from "./webhooks/index.ts";
 
-export interface PipelineRooms extends HandlerRooms, PathRooms {
+export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms {
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
   readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "hasHomes" | "ownTarget">;
   /** For workspaces that are served elsewhere. */
   readonly forwarder: Pick<RequestForwarder, "forward">;
-  readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf">;
+  readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf" | "scopeOf">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
-  /** Undefined when nobody wants to know. */
-  readonly audit: Audit | undefined;
-  /** Undefined when every request may begin at once. */
-  readonly fairness: Fairness | undefined;
   readonly objectCount: ObjectCounter;
   /** Undefined when watches are not limited. */
   readonly watches: WatchCounter | undefined;
-  /** Told of every request when its answer is ready. */
-  readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
   /** Told of each request that the store could not serve. */
   readonly onStoreUnavailable: () => void;
-  /** Told of errors that no stage meant to throw. */
-  readonly onError: (error: unknown, exchange: Exchange) => void;
 }
 
 type StageResult = ApiResponse | undefined;
@@ -118,10 +107,15 @@ function run(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromi
   for (let at = from; at < pipeline.length; at++) {
     const result = (pipeline[at] as (typeof pipeline)[number])[1](exchange, rooms);
     if (result instanceof Promise)
-      return result.then((response) => response ?? run(exchange, rooms, at + 1));
+      return result.then((response) => response ?? goOn(exchange, rooms, at + 1));
     if (result !== undefined) return result;
   }
   throw statusError.pathNotFound();
+}
+
+function goOn(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromise<ApiResponse> {
+  exchange.throwIfAborted();
+  return run(exchange, rooms, from);
 }
 
 /** The answer, or a 504 when it does not come in time; what is still being done is told to stop. */
@@ -133,7 +127,10 @@ function inTime(
   return new Promise((resolve) => {
     let isAnswered = false;
     const settle = (response: ApiResponse) => {
-      if (isAnswered) return;
+      if (isAnswered) {
+        leaveUnread(response.body);
+        return;
+      }
       isAnswered = true;
       cancel?.();
       resolve(finish(exchange, response, rooms));
@@ -164,47 +161,6 @@ function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiRe
 
 function resourceOf({ scope }: Exchange): string {
   return scope?.kind === "resource" ? scope.resource : "";
-}
-
-function finish(exchange: Exchange, made: ApiResponse, rooms: PipelineRooms): ApiResponse {
-  finishHeaders(exchange, made);
-  const given = wantsPretty(exchange.request) ? pretty(made) : made;
-  const response = exchange.watchPlace === undefined ? given : inPlace(exchange, given);
-  if (exchange.flowSchema !== undefined && rooms.fairness !== undefined) {
-    const { cluster } = exchange.scope as RequestScope;
-    if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
-      rooms.fairness.show(cluster);
-    rooms.fairness.finish(exchange, response);
-  }
-  const { audit, clock } = rooms;
-  const told = audit === undefined ? response : endTrail(exchange, response, audit, clock);
-  rooms.onAnswer(exchange, told);
-  return told;
-}
-
-/** A watch that is refused, or whose answer has no body, needs no place. */
-function inPlace(exchange: Exchange, response: ApiResponse): ApiResponse {
-  const place = exchange.watchPlace as WatchPlace;
-  if (response.isWatch === true && exchange.request.method !== "HEAD")
-    return keepingPlace(response, place, exchange.signal);
-  place.leave();
-  return response;
-}
-
-/**
- * Whether an answer without an error shows that the logical cluster exists. Those who may enter every cluster find lists of clusters that do
- * not exist merely empty.
- */
-function showsCluster({ scope, user }: Exchange): boolean {
-  return (
-    scope?.kind === "resource" &&
-    scope.cluster !== unresolvedCluster &&
-    (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
-  );
-}
-
-function mayEnterAll(user: UserInfo): boolean {
-  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }
 
 function authenticate(
@@ -458,7 +414,8 @@ const noResource = {
 } as const;
 
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
-  const scope = exchange.scope as RequestScope;
+  const asked = exchange.scope as RequestScope;
+  const scope = asked.service === undefined ? asked : rooms.services.scopeOf(asked);
   const { detour } = exchange;
   if (detour?.kind === "mount") {
     const { request, user, signal } = exchange;

@@ -34,13 +34,14 @@ import { createAuthorization } from "./authorize-create.ts";
 import { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import type { CustomResources } from "./custom-resources/index.ts";
+import { withCheckedStorage } from "./damaged-values.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
-import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import { metricsOf } from "./metrics-wiring.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { type BesideResource, Registry, type ResourceDefinition } from "./registry/index.ts";
@@ -99,7 +100,10 @@ export interface ApiServerOptions extends TrafficOptions {
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
-  readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
+  readonly mounts?: Pick<
+    ForwarderOptions,
+    "certificatePem" | "privateKeyPem" | "caPem" | "allowedHosts"
+  >;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
@@ -147,7 +151,8 @@ export class ApiServer {
   #isDraining = false;
   #idle: (() => void) | undefined;
 
-  constructor(options: ApiServerOptions) {
+  constructor(given: ApiServerOptions) {
+    const { damaged, ...options } = withCheckedStorage(given);
     const { storage, clock, random, log } = options;
     this.#options = options;
     const watchCache = watchCacheOf(options);
@@ -159,7 +164,7 @@ export class ApiServer {
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
-    const metrics = metricsOf(watchCache, this.#storedObjects, () => this.#inFlight);
+    const metrics = metricsOf(watchCache, this.#storedObjects, damaged, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
@@ -188,7 +193,7 @@ export class ApiServer {
       registry,
       watchCache,
       admission: this.#composeAdmission(registry, source),
-      clock,
+      ...{ clock, random },
       deadlines,
       audit: composeAudit(options.audit, observers),
       ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),
@@ -433,20 +438,6 @@ export class ApiServer {
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
     };
   }
-}
-
-function metricsOf(
-  watchCache: WatchCache,
-  storedObjects: StoredObjects,
-  inFlight: ServerGauges["inFlight"],
-): ServerMetrics {
-  return new ServerMetrics({
-    storedObjects: () => storedObjects.read(),
-    inFlight,
-    revision: () => watchCache.hub.revision,
-    cachedCollections: () => watchCache.collections.size,
-    cachedBytes: () => watchCache.collections.bytes,
-  });
 }
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {

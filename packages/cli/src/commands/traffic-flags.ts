@@ -14,6 +14,7 @@ export interface TrafficFlags {
   readonly logicalClusterObjectCountScanInterval: number;
   readonly auditPolicyFile?: string;
   readonly auditLogPath?: string;
+  readonly auditLogMode: string;
   readonly auditLogMaxage: number;
   readonly auditLogMaxbackup: number;
   readonly auditLogMaxsize: number;
@@ -53,7 +54,11 @@ export function addTrafficFlags(command: Command): Command {
   count("--audit-log-maxbackup", "old log files to keep; 0 keeps all", 0);
   count("--audit-log-maxsize", "megabytes of a log file before it is put aside", 100);
   command
-    .addOption(batchOnly("--audit-log-mode <mode>"))
+    .addOption(
+      new Option("--audit-log-mode <mode>", "blocking: an answer waits until its event is written")
+        .choices(["batch", "blocking", "blocking-strict"])
+        .default("blocking"),
+    )
     .option("--audit-webhook-config-file <path>", "kubeconfig of a server that takes events");
   command.addOption(batchOnly("--audit-webhook-mode <mode>"));
   count("--audit-webhook-batch-max-size", "events in one batch", 400);
@@ -61,7 +66,7 @@ export function addTrafficFlags(command: Command): Command {
   return command;
 }
 
-/** Requests never wait for the audit log: the other modes of Kubernetes would have them do so. */
+/** Requests never wait for a webhook: the other modes of Kubernetes would have them do so. */
 function batchOnly(flags: string): Option {
   return new Option(flags, "batch: requests never wait for it").choices(["batch"]).default("batch");
 }
@@ -83,6 +88,7 @@ export function auditOptionsOf(flags: TrafficFlags): AuditOptions {
   return {
     policyFile: flags.auditPolicyFile,
     logPath: flags.auditLogPath,
+    isLogBlocking: flags.auditLogMode !== "batch",
     logMaxAgeDays: flags.auditLogMaxage,
     logMaxBackups: flags.auditLogMaxbackup,
     logMaxSizeMegabytes: flags.auditLogMaxsize,

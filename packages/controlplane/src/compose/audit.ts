@@ -66,7 +66,7 @@ function readPolicy(text: string, path: string) {
 
 function logBackend(
   path: string,
-  { logMaxSizeMegabytes, logMaxBackups, logMaxAgeDays }: AuditOptions,
+  { logMaxSizeMegabytes, logMaxBackups, logMaxAgeDays, isLogBlocking }: AuditOptions,
   { clock }: AuditParts,
   observer: BackendObserver,
 ): AuditBackend {
@@ -76,6 +76,7 @@ function logBackend(
     sizeMaxBytes: logMaxSizeMegabytes << 20,
     backupsMax: logMaxBackups,
     ageMaxDays: logMaxAgeDays,
+    isBlocking: isLogBlocking,
     ...heard("log", observer),
   });
 }

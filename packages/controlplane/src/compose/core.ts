@@ -198,6 +198,7 @@ export class Core {
         copiesAdmission({
           authorizer: () => this.server.authorizer,
           sharedPlace: (cluster, name) => shared.placeOf(cluster, name),
+          client,
         }),
         apiAccessAdmission(client),
         ...(extensions.admissionPlugins ?? []),

@@ -223,6 +223,7 @@ export class PhysicalClusters {
       patience: options.patience,
       sight: options.sight,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
+      namespaceKey: () => this.#key.derived("namespaces of clusters"),
     };
   }
 }

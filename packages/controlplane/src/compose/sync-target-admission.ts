@@ -104,7 +104,7 @@ function redactLastApplied(draft: MutableObject): void {
   const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
   if (!isJsonObject(metadata) || !isJsonObject(annotations)) return;
   const text = annotations[lastApplied];
-  if (typeof text !== "string" || !text.includes("kubeconfig")) return;
+  if (typeof text !== "string") return;
   const spec = draft["spec"];
   const stored = isJsonObject(spec) ? spec["kubeconfig"] : undefined;
   const { [lastApplied]: _, ...others } = annotations;

@@ -51,7 +51,7 @@ describe("canaries", () => {
         backends: () => [
           {
             name: "memory",
-            write: (event) => audited.push(JSON.stringify(event)),
+            write: (event) => void audited.push(JSON.stringify(event)),
             close: async () => {},
           },
         ],

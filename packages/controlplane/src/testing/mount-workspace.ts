@@ -34,8 +34,7 @@ export async function mountWorkspace(client: Client, name: string, url: string):
   const { metadata } = placeDefinition;
   if ((await client.resource(definitions).find(metadata)) === undefined)
     await client.resource(definitions).create(placeDefinition as never);
-  const annotations = { "experimental.tenancy.kcp.io/is-mount": "true" };
-  const place = { metadata: { name, annotations }, status: { phase: "Ready", URL: url } };
+  const place = { metadata: { name }, status: { phase: "Ready", URL: url } };
   await eventually(async () => void (await client.resource(places).create(place)));
   const ref = { apiVersion: "mounts.example.com/v1", kind: "Place", name };
   await client

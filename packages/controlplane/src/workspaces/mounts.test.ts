@@ -93,7 +93,10 @@ describe("a workspace that is a mount", () => {
     });
     await new Promise<void>((resolve) => remote.listen(0, "127.0.0.1", resolve));
     remoteUrl = `https://127.0.0.1:${(remote.address() as AddressInfo).port}/far`;
-    tenants = await Tenants.start({ mounts: { caPem: authority.certificatePem } });
+    const allowedHosts = [new URL(remoteUrl).host];
+    tenants = await Tenants.start({
+      mounts: { caPem: authority.certificatePem, allowedHosts },
+    });
     await tenants.workspace("root", "org", { user: master });
     await tenants.grant("root:org", alice, ["cluster-admin"]);
     await tenants.workspace("root:org", "team", { user: alice, type: "root:universal" });
@@ -126,9 +129,7 @@ describe("a workspace that is a mount", () => {
     const found = await resource.get({ name });
     await resource.updateStatus({ ...found, status } as never);
   };
-  const object = (name: string) => ({
-    metadata: { name, annotations: { "experimental.tenancy.kcp.io/is-mount": "true" } },
-  });
+  const object = (name: string) => ({ metadata: { name } });
 
   it("follows its mount object through all that can become of it", async () => {
     await mount("here");
@@ -138,14 +139,8 @@ describe("a workspace that is a mount", () => {
       .resource(kinds.definitions)
       .create(definition as never);
     const resource = tenants.at("root:org", alice).resource(remotes);
-    await eventually(async () => void (await resource.create({ metadata: { name: "here" } })));
+    await eventually(async () => void (await resource.create(object("here"))));
     await isIn("here", "Unavailable", "MountObjectNotReady");
-    const unmarked = await resource.get({ name: "here" });
-    await resource.update({
-      ...unmarked,
-      ...object("here"),
-      metadata: { ...unmarked.metadata, ...object("here").metadata },
-    });
     await say("here", {
       phase: "Connecting",
       URL: "https://localhost:6443/clusters/root:org:team",

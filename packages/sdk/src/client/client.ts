@@ -9,6 +9,7 @@ import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { type AnswerBounds, parseAnswer } from "./answer-bounds.ts";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
+import { requirePreconditions } from "./required-preconditions.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
@@ -37,6 +38,8 @@ export interface ClientOptions {
   readonly requestTimeoutMs?: number;
   /** How often a request is sent again when the server says `Retry-After`. */
   readonly retriesMax?: number;
+  /** Refuses to send deletions, and writes of owners and finalizers, that do not say which object and which state of it they mean. */
+  readonly requiresPreconditions?: boolean;
   readonly onWarning?: (text: string, request: RequestSummary) => void;
   /** Called behind every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
@@ -134,6 +137,11 @@ export class Client {
     return new Client({ ...this.#options, basePath });
   }
 
+  /** The same server, with `requiresPreconditions`. */
+  withRequiredPreconditions(): Client {
+    return new Client({ ...this.#options, requiresPreconditions: true });
+  }
+
   /** Sends a request and parses the answer. Integers beyond 2^53 are bigints. */
   async json(request: ClientRequest): Promise<JsonValue> {
     return this.parse((await this.read(request)).text);
@@ -190,6 +198,7 @@ export class Client {
   }
 
   async #send(request: ClientRequest, signal: AbortSignal | undefined): Promise<TransportResponse> {
+    if (this.#options.requiresPreconditions === true) requirePreconditions(request);
     const wire = this.#wire(request, signal);
     const retriesMax = request.retriesMax ?? this.#options.retriesMax ?? retriesMaxDefault;
     let resends = 0;

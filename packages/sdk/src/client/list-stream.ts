@@ -5,7 +5,7 @@
  * than an item and the chunk that it ends in. What is not cut easily is read as a whole.
  */
 import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import {
   type AnswerBounds,
   PageCount,
@@ -27,6 +27,8 @@ import { completed, metadataOf, wholeList } from "./list-text.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
 import { BoundedReader, joined } from "./object-reader.ts";
+import type { MemberOptions } from "./options.ts";
+import { hasMetadata, type OnUnreadable, readAlone, readAloneInPieces } from "./unreadable.ts";
 
 /** As few as a watch hands on at a time, and for the same reason: whatever is being worked on is kept by the garbage collector. */
 const batchItemsMax = 4;
@@ -37,18 +39,20 @@ export class ListReader<Object extends KubernetesObject> {
   readonly #reader: BoundedReader;
   readonly #bytes: PageCount;
   readonly #answers: AnswerBounds | undefined;
+  readonly #onUnreadable: OnUnreadable | undefined;
   #head: JsonObject | undefined;
   /** Items without a kind, in a list that tells its own behind them. */
   readonly #early: unknown[] = [];
 
   /** With `members`, objects have no others; apiVersion and kind are always there. A list that is read as a whole has all. */
-  constructor(members?: MemberTree, answers?: AnswerBounds) {
+  constructor({ members, onUnreadable }: MemberOptions = {}, answers?: AnswerBounds) {
     const wanted: MemberTree | undefined =
       members === undefined ? undefined : { apiVersion: true, kind: true, ...members };
     this.#reader = new BoundedReader(wanted, answers?.object);
     this.#cutter = new ItemCutter(answers);
     this.#bytes = new PageCount(answers?.list);
     this.#answers = answers;
+    this.#onUnreadable = onUnreadable;
   }
 
   /** The items that the chunk completes, in batches; an empty one says that a large item is being read, and that others may have their turn. */
@@ -57,8 +61,9 @@ export class ListReader<Object extends KubernetesObject> {
     let batch: Object[] = [];
     for (const bytes of this.#cutter.cut(chunk)) {
       const item = this.#reader.isLong(bytes)
-        ? yield* resting(this.#reader.readLong(bytes))
-        : this.#reader.read(bytes);
+        ? yield* resting(this.#readLong(bytes))
+        : this.#readShort(bytes);
+      if (item === undefined) continue;
       this.#head ??= this.#cutter.headSoFar();
       const isEarly = isJsonObject(item) && item["kind"] === undefined;
       if (isEarly && this.#head["kind"] === undefined) {
@@ -71,6 +76,19 @@ export class ListReader<Object extends KubernetesObject> {
       batch = [];
     }
     if (batch.length > 0) yield batch;
+  }
+
+  #readShort(bytes: Uint8Array): JsonValue | undefined {
+    const read = () => this.#reader.read(bytes);
+    const onUnreadable = this.#onUnreadable;
+    return onUnreadable === undefined ? read() : readAlone(read, hasMetadata, onUnreadable);
+  }
+
+  *#readLong(bytes: Uint8Array): Pieces<JsonValue | undefined> {
+    const read = this.#reader.readLong(bytes);
+    const onUnreadable = this.#onUnreadable;
+    if (onUnreadable === undefined) return yield* read;
+    return yield* readAloneInPieces(read, hasMetadata, onUnreadable);
   }
 
   /** The items that are left, and what the list says of itself. */

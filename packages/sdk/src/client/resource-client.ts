@@ -120,12 +120,13 @@ export class ResourceClient<Object extends KubernetesObject> {
    * has goes on meanwhile. Returns what the last page says of the list. A `pageSize` of 0 asks for everything in one answer.
    */
   async *batches(options: PageOptions & MemberOptions = {}): AsyncGenerator<Object[], ListMeta> {
-    const { pageSize, resourceVersion, resourceVersionMatch, members, ...rest } = options;
+    const { members, onUnreadable, ...list } = options;
+    const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = list;
     const limit = pageSize ?? pageSizeDefault;
     const count = new ItemCount(this.client.answers);
     let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
     for (;;) {
-      const read = this.#readPage(page, members);
+      const read = this.#readPage(page, { members, onUnreadable });
       let next = await read.next();
       for (; next.done !== true; next = await read.next()) {
         count.add(next.value.length);
@@ -139,9 +140,9 @@ export class ResourceClient<Object extends KubernetesObject> {
   /** The items of one answer as they come. */
   async *#readPage(
     page: ListOptions,
-    members?: MemberOptions["members"],
+    options: MemberOptions = {},
   ): AsyncGenerator<Object[], ListMeta> {
-    const reader = new ListReader<Object>(members, this.client.answers);
+    const reader = new ListReader<Object>(options, this.client.answers);
     for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
       for (const batch of reader.take(chunk)) {
         if (batch.length > 0) yield batch;
@@ -153,7 +154,9 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** Like `pages`, with items that are parsed one by one: for who looks at many and keeps few. */
-  async *lazyPages(options: PageOptions = {}): AsyncGenerator<LazyList<Object>> {
+  async *lazyPages(
+    options: PageOptions & Pick<MemberOptions, "onUnreadable"> = {},
+  ): AsyncGenerator<LazyList<Object>> {
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
     const limit = pageSize ?? pageSizeDefault;
     let page = await this.lazyList({ ...rest, resourceVersion, resourceVersionMatch, limit });
@@ -165,9 +168,12 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** Like `list`, with items that are parsed one by one. */
-  async lazyList(options: ListOptions = {}): Promise<LazyList<Object>> {
-    if (this.client.answers !== undefined) return this.#boundedList(options);
-    return readList(await this.#getListText(options, {}));
+  async lazyList(
+    options: ListOptions & Pick<MemberOptions, "onUnreadable"> = {},
+  ): Promise<LazyList<Object>> {
+    const { onUnreadable, ...list } = options;
+    if (this.client.answers !== undefined) return this.#boundedList(list, onUnreadable);
+    return readList(await this.#getListText(list, {}), onUnreadable);
   }
 
   /**
@@ -182,7 +188,8 @@ export class ResourceClient<Object extends KubernetesObject> {
   async *watchBatches(
     options: WatchOptions & MemberOptions = {},
   ): AsyncGenerator<WatchEvent<Object>[]> {
-    const { signal, namespace, retriesMax, onOpen, sendInitialEvents, members, ...query } = options;
+    const { signal, namespace, retriesMax, onOpen, sendInitialEvents, ...rest } = options;
+    const { members, onUnreadable, ...query } = rest;
     const path = withQuery(this.#path({ namespace }), {
       watch: true,
       ...query,
@@ -193,7 +200,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     try {
       const response = await this.client.send({ method: "GET", path, signal, retriesMax });
       onOpen?.();
-      yield* watchBatches<Object>(response.body, members, this.client.answers);
+      yield* watchBatches<Object>(response.body, { members, onUnreadable }, this.client.answers);
     } catch (error) {
       if (!signal?.aborted) throw error;
     }
@@ -273,10 +280,13 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** Of a server that need not mean well: object by object, within its bounds. */
-  async #boundedList(options: ListOptions): Promise<ObjectList<Object>> {
+  async #boundedList(
+    options: ListOptions,
+    onUnreadable?: MemberOptions["onUnreadable"],
+  ): Promise<ObjectList<Object>> {
     const count = new ItemCount(this.client.answers);
     const items: Object[] = [];
-    const read = this.#readPage(options);
+    const read = this.#readPage(options, { onUnreadable });
     let next = await read.next();
     for (; next.done !== true; next = await read.next()) {
       count.add(next.value.length);

@@ -34,7 +34,7 @@ export interface AdmissionRequest {
   readonly options: JsonObject;
   /** How objects of the kind are read and merged. */
   readonly form: ObjectForm;
-  /** Set when webhooks or policies made another object of the draft: the draft before, which is what its sender comes to own. */
+  /** Set when admission made another object of the draft: the draft before, which is what its sender comes to own. */
   sent?: MutableObject | undefined;
   /** Tells the client something, in a Warning header. */
   warn(text: string): void;
@@ -69,7 +69,7 @@ export interface AdmissionPlugin {
   /** Runs before the object is prepared. */
   admit?(request: AdmissionRequest): MaybePromise<void>;
   /**
-   * May change the object in place, on creates, updates and connects: before defaults and validation, so what it sets is held to the same rules as what
+   * May replace members of the object, on creates, updates and connects, and changes nothing within them: before defaults and validation, so what it sets is held to the same rules as what
    * clients send. Called again when another write came first.
    */
   mutate?(
@@ -127,7 +127,11 @@ export class Admission {
     draft: MutableObject,
     old: JsonObject | undefined,
   ): MaybePromise<void> {
-    return inTurn(this.#mutating, request, (plugin) => plugin.mutate(request, draft, old));
+    const sent = { ...draft };
+    const pending = inTurn(this.#mutating, request, (plugin) => plugin.mutate(request, draft, old));
+    if (pending instanceof Promise) return pending.then(() => noteSent(request, draft, sent));
+    noteSent(request, draft, sent);
+    return undefined;
   }
 
   validate(
@@ -141,6 +145,20 @@ export class Admission {
   abandon(request: AdmissionRequest): MaybePromise<void> {
     return inTurn(this.#abandoning, request, (plugin) => plugin.abandon(request));
   }
+}
+
+function noteSent(request: AdmissionRequest, draft: MutableObject, sent: MutableObject): void {
+  request.sent = isSame(draft, sent) ? undefined : sent;
+}
+
+function isSame(draft: MutableObject, sent: MutableObject): boolean {
+  let members = 0;
+  for (const member in draft) {
+    if (draft[member] !== sent[member]) return false;
+    members++;
+  }
+  for (const _ in sent) members--;
+  return members === 0;
 }
 
 function isConcerned(plugin: AdmissionPlugin, request: AdmissionRequest): boolean {

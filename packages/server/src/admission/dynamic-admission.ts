@@ -54,7 +54,6 @@ export class DynamicAdmission implements AdmissionPlugin {
     await mutateAll(configuration, reviewed);
     const { object } = reviewed;
     if (object === null || object === draft) return;
-    request.sent = { ...draft };
     for (const member of Object.keys(draft)) delete draft[member];
     for (const member of Object.keys(object)) setMember(draft, member, object[member] as JsonValue);
   }

@@ -16,6 +16,7 @@ import { partitions } from "../topology/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
 import { bootstrapExports } from "./bootstrap-exports.ts";
+import { ClaimFollower } from "./claim-follower.ts";
 import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
 import { areDefaultsComplete, defaultsIn } from "./default-states.ts";
 import { EagerIndex } from "./eager-index.ts";
@@ -27,6 +28,7 @@ import {
   sharingKinds,
 } from "./kinds/definitions.ts";
 import { keyOf, type SharingParts, type SharingSources } from "./parts.ts";
+import { isMislabelled, prefixesOf, relabelObject } from "./permission-claims.ts";
 import { type BindingRecord, type ExportRecord, readBinding, readExport } from "./records.ts";
 import { Retirement } from "./retirement.ts";
 import { SchemaCopies } from "./schema-copies.ts";
@@ -51,6 +53,7 @@ export class ApiSharing {
   readonly #bindingRecords: EagerIndex<BindingRecord>;
   readonly #exportRecords: EagerIndex<ExportRecord>;
   readonly #loop: SharingLoop;
+  readonly #claims: ClaimFollower;
   readonly #copies: SchemaCopies;
   readonly #slices = new SlicesOfExports();
   readonly #sliceRecords: EagerIndex<SliceRecord>;
@@ -103,6 +106,12 @@ export class ApiSharing {
       catalog: this.catalog,
       externalUrl: () => this.#externalUrl,
     });
+    this.#claims = new ClaimFollower({
+      ...{ hub, storage, clock, onError, loading: this.parts.loading },
+      prefixesOf: (claim) => prefixesOf(this.parts, claim),
+      isMislabelled: (entry) => isMislabelled(this.parts, entry),
+      relabel: (key) => relabelObject(this.parts, this.catalog, key),
+    });
     this.admissionPlugins = sharingAdmission(this.parts);
   }
 
@@ -114,9 +123,10 @@ export class ApiSharing {
     this.#isStarting = true;
     await this.#sliceRecords.start();
     this.#isStarting = false;
-    this.#copies.start().catch((error: unknown) => {
-      if (!this.#isStopped) this.parts.onError(error);
-    });
+    for (const work of [this.#copies.start(), this.#claims.sweep()])
+      work.catch((error: unknown) => {
+        if (!this.#isStopped) this.parts.onError(error);
+      });
   }
 
   async stop(): Promise<void> {
@@ -125,7 +135,7 @@ export class ApiSharing {
     this.#bindingRecords.stop();
     this.#exportRecords.stop();
     this.#sliceRecords.stop();
-    await this.#loop.stop();
+    await Promise.all([this.#loop.stop(), this.#claims.stop()]);
   }
 
   /** Where clients reach this server, without a path. */
@@ -200,6 +210,7 @@ export class ApiSharing {
     const { bindings } = this.parts;
     const wasUsed = usesOf(bindings, before ?? now);
     bindings.change(now, before);
+    this.#claims.change(now, before);
     for (const { schemaUid } of before?.bound ?? [])
       if (!bindings.isUsed(schemaUid)) this.#copies.unused(schemaUid);
     this.#loop.bindings.add(key);

@@ -127,17 +127,35 @@ describe("the view of schemas that a consumer uses", () => {
     await offer(test, "provider");
     await offer(test, "unused");
     await bind(test, "consumer", "provider");
-    const view =
-      "/services/apiresourceschema/consumer/clusters/*/apis/apis.kcp.io/v1alpha1/apiresourceschemas";
-    const { items } = await test.get(view, masters);
-    assert.deepEqual(
-      items.map(({ metadata }) => [metadata.name, metadata.annotations?.["kcp.io/cluster"]]),
-      [["today.cowboys.wildwest.dev", "provider"]],
-    );
-    const body = items[0] as AnyObject;
-    const written = await test.request("POST", view, { ...masters, body });
-    assert.ok(written.status === 403 || written.status === 405, written.text);
-    assert.equal((await test.get(view, { user: "a" })).status, 403);
+    const name = "today.cowboys.wildwest.dev";
+    for (const place of ["/clusters/*", "/clusters/consumer", ""]) {
+      const root = `/services/apiresourceschema/consumer${place}`;
+      const view = `${root}/apis/apis.kcp.io/v1alpha1/apiresourceschemas`;
+      const { items } = await test.get(view, masters);
+      assert.deepEqual(
+        items.map(({ metadata }) => [metadata.name, metadata.annotations?.["kcp.io/cluster"]]),
+        [[name, "provider"]],
+        place,
+      );
+      const one = await test.must("GET", `${view}/${name}`, masters);
+      assert.equal(one.metadata.annotations?.["kcp.io/cluster"], "provider");
+      assert.equal((await test.get(`${view}/tomorrow.cowboys.wildwest.dev`, masters)).status, 404);
+      const discovered = await test.must("GET", `${root}/apis/apis.kcp.io/v1alpha1`, masters);
+      assert.deepEqual(
+        (discovered["resources"] as { name: string; verbs: string[] }[]).map(({ name, verbs }) => [
+          name,
+          verbs,
+        ]),
+        [["apiresourceschemas", ["get", "list", "watch"]]],
+      );
+      assert.equal((await test.get(`${root}/apis`, masters)).status, 200);
+      const body = items[0] as AnyObject;
+      const written = await test.request("POST", view, { ...masters, body });
+      assert.ok(written.status === 403 || written.status === 405, written.text);
+      assert.equal((await test.get(view, { user: "a" })).status, 403);
+    }
+    const elsewhere = "/services/apiresourceschema/consumer/clusters/provider";
+    assert.equal((await test.get(`${elsewhere}/apis`, masters)).status, 404);
     await test.close();
   });
 });

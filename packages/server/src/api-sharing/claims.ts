@@ -21,7 +21,11 @@ export const claimLabelPrefix = "claimed.internal.apis.kcp.io/";
 /** Two names of one resource. */
 const eventGroups: ReadonlySet<string> = new Set(["", "events.k8s.io"]);
 
-export function isClaimOn(claim: Claim, group: string, resource: string): boolean {
+export function isClaimOn(
+  claim: Pick<Claim, "group" | "resource">,
+  group: string,
+  resource: string,
+): boolean {
   if (claim.resource !== resource) return false;
   if (claim.group === group) return true;
   return resource === "events" && eventGroups.has(claim.group) && eventGroups.has(group);
@@ -72,13 +76,13 @@ export interface AcceptedClaim {
 
 /** The claim of an export that a binding agreed to, with what both of them allow. */
 function acceptedClaim(
-  exported: ExportRecord,
+  askedClaims: readonly Claim[],
   binding: BindingRecord,
   group: string,
   resource: string,
 ): AcceptedClaim | undefined {
   if (binding.isDeleted) return undefined;
-  for (const asked of exported.claims) {
+  for (const asked of askedClaims) {
     if (!isClaimOn(asked, group, resource)) continue;
     const claim = binding.claims.find(
       (one) =>
@@ -118,7 +122,7 @@ export function acceptedIn(
   let decides: { readonly binding: BindingRecord; readonly claim: AcceptedClaim } | undefined;
   for (const binding of bindingsTo(bindings, cluster, exported)) {
     if (decides !== undefined && !goesBefore(binding, decides.binding)) continue;
-    const claim = acceptedClaim(exported, binding, group, resource);
+    const claim = acceptedClaim(exported.claims, binding, group, resource);
     if (claim !== undefined) decides = { binding, claim };
   }
   return decides?.claim;
@@ -138,23 +142,24 @@ export interface ClaimedObject {
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
-/** The labels of claims that an object should have; undefined when nobody claims anything in its cluster. */
+/**
+ * The labels of claims that an object should have. They follow from what the bindings of its logical cluster say alone, and not from exports: so
+ * every server that has seen the same bindings wants the same labels, and an export that is away for a while changes none.
+ */
 export function claimLabels(
   bindings: Iterable<BindingRecord>,
-  exportOf: (binding: BindingRecord) => ExportRecord | undefined,
   { group, resource, identity, systemIdentity, labels }: ClaimedObject,
 ): ReadonlyMap<string, string> {
   const wanted = new Map<string, string>();
   for (const binding of bindings) {
-    if (binding.claims.length === 0) continue;
-    const exported = exportOf(binding);
-    if (exported === undefined) continue;
-    const accepted = acceptedClaim(exported, binding, group, resource);
+    const { exportCluster, exportName, exportClaims } = binding;
+    if (exportCluster === undefined || exportClaims.length === 0) continue;
+    const accepted = acceptedClaim(exportClaims, binding, group, resource);
     if (accepted === undefined) continue;
     const { identityHash } = accepted.claim;
     if (identityHash !== identity && identityHash !== systemIdentity) continue;
     if (!isSelected(accepted.claim, labels)) continue;
-    wanted.set(claimLabel(exported.cluster, exported.name), claimHash(accepted.claim));
+    wanted.set(claimLabel(exportCluster, exportName), claimHash(accepted.claim));
   }
   return wanted;
 }

@@ -3,9 +3,15 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin } from "../admission/index.ts";
-import { collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
+import { type CollectionKey, collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
 import { otherWork } from "../request/other-work.ts";
-import { clusterPrefix, parseObjectKey, type StorageKey } from "../storage/index.ts";
+import {
+  clusterPrefix,
+  type Entry,
+  parseObjectKey,
+  resourcePrefix,
+  type StorageKey,
+} from "../storage/index.ts";
 import { member, systemWriteOptions, uncancelled } from "../tenancy/index.ts";
 import { cachedLabels } from "../watch-cache/index.ts";
 import { type ClaimedObject, claimLabels, isClaimOn, relabelled } from "./claims.ts";
@@ -31,81 +37,126 @@ export function claimsAdmission(parts: SharingParts): AdmissionPlugin {
       // Also where nothing is bound nobody may pretend to be claimed.
       if (bindings === undefined && labels === undefined) return undefined;
       const identity = bindings?.find(group, resource)?.bound.identityHash ?? "";
-      const object = {
-        ...{ group, resource, identity, labels: labels as ClaimedObject["labels"] },
-        systemIdentity: identity === "" ? systemIdentity(parts, group, resource) : undefined,
-      };
-      const wanted =
-        bindings === undefined
-          ? noLabels
-          : claimLabels(bindings.records.values(), parts.exportOf, object);
-      const next = relabelled(labels, wanted);
+      const next = labelsIn(parts, cluster, { group, resource, identity }, labels);
       if (next !== undefined) draft["metadata"] = withLabels(metadata, next);
       return undefined;
     },
   };
 }
 
+/** The labels that an object should have instead of these; undefined when they are right. */
+function labelsIn(
+  parts: SharingParts,
+  cluster: ClusterName,
+  { group, resource, identity }: CollectionKey,
+  labels: JsonObject | undefined,
+): JsonObject | undefined {
+  const bindings = parts.bindings.in(cluster);
+  if (bindings === undefined) return relabelled(labels, noLabels);
+  const wanted = claimLabels(bindings.records.values(), {
+    ...{ group, resource, identity, labels: labels as ClaimedObject["labels"] },
+    systemIdentity: identity === "" ? systemIdentity(parts, group, resource) : undefined,
+  });
+  return relabelled(labels, wanted);
+}
+
 const noLabels: ReadonlyMap<string, string> = new Map();
+
+/** Whether a stored object has other labels of claims than the bindings of its logical cluster ask for. */
+export function isMislabelled(parts: SharingParts, entry: Entry): boolean {
+  const { cluster, ...collection } = parseObjectKey(entry.key);
+  return labelsIn(parts, cluster, collection, cachedLabels(entry) as JsonObject) !== undefined;
+}
 
 function withLabels(metadata: JsonObject | undefined, labels: JsonObject): JsonObject {
   const { labels: _, ...rest } = metadata ?? {};
   return Object.keys(labels).length === 0 ? rest : { ...rest, labels };
 }
 
+/** What is claimed: a resource, and of which provider it is. */
+export type ClaimedResource = Pick<Claim, "group" | "resource" | "identityHash">;
+
 /** Goes through the objects of a claimed resource in a cluster and puts their labels right. */
 export async function relabel(
   parts: SharingParts,
   catalog: SharingCatalog,
   cluster: ClusterName,
-  claim: Claim,
+  claim: ClaimedResource,
 ): Promise<void> {
+  // By half of the bindings, labels of the others' claims would be taken off.
+  await parts.loading();
+  const failures: unknown[] = [];
   for (const definition of await definitionsOf(parts, catalog, cluster, claim))
-    await relabelAll(parts, cluster, definition);
+    await relabelAll(parts, cluster, definition, failures);
+  if (failures.length > 0)
+    throw new AggregateError(
+      failures.slice(0, failuresToldMax),
+      `${failures.length} objects of ${claim.resource}.${claim.group} in ${cluster} could not be labelled`,
+    );
+}
+
+const failuresToldMax = 10;
+
+/** Puts the labels of one object right. */
+export async function relabelObject(
+  parts: SharingParts,
+  catalog: SharingCatalog,
+  key: StorageKey,
+): Promise<void> {
+  await parts.loading();
+  const { group, resource, identity, ...address } = parseObjectKey(key);
+  const claimed = { group, resource, identityHash: identity };
+  const [definition] = await definitionsOf(parts, catalog, address.cluster, claimed);
+  if (definition !== undefined) await relabelOne(parts, definition, address);
+}
+
+/** The prefixes that objects of a claimed resource are stored under. */
+export function prefixesOf(parts: SharingParts, claim: ClaimedResource): readonly StorageKey[] {
+  if (isBuiltInIdentity(parts, claim))
+    return builtInsOf(parts, claim).map((definition) =>
+      resourcePrefix(collectionKeyOf(definition)),
+    );
+  const { group, resource, identityHash } = claim;
+  return [resourcePrefix({ group, resource, identity: identityHash })];
+}
+
+/** The built-in kinds that a claim is on: one, or none. */
+function builtInsOf(parts: SharingParts, claim: ClaimedResource): readonly ResourceDefinition[] {
+  return parts.builtIns.filter(
+    ({ group, resource, isReview, storedAs, form }) =>
+      isClaimOn(claim, group, resource) &&
+      isReview !== true &&
+      (storedAs === undefined || form === undefined),
+  );
 }
 
 async function definitionsOf(
   parts: SharingParts,
   catalog: SharingCatalog,
   cluster: ClusterName,
-  claim: Claim,
+  claim: ClaimedResource,
 ): Promise<readonly ResourceDefinition[]> {
-  const { builtIns, bindings, schemas } = parts;
-  if (isBuiltInIdentity(parts, claim)) {
-    const claimed = builtIns.filter(
-      ({ group, resource, isReview, storedAs, form }) =>
-        isClaimOn(claim, group, resource) &&
-        isReview !== true &&
-        (storedAs === undefined || form === undefined),
-    );
-    return claimed;
-  }
+  const { bindings, schemas } = parts;
+  if (isBuiltInIdentity(parts, claim)) return builtInsOf(parts, claim);
   const served = bindings.in(cluster)?.find(claim.group, claim.resource);
   if (served?.bound.identityHash !== claim.identityHash) return [];
   const { schemaUid, schemaName } = served.bound;
   const schema = await schemas.get(schemaUid, served.binding.exportCluster ?? cluster, schemaName);
-  if (schema === undefined) return [];
-  const definition = await catalog.definitionOf(served, schema.shared.storageVersion);
-  return definition === undefined ? [] : [definition];
+  // The storage version need not be served.
+  for (const { version } of schema?.shared.versions ?? []) {
+    const definition = await catalog.definitionOf(served, version);
+    if (definition !== undefined) return [definition];
+  }
+  return [];
 }
 
 async function relabelAll(
   parts: SharingParts,
   cluster: ClusterName,
   definition: ResourceDefinition,
+  failures: unknown[],
 ): Promise<void> {
-  const collection = collectionKeyOf(definition);
-  const prefix = clusterPrefix({ ...collection, cluster });
-  const { group, resource } = definition;
-  const { identity } = collection;
-  const wantedFor = (labels: ClaimedObject["labels"]) =>
-    claimLabels(parts.bindings.in(cluster)?.records.values() ?? [], parts.exportOf, {
-      group,
-      resource,
-      identity,
-      systemIdentity: identity === "" ? systemIdentity(parts, group, resource) : undefined,
-      labels,
-    });
+  const prefix = clusterPrefix({ ...collectionKeyOf(definition), cluster });
   for (let continueAfter: StorageKey | undefined; ; ) {
     const page = await parts.storage.list(prefix, {
       signal: uncancelled,
@@ -113,10 +164,11 @@ async function relabelAll(
       continueAfter,
     });
     for (const entry of page.entries) {
-      const labels = cachedLabels(entry);
-      if (relabelled(labels as JsonObject | undefined, wantedFor(labels)) === undefined) continue;
-      const { namespace, name } = parseObjectKey(entry.key);
-      await relabelOne(parts, definition, { cluster, namespace, name }, wantedFor);
+      if (!isMislabelled(parts, entry)) continue;
+      // One that cannot be written keeps no other from its labels.
+      await relabelOne(parts, definition, parseObjectKey(entry.key)).catch((error: unknown) => {
+        failures.push(error);
+      });
     }
     if (!page.more) return;
     continueAfter = page.entries.at(-1)?.key;
@@ -125,20 +177,20 @@ async function relabelAll(
 }
 
 async function relabelOne(
-  { registry }: SharingParts,
+  parts: SharingParts,
   definition: ResourceDefinition,
-  address: { cluster: ClusterName; namespace: string; name: string },
-  wantedFor: (labels: ClaimedObject["labels"]) => ReadonlyMap<string, string>,
+  { cluster, namespace, name }: { cluster: ClusterName; namespace: string; name: string },
 ): Promise<void> {
   const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
+  const collection = collectionKeyOf(definition);
   try {
-    await registry.update(
+    await parts.registry.update(
       definition,
-      address,
+      { cluster, namespace, name },
       async (old) => {
         const metadata = member(old as JsonObject, "metadata");
         const labels = metadata["labels"] as JsonObject | undefined;
-        const next = relabelled(labels, wantedFor(labels as ClaimedObject["labels"])) ?? labels;
+        const next = labelsIn(parts, cluster, collection, labels) ?? labels;
         return { ...old, metadata: withLabels(metadata, next ?? {}) };
       },
       rules,

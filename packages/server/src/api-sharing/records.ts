@@ -76,6 +76,8 @@ export interface BindingRecord {
   /** Shared by all bindings that say the same. */
   readonly bound: readonly BoundResource[];
   readonly claims: readonly Claim[];
+  /** What the export claimed when the binding's status was last written. */
+  readonly exportClaims: readonly Claim[];
   readonly isDeleted: boolean;
   readonly isBound: boolean;
 }
@@ -132,6 +134,7 @@ export function readBinding(entry: Entry): BindingRecord {
       ? nothingBound
       : boundOf(status["boundResources"]),
     claims: claimsOf(spec["permissionClaims"], "selector"),
+    exportClaims: claimsOf(status["exportPermissionClaims"], "defaultSelector"),
     isDeleted: metadata["deletionTimestamp"] !== undefined,
     isBound: status["phase"] === "Bound",
   };

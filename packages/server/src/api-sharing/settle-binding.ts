@@ -30,21 +30,23 @@ export interface Settled {
   readonly status: JsonObject;
   /** Claims that are agreed to, and not yet put into effect; or no longer, and not yet taken back. */
   readonly unapplied: readonly Claim[];
+  /** Claims that are agreed to. */
+  readonly accepted: readonly Claim[];
   readonly export: ExportRecord | undefined;
   /** A resource that was bound before has another schema now. */
   readonly isReshaped: boolean;
 }
 
 export interface SettleOptions {
-  /** The objects that claims are about were gone through. */
-  readonly areClaimsApplied: boolean;
+  /** The claims for which the objects that they are about were gone through. */
+  readonly labelled: readonly Claim[] | undefined;
 }
 
 export async function settleBinding(
   parts: SharingParts,
   cluster: ClusterName,
   binding: JsonObject,
-  options: SettleOptions = { areClaimsApplied: false },
+  options: SettleOptions = { labelled: undefined },
 ): Promise<Settled> {
   const before = member(binding, "status");
   const { path, name } = member(member(member(binding, "spec"), "reference"), "export");
@@ -58,6 +60,7 @@ export async function settleBinding(
     return {
       status: unresolved(before, notFound(textOf(path) || cluster, textOf(name)), at),
       unapplied: [],
+      accepted: [],
       export: undefined,
       isReshaped: false,
     };
@@ -65,18 +68,20 @@ export async function settleBinding(
     return {
       status: unresolved(before, noIdentity(record), at),
       unapplied: [],
+      accepted: [],
       export: record,
       isReshaped: false,
     };
   const bound = await boundResources(parts, cluster, binding, record);
   const answered = claimsOf(member(binding, "spec")["permissionClaims"], "selector");
   const { valid, applied } = judgeClaims(record.claims, answered);
-  const appliedBefore = claimsOf(before["appliedPermissionClaims"], "selector");
-  const unapplied = options.areClaimsApplied ? [] : differenceOf(applied, appliedBefore);
+  const appliedBefore = options.labelled ?? claimsOf(before["appliedPermissionClaims"], "selector");
+  const unapplied = differenceOf(applied, appliedBefore);
   const claims = { valid, applied: unapplied.length > 0 ? undefined : applied };
   return {
     status: resolved(before, record, bound, claims, at),
     unapplied,
+    accepted: applied,
     export: record,
     isReshaped: bound.isReshaped,
   };
@@ -235,6 +240,7 @@ function resolved(
   const initial: Condition = { ...upToDate, type: "InitialBindingCompleted" };
   const told: Condition[] = [upToDate, valid];
   if (applied !== undefined) told.push({ type: "PermissionClaimsApplied", status: "True" });
+  else if (findCondition(before, "PermissionClaimsApplied") !== undefined) told.push(applying);
   for (const condition of isDone ? told : [initial, ...told])
     conditions = setCondition(conditions, condition, nowMs);
   return withSummary(
@@ -252,6 +258,15 @@ function resolved(
     nowMs,
   );
 }
+
+/** Says of claims that were applied once that they changed since. */
+const applying: Condition = {
+  type: "PermissionClaimsApplied",
+  status: "False",
+  severity: "Info",
+  reason: "ApplyingPermissionClaims",
+  message: "Objects of claimed resources are being labelled",
+};
 
 /** Ready says whether it was bound once. */
 function withSummary(status: JsonObject, nowMs: number): JsonObject {

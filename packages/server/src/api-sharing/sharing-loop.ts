@@ -42,7 +42,7 @@ import {
   readBinding,
   reshapedAnnotation,
 } from "./records.ts";
-import { settleBinding } from "./settle-binding.ts";
+import { type Settled, settleBinding } from "./settle-binding.ts";
 import type { SharingCatalog } from "./sharing-catalog.ts";
 
 export interface SharingLoopOptions {
@@ -105,23 +105,37 @@ export class SharingLoop {
       return;
     }
     const settled = await settleBinding(parts, cluster, object);
-    const { unapplied } = settled;
-    for (const claim of unapplied) await relabel(parts, this.#options.catalog, cluster, claim);
-    // An export that is gone leaves its bindings as they are.
-    const mirrored = (one: JsonObject, exported: ExportRecord | undefined) =>
-      exported === undefined ? one : withExtras(one, exported.extras);
     const isSame =
       jsonEqual(settled.status, member(object, "status")) &&
       mirrored(object, settled.export) === object;
-    if (unapplied.length === 0 && isSame) return;
     // Whoever reads must know that there are objects of another shape before there can be any.
     if (settled.isReshaped && settled.export?.isReshaped === false)
       await this.#markReshaped(settled.export.cluster, settled.export.name);
+    if (!isSame)
+      await this.#update(apiBindings, cluster, name, async (old) => {
+        const { status, export: exported } = await settleBinding(parts, cluster, old);
+        return { ...mirrored(old, exported), status };
+      });
+    if (settled.unapplied.length > 0) await this.#applyClaims(cluster, name, object, settled);
+  }
+
+  /**
+   * Objects are gone through only after the binding says, and this server has seen, what they are to be labelled for: from then on, whatever is
+   * written is labelled by admission, and whatever admission missed is found by `ClaimFollower`.
+   */
+  async #applyClaims(
+    cluster: ClusterName,
+    name: string,
+    binding: JsonObject,
+    { unapplied, accepted }: Settled,
+  ): Promise<void> {
+    const { parts, catalog } = this.#options;
+    for (const claim of unapplied) await relabel(parts, catalog, cluster, claim);
     await this.#update(apiBindings, cluster, name, async (old) => {
-      // What changed meanwhile is looked at again, because it changed.
-      const areClaimsApplied = jsonEqual(specOf(old), specOf(object));
-      const settledNow = await settleBinding(parts, cluster, old, { areClaimsApplied });
-      return { ...mirrored(old, settledNow.export), status: settledNow.status };
+      // A binding that changed meanwhile is looked at again, because it changed.
+      if (generationOf(old) !== generationOf(binding)) return old;
+      const { status } = await settleBinding(parts, cluster, old, { labelled: accepted });
+      return { ...old, status };
     });
   }
 
@@ -218,6 +232,13 @@ export class SharingLoop {
   }
 }
 
-function specOf(object: JsonObject): JsonObject {
-  return member(object, "spec");
+/** An export that is gone leaves its bindings as they are. */
+function mirrored(binding: JsonObject, exported: ExportRecord | undefined): JsonObject {
+  return exported === undefined ? binding : withExtras(binding, exported.extras);
+}
+
+/** Of another object of the name it is another one, whatever its generation. */
+function generationOf(object: JsonObject): string {
+  const { uid, generation } = member(object, "metadata");
+  return `${textOf(uid)}/${String(generation)}`;
 }

@@ -5,7 +5,7 @@
  */
 import { atOnce, type Clock, type Pieces } from "@kcp-ts/machinery/base";
 import { type JsonObject, stringifyInPieces } from "@kcp-ts/machinery/json";
-import { type ApiResponse, header } from "../request/api-request.ts";
+import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
 import { type PathScope, type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
 import { anonymousUser, wellKnownUser } from "../request/user.ts";
 import {
@@ -20,8 +20,11 @@ import { Refusals, refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
 
 export interface AuditBackend {
   readonly name: string;
-  /** Takes an event, or drops and counts it. Never waits. A long one comes with its text, which takes long to make. */
-  write(event: JsonObject, encoded?: string): void;
+  /**
+   * Takes an event, or drops and counts it. A promise is one that the answer waits for: it resolves when the event is written, or cannot be. A long one comes
+   * with its text, which takes long to make.
+   */
+  write(event: JsonObject, encoded?: string): MaybePromise<void>;
   /** Hands on what it has. */
   close(): Promise<void>;
 }
@@ -64,7 +67,7 @@ export class Audit {
   }
 
   /** The answer is ready. A stream's end is told when it comes; what is kept of it depends on the level. */
-  answered(record: AuditRecord, response: ApiResponse, decode: Decode): ApiResponse {
+  answered(record: AuditRecord, response: ApiResponse, decode: Decode): MaybePromise<ApiResponse> {
     if (record.isCrowdedOut && !record.gives(response)) {
       this.#leaveOut(this.#strangers);
       return response;
@@ -73,7 +76,8 @@ export class Audit {
     if (record.isPanic) this.#write(record, "Panic", response, decode);
     else if (body === undefined || body instanceof Uint8Array) {
       record.responseBody = body;
-      this.#write(record, "ResponseComplete", response, decode);
+      const written = this.#write(record, "ResponseComplete", response, decode);
+      if (written instanceof Promise) return written.then(() => response);
     } else {
       if (response.isWatch === true) this.#write(record, "ResponseStarted", response, decode);
       const keeps = response.isWatch !== true && record.rule.level === "RequestResponse";
@@ -135,19 +139,21 @@ export class Audit {
     stage: AuditStage,
     response: ApiResponse | undefined,
     decode: Decode | undefined,
-  ): void {
-    if (record.rule.omitStages.has(stage)) return;
+  ): MaybePromise<void> {
+    if (record.rule.omitStages.has(stage)) return undefined;
     const { clock, onEvent } = this.#options;
     const nowMs = clock.now();
     onEvent?.(record.rule.level);
     const bytes = stage === "RequestReceived" ? 0 : record.bodyBytes(response);
     const event = () => record.event(stage, nowMs, response, decode);
-    if (bytes <= shortBodiesBytesMax) this.#hand(atOnce(event()));
-    else if (!this.#long.add(bytes, () => this.#handLong(event()))) {
+    if (bytes <= shortBodiesBytesMax) return this.#hand(atOnce(event()));
+    // Long ones are made one after the other, whoever they are of: no answer waits for another's.
+    if (!this.#long.add(bytes, () => this.#handLong(event()))) {
       record.leaveOutBodies("too many long ones wait to be written down");
       const short = response === undefined ? undefined : { ...response, body: undefined };
-      this.#hand(atOnce(record.event(stage, nowMs, short, undefined)));
+      return this.#hand(atOnce(record.event(stage, nowMs, short, undefined)));
     }
+    return undefined;
   }
 
   *#handLong(made: Pieces<JsonObject>): Pieces<void> {
@@ -155,8 +161,14 @@ export class Audit {
     this.#hand(event, yield* stringifyInPieces(event));
   }
 
-  #hand(event: JsonObject, encoded?: string): void {
-    for (const backend of this.#options.backends) backend.write(event, encoded);
+  #hand(event: JsonObject, encoded?: string): MaybePromise<void> {
+    const waited: Promise<void>[] = [];
+    for (const backend of this.#options.backends) {
+      const written = backend.write(event, encoded);
+      if (written instanceof Promise) waited.push(written);
+    }
+    if (waited.length === 0) return undefined;
+    return waited.length === 1 ? waited[0] : Promise.all(waited).then(() => {});
   }
 }
 

@@ -44,6 +44,29 @@ describe("the audit log", () => {
     assert.deepEqual(JSON.parse(lines[3] as string), event(3));
   });
 
+  it("has a line by the time that whoever waits for it goes on, and one that is not waited for later", async () => {
+    const waited = logIn("waited", { isBlocking: true });
+    for (let i = 0; i < 3; i++) {
+      const all = [waited.backend.write(event(2 * i)), waited.backend.write(event(2 * i + 1))];
+      await all[1];
+      assert.equal(idsIn(readFileSync(waited.path, "utf8")).length, 2 * i + 2);
+    }
+    assert.equal(logIn("unwaited").backend.write(event(1)), undefined);
+  });
+
+  it("lets nobody wait for what it cannot write", async () => {
+    const { backend, dropped } = logIn("waited/full", { isBlocking: true, bufferBytesMax: 10 });
+    assert.equal(backend.write(event(1)), undefined);
+    const { path } = logIn("waited/blocked");
+    const blocked = logIn("x", {
+      isBlocking: true,
+      path: join(path, "..", "..", "waited.txt", "y"),
+    });
+    writeFileSync(join(path, "..", "..", "waited.txt"), "a file where a folder is to be");
+    await blocked.backend.write(event(1));
+    assert.deepEqual([dropped, blocked.dropped], [[1], [1]]);
+  });
+
   it("has more than is written in one piece, in order, too", async () => {
     const { backend, path, dropped } = logIn("pieces");
     const text = "v".repeat(600_000);

@@ -2,11 +2,13 @@
  * Events as lines of JSON in a file that is put aside when it is full, or on stdout.
  *
  * Lines are collected and written together; what does not fit into the buffer while the disk is slow or full is dropped and counted.
+ * Requests wait for their lines, if they are to (`blocking`, as Kubernetes has it by default), or never do (`batch`).
  */
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { MaybePromise } from "../request/api-request.ts";
 import type { AuditBackend } from "./audit.ts";
 import { encodeEvent, type LossObserver } from "./encode-event.ts";
 
@@ -20,6 +22,8 @@ export interface LogBackendOptions extends LossObserver {
   /** Those older than this are removed; 0 keeps all. */
   readonly ageMaxDays: number;
   readonly bufferBytesMax?: number;
+  /** Whether an answer waits until its event is written. */
+  readonly isBlocking?: boolean;
 }
 
 export const logBufferBytesMax = 16 << 20;
@@ -31,6 +35,10 @@ export class LogBackend implements AuditBackend {
   readonly #options: LogBackendOptions;
   #lines: string[] = [];
   #bytes = 0;
+  /** Lines that were taken, and those of them that were written or given up. */
+  #taken = 0;
+  #done = 0;
+  readonly #waiting: { readonly until: number; readonly resolve: () => void }[] = [];
   #writing: Promise<void> | undefined;
   #sizeBytes: number | undefined;
 
@@ -38,17 +46,20 @@ export class LogBackend implements AuditBackend {
     this.#options = options;
   }
 
-  write(event: JsonObject, text?: string): void {
+  write(event: JsonObject, text?: string): MaybePromise<void> {
     const encoded = text ?? encodeEvent(event, this.#options);
-    if (encoded === undefined) return;
+    if (encoded === undefined) return undefined;
     const line = `${encoded}\n`;
     if (this.#bytes + line.length > (this.#options.bufferBytesMax ?? logBufferBytesMax)) {
       this.#options.onDropped(1);
-      return;
+      return undefined;
     }
     this.#lines.push(line);
     this.#bytes += line.length;
+    const until = ++this.#taken;
     this.#writing ??= this.#drain();
+    if (this.#options.isBlocking !== true) return undefined;
+    return new Promise<void>((resolve) => this.#waiting.push({ until, resolve }));
   }
 
   async close(): Promise<void> {
@@ -67,8 +78,17 @@ export class LogBackend implements AuditBackend {
         this.#options.onDropped(lines.length);
       }
       this.#bytes -= lines.reduce((sum, line) => sum + line.length, 0);
+      this.#done += lines.length;
+      this.#wake();
     }
     this.#writing = undefined;
+  }
+
+  #wake(): void {
+    let count = 0;
+    while (count < this.#waiting.length && (this.#waiting[count]?.until ?? 0) <= this.#done)
+      count++;
+    for (const { resolve } of this.#waiting.splice(0, count)) resolve();
   }
 
   /** The oldest lines, as many as are joined and encoded without holding up others. */

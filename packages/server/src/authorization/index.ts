@@ -13,10 +13,11 @@ export { bootstrapPolicy } from "./rbac/bootstrap-policy.ts";
 export {
   ClusterPolicy,
   gatheredBytesMax,
+  gatheredBytesTotalMax,
   type PolicyKey,
   type PolicyResource,
 } from "./rbac/cluster-policy.ts";
-export { isThemselvesIn, userExtra } from "./rbac/effective-users.ts";
+export { isThemselvesIn, readWarrant, userExtra } from "./rbac/effective-users.ts";
 export { EscalationCheck, type RoleWrite, rbacGroup } from "./rbac/escalation.ts";
 export { allowsPath, allowsResource, type PolicyRule, readRules } from "./rbac/policy-rule.ts";
 export { type HeldRules, type PolicySource, RbacAuthorizer } from "./rbac/rbac-authorizer.ts";

@@ -11,7 +11,7 @@ import { apiVersionOf, type StoredForm } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import { promptly } from "../request/other-work.ts";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { decodeObject, encodeObject, hasHead, headOf } from "../stored-object/index.ts";
 import { type Conversion, isTrivial } from "./conversion.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
@@ -71,12 +71,8 @@ export class CustomForm implements StoredForm {
   }
 
   /** Written in this version, under the present schema. */
-  #isRight({ value, modifiedAt }: Entry): boolean {
-    return (
-      modifiedAt > this.#since &&
-      value.length > this.#head.length &&
-      this.#head.compare(value, 0, this.#head.length) === 0
-    );
+  #isRight(entry: Entry): boolean {
+    return entry.modifiedAt > this.#since && hasHead(entry, this.#head);
   }
 
   #presentOne(entry: Entry): Entry {
@@ -144,9 +140,4 @@ function* batchesOf(entries: readonly Entry[]): Generator<readonly Entry[]> {
     batch.push(entry);
   }
   if (batch.length > 0) yield batch;
-}
-
-/** The first bytes of every stored object of a kind and version. */
-function headOf(kind: string, apiVersion: string): Buffer {
-  return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
 }

@@ -26,6 +26,7 @@ export async function handleDeleteCollection(
   const batches = Symbol.asyncIterator in listing.entries ? listing.entries : [listing.entries];
   for await (const batch of batches) {
     await forEachConcurrently(batch, concurrency, async (entry) => {
+      if (definition.isWritable?.(entry) === false) return;
       if (await deleteEntry(handled, rooms, entry, options)) deleted.add(entry);
     });
   }

@@ -17,7 +17,12 @@ import {
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
-import { decodeObject, hasMetadataOfOwnership, mentions } from "../stored-object/index.ts";
+import {
+  decodeObject,
+  hasMetadataOfOwnership,
+  labelsMention,
+  mentions,
+} from "../stored-object/index.ts";
 import { cachedLabels, hasCachedLabels, type Selection } from "../watch-cache/index.ts";
 
 export interface Selectors {
@@ -40,14 +45,14 @@ export interface SelectionResult {
 
 export function selectionOf(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
   const asked = askedFor(definition, selectors);
-  const { isVisible, wasVisible } = definition;
+  const { isVisible, wasVisible, entersModified } = definition;
   if (isVisible === undefined) return asked;
   const { selection, name } = asked;
   const within = (isShown: (entry: Entry) => boolean) => (entry: Entry) =>
     isShown(entry) && (selection === undefined || selection.matches(entry));
   const matches = within(isVisible);
   const matched = wasVisible === undefined ? matches : within(wasVisible);
-  return { selection: { matches, matched }, name };
+  return { selection: { matches, matched, entersModified }, name };
 }
 
 function askedFor(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
@@ -156,7 +161,7 @@ function labelMatcher(
 ): (entry: Entry) => boolean {
   const words = requiredLabels(definition, labels);
   return (entry) =>
-    (hasCachedLabels(entry) || words.every((word) => mentions(entry, word))) &&
+    (hasCachedLabels(entry) || words.every((word) => labelsMention(entry, word))) &&
     labels.matches(cachedLabels(entry));
 }
 

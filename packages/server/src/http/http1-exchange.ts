@@ -4,11 +4,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Backlog } from "../http2/index.ts";
-import type {
-  ApiRequest,
-  ApiResponse,
-  HeaderRecord,
-  MaybePromise,
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type HeaderRecord,
+  leaveUnread,
+  type MaybePromise,
 } from "../request/api-request.ts";
 import { sentHeaders } from "../request/response-headers.ts";
 import { compressed } from "./compress.ts";
@@ -95,28 +96,46 @@ export class Http1Exchange implements ApiRequest {
       onDebug("answer failed", error);
       this.#response.destroy();
     };
-    const response = handle(this);
-    if (response instanceof Promise)
-      response.then((resolved) => this.#respond(resolved)).catch(fail);
-    else this.#respond(response)?.catch(fail);
+    // What throws at once fails this answer, not the process.
+    try {
+      const response = handle(this);
+      if (response instanceof Promise)
+        response.then((resolved) => this.#respond(resolved)).catch(fail);
+      else this.#respond(response)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   }
 
   /** Whole answers are written at once; streams take as long as their reader. */
   #respond(answer: ApiResponse): Promise<void> | undefined {
+    const isGone = this.#response.destroyed || this.#connection?.destroyed === true;
+    if (isGone) leaveUnread(answer.body);
+    if (isGone) return undefined;
+    try {
+      return this.#write(answer);
+    } catch (error) {
+      leaveUnread(answer.body);
+      throw error;
+    }
+  }
+
+  #write(answer: ApiResponse): Promise<void> | undefined {
     const response = this.#response;
-    if (response.destroyed || this.#connection?.destroyed === true) return undefined;
     if (answer.takeOver !== undefined) {
       this.#handOver(answer, answer.takeOver);
       return undefined;
     }
-    const { status, headers, body } = compressed(answer, this.headers);
+    const isHead = this.method === "HEAD";
+    if (isHead) leaveUnread(answer.body);
+    const { status, headers, body } = isHead ? answer : compressed(answer, this.headers);
     // A body that was not read to its end would be taken for the next request.
     const isUnread = !this.#request.complete && this.#hasBody();
     if (isUnread || this.#connection !== undefined) response.setHeader("connection", "close");
     if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
     response.writeHead(status, sentHeaders(headers));
     this.#facts.isWatched = answer.isWatch === true;
-    if (body === undefined || this.method === "HEAD") response.end();
+    if (body === undefined || isHead) response.end();
     else if (!(body instanceof Uint8Array)) return this.#pipe(body, answer);
     else if (body.length > pieceBytesMax) return this.#pipeWhole(body);
     else response.end(body);

@@ -10,6 +10,7 @@ import {
   type ApiRequest,
   type ApiResponse,
   header,
+  leaveUnread,
   wantedUpgrade,
 } from "../request/api-request.ts";
 import { responseHeaders } from "../request/response-headers.ts";
@@ -24,7 +25,7 @@ export function overWebSocket(answer: ApiResponse, request: ApiRequest): ApiResp
   if (wantedUpgrade(request.headers) !== "websocket") return answer;
   const handshake = handshakeOf(request);
   if (typeof handshake === "string") {
-    void leave(body);
+    leaveUnread(body);
     return { status: 400, headers: responseHeaders(plainText), body: Buffer.from(handshake) };
   }
   const takeOver = (connection: Duplex) => {
@@ -38,11 +39,6 @@ export function overWebSocket(answer: ApiResponse, request: ApiRequest): ApiResp
 }
 
 const plainText = "text/plain; charset=utf-8";
-
-/** What was begun is ended by whoever does not read it. */
-async function leave(body: AsyncIterable<Uint8Array>): Promise<void> {
-  await body[Symbol.asyncIterator]().return?.();
-}
 
 const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /** Browsers put their token among the protocols; it is none. */

@@ -4,6 +4,7 @@
  * It holds no more than the windows of both sides allow: a client that is slow to read makes `write` say no, and one whose body nobody
  * reads is held back by the window that is not given back.
  */
+import { BodyParts } from "./body-parts.ts";
 import { type ErrorCode, errorCode } from "./protocol.ts";
 import type { RequestHead } from "./request-head.ts";
 
@@ -72,7 +73,7 @@ export class ServerStream {
   isWatch = false;
   isClosed = false;
 
-  #parts: Uint8Array[] = [];
+  readonly #parts = new BodyParts();
   #receivedBytes = 0;
   #heldBytes = 0;
   #reader: BodyReader | undefined;
@@ -230,7 +231,7 @@ export class ServerStream {
     }
     if (isEnd) this.isReceived = true;
     if (this.#isRefused) return undefined;
-    if (part.length > 0) this.#parts.push(part);
+    this.#parts.push(part, isEnd);
     if (this.#onArrived !== undefined) {
       if (isEnd || this.#receivedBytes >= awaitedBodyBytesMax) this.waitNoLonger();
       return undefined;
@@ -246,6 +247,11 @@ export class ServerStream {
     } else if (isEnd) reader.done(this.#takeBody());
     else this.#giveBack();
     return undefined;
+  }
+
+  /** Of the body, whether or not somebody has taken it. */
+  get receivedBytes(): number {
+    return this.#receivedBytes;
   }
 
   get hasHead(): boolean {
@@ -320,11 +326,9 @@ export class ServerStream {
   }
 
   #takeBody(): Uint8Array {
-    const parts = this.#parts;
-    this.#parts = [];
     this.#reader = undefined;
     this.#giveBack();
-    return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+    return this.#parts.take();
   }
 
   #giveBack(): void {
@@ -336,7 +340,7 @@ export class ServerStream {
 
   #refuseBody(): void {
     this.#isRefused = true;
-    this.#parts = [];
+    this.#parts.clear();
     this.#reader = undefined;
   }
 }

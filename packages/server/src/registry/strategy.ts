@@ -48,7 +48,11 @@ export interface Strategy {
    * Does ahead, and in pieces with turns for others between them, what `validate` or `validateUpdate` of this draft would take long for; they find it
    * done then. Undefined when it takes no time worth waiting for.
    */
-  readonly judgeAhead?: (draft: Draft, old: JsonObject | undefined) => Promise<void> | undefined;
+  readonly judgeAhead?: (
+    draft: Draft,
+    old: JsonObject | undefined,
+    address: { readonly namespace: string },
+  ) => Promise<void> | undefined;
 
   /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
   readonly patchRules?: PatchSchema | "none";
@@ -90,6 +94,9 @@ export interface Strategy {
 
   /** Why this object may not be deleted at all: a 403's text. */
   deletionForbidden?(name: string): string | undefined;
+
+  /** The same of one that was looked at, where that depends on more than its name. */
+  deletionRefusal?(object: JsonObject): string | undefined;
 
   /** Whether finalizers need no domain, as on custom kinds. */
   readonly allowsPlainFinalizers?: boolean;
@@ -135,6 +142,8 @@ export interface SubresourceStrategy {
   readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
   /** What admission is asked before `connect`; nothing where something is only shown, as logs are. */
   readonly admitted?: AdmittedKind;
+  /** What is wrong with an update as it was sent, before admission is asked about it. */
+  validateSent?(sent: JsonObject, old: JsonObject): readonly FieldError[];
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): Verdict;
 }

@@ -65,10 +65,14 @@ export function isLending(body: AsyncIterable<Uint8Array>): body is LendingBody 
 
 /**
  * A stream whose beginning and end can be noted without standing between it and its reader: with ten thousand of them every layer counts.
- * What is noted is told at most once: the beginning when the first chunk is asked for, the end only after it.
+ * What is noted is told at most once: the beginning when the first chunk is asked for, the end only after it; or that it was left unread.
  */
 export interface NotedBody extends AsyncIterable<Uint8Array> {
-  note(notes: { readonly onBegin?: () => void; readonly onEnd: () => void }): void;
+  note(notes: {
+    readonly onBegin?: () => void;
+    readonly onEnd: () => void;
+    readonly onUnread?: () => void;
+  }): void;
 }
 
 /**
@@ -90,6 +94,25 @@ export interface CallingBody extends AsyncIterable<Uint8Array> {
 
 export function isCalling(body: AsyncIterable<Uint8Array>): body is CallingBody {
   return "follow" in body;
+}
+
+/**
+ * To be called for a body that is not read: of an answer to HEAD, or whose client is gone, or that is replaced by another. What was opened for it
+ * is given back. A failure is of nobody's interest: the body was not wanted.
+ */
+export function leaveUnread(body: ApiResponse["body"]): void {
+  if (body === undefined || body instanceof Uint8Array) return;
+  // A stream of Node's that nobody has read from does not hear that its iterator was left.
+  if (isDestroyable(body)) {
+    body.destroy();
+    return;
+  }
+  const left = isCalling(body) ? body.leave() : body[Symbol.asyncIterator]().return?.();
+  left?.then(undefined, () => {});
+}
+
+function isDestroyable(body: object): body is { destroy(): void } {
+  return "destroy" in body;
 }
 
 export function isNoted(body: AsyncIterable<Uint8Array>): body is NotedBody {

@@ -2,6 +2,7 @@
  * Virtual workspaces in the path: `/services/<service>/<what it is about>/clusters/<name or *>/…`. Pure.
  *
  * Clusters are meant by name here, never by path. What does not look like one of ours is left to the rest of routing.
+ * A view of schemas is of one consumer, wherever the schemas are: its requests need name no cluster, and if they do, that one or all.
  */
 import { type ClusterName, parseClusterReference } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -20,14 +21,19 @@ export function splitService(
   const segments = rawPath.split("/");
   const name = segments[2] as string;
   const length = lengths.get(name);
-  if (length === undefined || segments[3 + length] !== "clusters") return undefined;
-  const about = segments.slice(3, 3 + length).map(decode);
-  const cluster = clusterOf(decode(segments[4 + length] ?? ""), { orAll: true });
-  const service = serviceOf(name, about);
-  if (cluster === undefined || service === undefined) return undefined;
-  const path = `/${segments.slice(5 + length).join("/")}`;
+  if (length === undefined) return undefined;
+  const service = serviceOf(name, segments.slice(3, 3 + length).map(decode));
+  if (service === undefined) return undefined;
+  const isUnnamed = segments[3 + length] !== "clusters";
+  if (isUnnamed && service.name !== "apiresourceschema") return undefined;
+  const named = isUnnamed ? "*" : decode(segments[4 + length] ?? "");
+  const cluster = clusterOf(named, { orAll: true });
+  if (cluster === undefined) return undefined;
+  const path = `/${segments.slice((isUnnamed ? 3 : 5) + length).join("/")}`;
   if (path === "/clusters" || path.startsWith("/clusters/")) throw statusError.pathNotFound();
-  return { service, cluster, path };
+  if (service.name !== "apiresourceschema") return { service, cluster, path };
+  if (cluster !== "*" && cluster !== service.cluster) throw statusError.pathNotFound();
+  return { service, cluster: "*", path };
 }
 
 /** Segments that say what a service is about. */

@@ -14,9 +14,6 @@ import { phaseLabel } from "./kinds/phases.ts";
 import { type Parts, uncancelled } from "./parts.ts";
 import { member } from "./records.ts";
 
-/** What an object says of itself when it is one that workspaces may be mounted by. */
-export const mountAnnotation = "experimental.tenancy.kcp.io/is-mount";
-
 export interface MountsOptions extends Pick<Parts, "watchCache" | "registry" | "clock" | "kindIn"> {
   /** Has a workspace settled again. */
   readonly again: (workspace: StorageKey) => void;
@@ -146,7 +143,7 @@ function urlOf(object: JsonObject | undefined): string | undefined {
 }
 
 function judge(
-  { kind, name }: Reference,
+  { kind, name, namespace }: Reference,
   object: JsonObject | undefined,
   url: string | undefined,
 ): Condition {
@@ -157,12 +154,8 @@ function judge(
     reason,
     message,
   });
-  if (object === undefined) return isNot("MountObjectNotFound", `${kind} "${name}" not found`);
-  if (member(member(object, "metadata"), "annotations")[mountAnnotation] !== "true")
-    return isNot(
-      "MountObjectNotReady",
-      `${kind} "${name}" is no mount: it lacks the annotation ${mountAnnotation}`,
-    );
+  if (object === undefined)
+    return isNot("MountObjectNotFound", `${kind} "${namespace}/${name}" not found`);
   if (member(object, "status")["phase"] !== "Ready")
     return isNot(
       "MountObjectNotReady",

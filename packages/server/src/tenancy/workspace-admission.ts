@@ -27,9 +27,10 @@ import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
 import { forgetGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 import {
-  nameOf,
+  type MayUse,
   placementError,
   type ResolvedType,
+  terminatorsOf,
   WorkspaceTypeError,
 } from "./workspace-types.ts";
 
@@ -84,7 +85,9 @@ async function admitCreate(
     return;
   }
   const type = await typeFor(options, { cluster, parent, user, name, spec });
-  spec["type"] = { name: type.type.name, path: type.type.path };
+  // As it was written: whoever applies the same again changes nothing.
+  const path = reference(spec["type"])?.path ?? type.type.path;
+  spec["type"] = { name: type.type.name, path };
   addLabels(metadata, type.type.labels);
   draft["status"] = await place(options, { metadata, spec, type, parent, cluster, name });
 }
@@ -127,19 +130,8 @@ async function typeFor(
     // Without its type nobody knows what the parent allows below it.
     const parentType = await typeOf(types, parent, given === undefined ? "parent" : "workspace");
     const asked = given ?? parentType?.type.defaultChild ?? { name: "universal", path: "root" };
-    const found = await types.findFrom(asked, parent?.path ?? cluster);
-    if (found === undefined) {
-      const text = asked.path === undefined ? asked.name : `${asked.path}:${asked.name}`;
-      throw refused(name, `workspace type "${text}" cannot be resolved`);
-    }
-    const type = await types.resolve(found);
-    for (const alias of type.aliases) {
-      if (await mayUse(user, alias.cluster, alias.name)) continue;
-      throw refused(
-        name,
-        `unable to use workspace type ${nameOf(alias)}: missing verb='use' permission on workspacetype`,
-      );
-    }
+    const mayUseType: MayUse = (at, type) => mayUse(user, at, type);
+    const type = await types.findFor(mayUseType, asked, parent?.path ?? cluster);
     const error = placementError(type, parentType);
     if (error !== undefined) throw refused(name, error);
     return type;
@@ -212,6 +204,7 @@ async function place(
   if (!finalizers.includes(workspaceFinalizer))
     metadata["finalizers"] = [...finalizers, workspaceFinalizer];
   const waiting = await initializersLeft(options, own as ClusterName, type, ownInitializers);
+  const terminators = terminatorsOf(type);
   const phase = waiting.length > 0 ? "Initializing" : "Ready";
   addLabels(metadata, regionOf(shard));
   metadata["labels"] = { ...member(metadata, "labels"), [phaseLabel]: phase };
@@ -219,6 +212,7 @@ async function place(
   return {
     ...statusOf(phase, [scheduled, initialized(waiting)], clock.now()),
     ...(waiting.length > 0 ? { initializers: [...waiting] } : {}),
+    ...(terminators.length > 0 ? { terminators: [...terminators] } : {}),
   };
 }
 

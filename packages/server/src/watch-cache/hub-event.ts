@@ -108,6 +108,8 @@ export interface Selection {
   readonly matched?: (entry: Entry) => boolean;
   /** The removal of an object is told whether or not it was selected. */
   readonly tellsEveryDeletion?: boolean;
+  /** An object that was there before it was selected comes as modified: whoever watches waits for what becomes of it. */
+  readonly entersModified?: boolean | undefined;
 }
 
 /** What the change means to a selection, or undefined when it means nothing. */
@@ -121,7 +123,8 @@ export function eventTypeFor(
     previous !== undefined &&
     (selection === undefined || (selection.matched ?? selection.matches)(previous));
   const after = current !== undefined && (selection === undefined || selection.matches(current));
-  if (after) return before ? "MODIFIED" : "ADDED";
+  const wasThere = before || (previous !== undefined && selection?.entersModified === true);
+  if (after) return wasThere ? "MODIFIED" : "ADDED";
   return before ? "DELETED" : undefined;
 }
 

@@ -11,4 +11,4 @@ export {
 export type { Freshness, Listing, ListQuery } from "./object-reader.ts";
 export { WatchCache, type WatchCacheOptions } from "./watch-cache.ts";
 export type { HubListener, WatchHub } from "./watch-hub.ts";
-export { type WatchRequest, watcherLimits } from "./watcher.ts";
+export { Watcher, type WatchRequest, watcherLimits } from "./watcher.ts";

@@ -127,8 +127,10 @@ export class Watcher
       this.#isBookmarkDue = true;
       return;
     }
-    // In a crowd the hub may be ahead of what this client was told.
-    const revision = this.#live.isBehind ? this.#lastRevision : this.#context.hub.revision;
+    // In a crowd the hub may be ahead of what this client was told, and behind the state that it began with, which came from the store.
+    const { revision: reached } = this.#context.hub;
+    const last = this.#lastRevision;
+    const revision = this.#live.isBehind || reached < last ? last : reached;
     this.#push(frame("BOOKMARK", this.#request.bookmark(revision, false)));
   }
 
@@ -237,10 +239,11 @@ export class Watcher
   }
 
   #conclude(): void {
-    const wasOpen = this.#stage === "beginning" || this.#stage === "live";
+    const before = this.#stage;
     this.#stage = "over";
     this.#drop();
-    if (!wasOpen) return;
+    if (before === "new") for (const { onUnread } of this.#notes) onUnread?.();
+    if (before !== "beginning" && before !== "live") return;
     this.#live?.stop();
     this.#timer?.cancel();
     this.#request.signal.removeEventListener("abort", this.#onAbort);

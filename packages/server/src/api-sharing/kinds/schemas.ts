@@ -2,8 +2,9 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { notation } from "../../tenancy/index.ts";
 
-const { ageColumn, column, conditions, flag, labelSelector, list, object, root, rules, text } =
+const { ageColumn, atomic, column, conditions, flag, labelSelector, list, object, root, rules } =
   notation;
+const { text } = notation;
 
 export const apisGroup = "apis.kcp.io";
 
@@ -14,11 +15,17 @@ function keyed(...keys: readonly string[]): JsonObject {
   return { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [...keys] };
 }
 
+const pathPattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(:[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+const groupPattern = "^(|[a-z0-9]([-a-z0-9]*[a-z0-9](\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?)$";
+const versionPattern = "^v[1-9][0-9]*([a-z]+[1-9][0-9]*)?$";
+
 /** A reference by path, or by name within the same workspace. */
 const exportReference = object(
   {
-    path: text("The workspace of the APIExport; the one of this object when it is left out."),
-    name: text("The name of the APIExport.", { minLength: 1 }),
+    path: text("The workspace of the APIExport; the one of this object when it is left out.", {
+      pattern: pathPattern,
+    }),
+    name: text("The name of the APIExport."),
   },
   { required: ["name"] },
 );
@@ -31,11 +38,7 @@ export const resourceSchemaKind = {
   kind: "APIResourceSchema",
   resource: "apiresourceschemas",
   categories,
-  columns: [
-    column("Kind", ".spec.names.kind", "The kind that the schema describes."),
-    column("Group", ".spec.group", "The group of the kind."),
-    ageColumn,
-  ],
+  columns: [ageColumn],
   hasStatus: false,
   schema: root(
     "A schema that an APIExport offers. It never changes, and by itself serves nothing.",
@@ -49,17 +52,20 @@ export const resourceSchemaKind = {
               singular: text(),
               kind: text("", { minLength: 1 }),
               listKind: text(),
-              shortNames: list(text()),
-              categories: list(text()),
+              shortNames: list(text(), atomic),
+              categories: list(text(), atomic),
             },
             { required: ["plural", "kind"] },
           ),
           scope: text("", { enum: ["Cluster", "Namespaced"] }),
-          nameValidation: text("", { default: "DNS1123Subdomain" }),
+          nameValidation: text("", {
+            default: "DNS1123Subdomain",
+            enum: ["DNS1123Subdomain", "PathSegmentName"],
+          }),
           versions: list(
             object(
               {
-                name: text("", { minLength: 1 }),
+                name: text("", { minLength: 1, pattern: versionPattern }),
                 served: flag("", { default: true }),
                 storage: flag(""),
                 deprecated: flag(""),
@@ -71,9 +77,17 @@ export const resourceSchemaKind = {
               },
               { required: ["name", "storage", "schema"] },
             ),
-            keyed("name"),
+            { minItems: 1, ...keyed("name") },
           ),
-          conversion: anything,
+          conversion: {
+            ...anything,
+            properties: { strategy: text("", { enum: ["None", "Webhook"] }), webhook: anything },
+            required: ["strategy"],
+            ...rules([
+              "(self.strategy == 'None' && !has(self.webhook))  || (self.strategy == 'Webhook' && has(self.webhook))",
+              "Webhook must be specified if strategy=Webhook",
+            ]),
+          },
         },
         {
           required: ["group", "names", "scope", "versions"],
@@ -89,7 +103,7 @@ export const resourceSchemaKind = {
 };
 
 const claimFields: Readonly<Record<string, JsonObject>> = {
-  group: text("", { default: "" }),
+  group: text("", { default: "", pattern: groupPattern }),
   resource: text("", { pattern: "^[a-z][-a-z0-9]*[a-z0-9]$" }),
   identityHash: text("Of the other APIExport that the resource is from.", { default: "" }),
 };
@@ -97,18 +111,37 @@ const claimFields: Readonly<Record<string, JsonObject>> = {
 const verbs = list(text(), { minItems: 1, "x-kubernetes-list-type": "set" });
 
 /** Which objects of a claimed resource are meant. */
-const claimSelector = object({
-  matchAll: flag("All of them."),
-  ...(labelSelector["properties"] as Readonly<Record<string, JsonObject>>),
-});
+const claimSelector = object(
+  {
+    matchAll: flag("All of them."),
+    ...(labelSelector["properties"] as Readonly<Record<string, JsonObject>>),
+  },
+  { "x-kubernetes-map-type": "atomic" },
+);
 
 const exportClaim = object(
   { ...claimFields, verbs, defaultSelector: claimSelector },
   { required: ["resource", "verbs"] },
 );
 
-const oldSelector = list(object({ name: text(), namespace: text() }));
+const oldSelector = list(
+  object(
+    {
+      name: text("", {
+        minLength: 1,
+        maxLength: 253,
+        pattern: "^([a-z0-9][-a-z0-9_.]*)?[a-z0-9]$",
+      }),
+      namespace: text("", { minLength: 1 }),
+    },
+    rules(["has(self.__namespace__) || has(self.name)", "at least one field must be set"]),
+  ),
+);
 const oldClaim = { ...claimFields, all: flag(""), resourceSelector: oldSelector };
+const allOrSome = rules([
+  "(has(self.all) && self.all) != (has(self.resourceSelector) && size(self.resourceSelector) > 0)",
+  'either "all" or "resourceSelector" must be set',
+]);
 
 const state = text("", { enum: ["Accepted", "Rejected"] });
 
@@ -129,11 +162,16 @@ const saidClaim = object(
 const exportStatus = object({
   identityHash: text("Tells this API from others of the same name."),
   conditions,
-  virtualWorkspaces: list(object({ url: text() }, { required: ["url"] })),
+  virtualWorkspaces: list(object({ url: text("", { minLength: 1 }) }, { required: ["url"] })),
 });
 
-const identity = object({ secretRef: object({ name: text(), namespace: text() }) });
-const maximalPermissionPolicy = object({ local: { type: "object" } });
+const identity = object({
+  secretRef: object({ name: text(), namespace: text() }, { "x-kubernetes-map-type": "atomic" }),
+});
+const maximalPermissionPolicy = object(
+  { local: { type: "object" } },
+  { oneOf: [{ required: ["local"] }] },
+);
 
 const exportNames = {
   group: apisGroup,
@@ -160,7 +198,13 @@ export const exportKind = {
               }),
               storage: object(
                 { crd: { type: "object" }, virtual: anything },
-                { default: { crd: {} } },
+                {
+                  default: { crd: {} },
+                  ...rules([
+                    "has(self.crd) != has(self.virtual)",
+                    "Exactly one of crd or virtual must be set",
+                  ]),
+                },
               ),
             },
             { required: ["name", "schema"] },
@@ -180,6 +224,14 @@ export const exportKind = {
 export const oldExportKind = {
   ...exportNames,
   version: "v1alpha1",
+  columns: [
+    ageColumn,
+    column(
+      "Ready",
+      '.status.conditions[?(@.type=="VirtualWorkspaceURLsReady")].status',
+      "Whether its virtual workspaces are known.",
+    ),
+  ],
   schema: root("An API that workspaces can bind to.", {
     spec: object(
       {
@@ -187,7 +239,7 @@ export const oldExportKind = {
         identity,
         maximalPermissionPolicy,
         permissionClaims: list(
-          object(oldClaim, { required: ["resource"] }),
+          object(oldClaim, { required: ["resource"], ...allOrSome }),
           keyed("group", "resource"),
         ),
       },
@@ -224,10 +276,7 @@ const bindingNames = {
   categories,
   columns: [
     ageColumn,
-    {
-      ...column("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether it is bound."),
-      priority: 1,
-    },
+    column("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether it is bound."),
   ],
   hasStatus: true,
 };
@@ -250,8 +299,14 @@ export const bindingKind = {
           reference,
           permissionClaims: list(
             object(
-              { ...claimFields, verbs, selector: claimSelector, state },
-              { required: ["resource", "verbs", "state"] },
+              {
+                ...{ ...claimFields, verbs, state, defaultSelector: claimSelector },
+                selector: {
+                  ...claimSelector,
+                  ...rules(["self == oldSelf", "Permission claim selector is immutable"]),
+                },
+              },
+              { required: ["resource", "selector", "state", "verbs"] },
             ),
             claimKeys,
           ),
@@ -274,7 +329,7 @@ export const oldBindingKind = {
         {
           reference,
           permissionClaims: list(
-            object({ ...oldClaim, state }, { required: ["resource", "state"] }),
+            object({ ...oldClaim, state }, { required: ["resource", "state"], ...allOrSome }),
             claimKeys,
           ),
         },
@@ -327,15 +382,32 @@ export const conversionKind = {
   columns: [ageColumn],
   hasStatus: false,
   schema: root("Rules of conversion between versions. Kept, and not evaluated.", {
-    spec: object({
-      conversions: list(
-        object({
-          from: text(),
-          to: text(),
-          rules: list(object({ field: text(), destination: text(), transformation: text() })),
-          preserve: list(text()),
-        }),
-      ),
-    }),
+    spec: object(
+      {
+        conversions: list(
+          object(
+            {
+              from: text("", { minLength: 1, pattern: versionPattern }),
+              to: text("", { minLength: 1, pattern: versionPattern }),
+              rules: list(
+                object(
+                  {
+                    field: text("", { minLength: 1 }),
+                    destination: text("", { minLength: 1 }),
+                    transformation: text(),
+                  },
+                  { required: ["destination", "field"] },
+                ),
+                keyed("destination"),
+              ),
+              preserve: list(text()),
+            },
+            { required: ["from", "rules", "to"] },
+          ),
+          keyed("from", "to"),
+        ),
+      },
+      { required: ["conversions"] },
+    ),
   }),
 };

@@ -29,6 +29,8 @@ interface Lifecycle {
   readonly list: "initializers" | "terminators";
   readonly phase: string;
   readonly permissions: string;
+  /** Whether a LogicalCluster is there before it waits. */
+  readonly entersModified: boolean;
 }
 
 export const lifecycles: Readonly<Record<LifecycleService, Lifecycle>> = {
@@ -38,6 +40,7 @@ export const lifecycles: Readonly<Record<LifecycleService, Lifecycle>> = {
     list: "initializers",
     phase: "Initializing",
     permissions: "initializerPermissions",
+    entersModified: false,
   },
   terminatingworkspaces: {
     verb: "terminate",
@@ -45,6 +48,7 @@ export const lifecycles: Readonly<Record<LifecycleService, Lifecycle>> = {
     list: "terminators",
     phase: "Terminating",
     permissions: "terminatorPermissions",
+    entersModified: true,
   },
 };
 
@@ -53,18 +57,21 @@ export function isLogicalClusters(group: string, resource: string): boolean {
 }
 
 export function lifecycleView(service: LifecycleService, id: string): Catalog {
-  const { list, word, phase } = lifecycles[service];
+  const { list, word, phase, entersModified } = lifecycles[service];
   const [label, value] =
     service === "initializingworkspaces" ? initializerLabel(id) : terminatorLabel(id);
   const status = logicalClusters.subresources.get("status") as SubresourceStrategy;
   const definition: ResourceDefinition = new RestrictedDefinition(logicalClusters, {
     verbs: ["get", "list", "watch"],
+    entersModified,
     isVisible: (entry) => {
       const labels = cachedLabels(entry);
       return labels?.[phaseLabel] === phase && labels[label] === value;
     },
     status: {
       ...status,
+      // Told before anything else: what is not this controller's is no question of who may do it.
+      validateSent: (updated, old) => onlyOwn({ updated, old, list, word, id }),
       validateUpdate: (updated, old) => [
         ...wholeVerdict(status.validateUpdate(updated, old)),
         ...onlyOwn({ updated, old, list, word, id }),

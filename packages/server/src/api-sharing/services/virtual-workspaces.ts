@@ -124,6 +124,16 @@ export class VirtualWorkspaces {
     }
   }
 
+  /** Where a request is served: one schema of a consumer, in the logical cluster that exports it. */
+  scopeOf(scope: RequestScope): RequestScope {
+    const { service, kind } = scope;
+    if (service?.name !== "apiresourceschema" || kind !== "resource" || scope.name === "")
+      return scope;
+    for (const [cluster, name] of this.#schemasOf(service.cluster))
+      if (name === scope.name) return { ...scope, cluster };
+    return { ...scope, cluster: service.cluster };
+  }
+
   /** What is served. Undefined for what is served as in the workspace itself. */
   catalogOf({ service, ...scope }: RequestScope): Catalog | undefined {
     switch (service?.name) {
@@ -217,11 +227,19 @@ export class VirtualWorkspaces {
     return { allowed: false, reason: "only read-only access is allowed to apiresourceschemas" };
   }
 
+  /** The schemas that bindings of a logical cluster are bound to, and those that their exports have by now. */
+  *#schemasOf(consumer: ClusterName): Generator<readonly [ClusterName, string]> {
+    const { bindings, exportOf } = this.#options.parts;
+    for (const binding of bindings.in(consumer)?.records.values() ?? []) {
+      const { exportCluster = consumer, bound } = binding;
+      for (const { schemaName } of bound) yield [exportCluster, schemaName];
+      for (const { schema } of exportOf(binding)?.resources ?? []) yield [exportCluster, schema];
+    }
+  }
+
   #schemaView(consumer: ClusterName): Catalog {
     const used = new Set<string>();
-    for (const binding of this.#options.parts.bindings.in(consumer)?.records.values() ?? [])
-      for (const { schemaName } of binding.bound)
-        used.add(`${binding.exportCluster ?? consumer}/${schemaName}`);
+    for (const [cluster, name] of this.#schemasOf(consumer)) used.add(`${cluster}/${name}`);
     const definition = new RestrictedDefinition(apiResourceSchemas, {
       verbs: ["get", "list", "watch"],
       isVisible: ({ key }) => {
@@ -248,11 +266,12 @@ export class VirtualWorkspaces {
     const { verb, word } = lifecycles[service];
     const at = id.lastIndexOf(":");
     const [typeCluster, typeName] = [id.slice(0, at) as ClusterName, id.slice(at + 1)];
-    const isSystem = id.startsWith("system:");
-    const mayRun = isSystem
-      ? isMaster(attributes.user)
-      : at > 0 &&
-        (await this.#options.access.mayRunType(attributes.user, typeCluster, typeName, verb));
+    // Masters also look at what belongs to no type: identifiers of the system, and those of nobody.
+    const mayRun =
+      isMaster(attributes.user) ||
+      (at > 0 &&
+        !id.startsWith("system:") &&
+        (await this.#options.access.mayRunType(attributes.user, typeCluster, typeName, verb)));
     if (!mayRun) return refused;
     const { cluster, group, resource } = attributes;
     if (cluster === "*") return granted;

@@ -167,6 +167,8 @@ function source(
     }
     return { expression };
   }
+  // What says nothing is as if it were not there: clients in Go always write it.
+  if (claim === undefined && prefix === undefined) return undefined;
   if (claim === undefined) file.refuse(fieldError.required(field));
   if (hasPrefix && prefix === undefined) file.refuse(fieldError.required(`${field}.prefix`));
   return { claim: claim as string, prefix: prefix ?? "" };

@@ -137,11 +137,11 @@ export const bootstrapClusterRoles: readonly JsonObject[] = [
 ];
 
 function on(verbs: readonly string[], group: string, resources: string): JsonObject {
-  return { verbs, apiGroups: [group], resources: resources.split(" ") };
+  return { verbs, apiGroups: [group], resources: resources.split(" ").sort() };
 }
 
 function at(verbs: readonly string[], ...nonResourceURLs: readonly string[]): JsonObject {
-  return { verbs, nonResourceURLs };
+  return { verbs, nonResourceURLs: nonResourceURLs.toSorted() };
 }
 
 function approver(signer: string): Readonly<Record<string, readonly JsonObject[]>> {

@@ -109,8 +109,8 @@ function valuesOf({ extra }: UserInfo, key: string): readonly string[] {
   return extra !== undefined && Object.hasOwn(extra, key) ? (extra[key] as readonly string[]) : [];
 }
 
-/** A service account is vouched for only when it is said of which cluster it is. */
-function readWarrant(text: string): UserInfo | undefined {
+/** Who a warrant vouches for; undefined when it says nothing. A service account is vouched for only when it is said of which cluster it is. */
+export function readWarrant(text: string): UserInfo | undefined {
   const value = parsed(text);
   if (!isJsonObject(value) || typeof value["user"] !== "string") return undefined;
   const user: UserInfo = {

@@ -76,14 +76,18 @@ export function lifecycleIds(description: string): JsonObject {
   return list(text("", { pattern: lifecycleId }), { description });
 }
 
+/** A list that is applied as a whole. */
+export const atomic: JsonObject = { "x-kubernetes-list-type": "atomic" };
+
 export const labelSelector: JsonObject = object(
   {
     matchLabels: textMap("Labels that must all be there."),
     matchExpressions: list(
       object(
-        { key: text(), operator: text(), values: list(text()) },
+        { key: text(), operator: text(), values: list(text(), atomic) },
         { required: ["key", "operator"] },
       ),
+      atomic,
     ),
   },
   { "x-kubernetes-map-type": "atomic" },
@@ -108,11 +112,11 @@ export const phase: JsonObject = text("How far the logical cluster has come.", {
 export const policyRules: JsonObject = list(
   object(
     {
-      verbs: list(text()),
-      apiGroups: list(text()),
-      resources: list(text()),
-      resourceNames: list(text()),
-      nonResourceURLs: list(text()),
+      verbs: list(text(), atomic),
+      apiGroups: list(text(), atomic),
+      resources: list(text(), atomic),
+      resourceNames: list(text(), atomic),
+      nonResourceURLs: list(text(), atomic),
     },
     { required: ["verbs"] },
   ),
@@ -122,6 +126,7 @@ export const policyRules: JsonObject = list(
 /** The words of this file, for kinds of other rooms. */
 export const notation = {
   ageColumn,
+  atomic,
   column,
   conditions,
   flag,

@@ -106,16 +106,20 @@ export const workspaceKind: SystemKind = {
         {
           type: object(
             {
-              name: text("The name of its type.", {
-                pattern: typeName,
-                ...rules(["self == oldSelf", "name is immutable"]),
-              }),
-              path: text("The workspace that its type is in.", {
-                pattern: pathPattern,
-                ...rules(["self == oldSelf", "path is immutable"]),
-              }),
+              name: text("The name of its type.", { pattern: typeName }),
+              path: text("The workspace that its type is in.", { pattern: pathPattern }),
             },
-            { required: ["name"] },
+            {
+              required: ["name"],
+              ...rules(
+                ["self.name == oldSelf.name", "name is immutable"],
+                ["has(oldSelf.path) == has(self.path)", "path is immutable"],
+                [
+                  "!has(oldSelf.path) || !has(self.path) || self.path == oldSelf.path",
+                  "path is immutable",
+                ],
+              ),
+            },
           ),
           location: object({
             selector: { ...labelSelector, description: "Which shards will do." },
@@ -132,7 +136,7 @@ export const workspaceKind: SystemKind = {
                 { required: ["apiVersion", "kind", "name"] },
               ),
             },
-            { required: ["ref"] },
+            { required: ["ref"], ...rules(["self == oldSelf", "mount is immutable"]) },
           ),
         },
         {
@@ -157,20 +161,19 @@ export const workspaceKind: SystemKind = {
   },
 };
 
-const typeReference = (isPathRequired: boolean): JsonObject =>
-  object(
-    {
-      name: text("The name of a type.", { pattern: typeName }),
-      path: text("The workspace that it is in.", { pattern: pathPattern }),
-    },
-    { required: isPathRequired ? ["name", "path"] : ["name"] },
-  );
+const typeReference = object(
+  {
+    name: text("The name of a type.", { pattern: typeName }),
+    path: text("The workspace that it is in.", { pattern: pathPattern }),
+  },
+  { required: ["name"] },
+);
 
 const limit = (description: string): JsonObject =>
   object(
     {
       none: flag("None at all."),
-      types: list(typeReference(true), { minItems: 1 }),
+      types: list(typeReference, { minItems: 1 }),
     },
     {
       description,
@@ -191,11 +194,11 @@ export const workspaceTypeKind: SystemKind = {
       initializer: flag("Whether a controller of this type prepares new workspaces."),
       terminator: flag("Whether a controller of this type is asked before one is emptied."),
       extend: object({
-        with: list(typeReference(false), { description: "Types that it is one of as well." }),
+        with: list(typeReference, { description: "Types that it is one of as well." }),
       }),
       additionalWorkspaceLabels: textMap("Labels that new workspaces get."),
       defaultChildWorkspaceType: {
-        ...typeReference(true),
+        ...typeReference,
         default: { name: "universal", path: "root" },
       },
       limitAllowedChildren: limit("Which types may be below workspaces of this type."),
@@ -220,13 +223,26 @@ export const workspaceTypeKind: SystemKind = {
       {
         conditions,
         virtualWorkspaces: list(
-          object({ url: text("", { minLength: 1 }), type: text() }, { required: ["url"] }),
+          object(
+            {
+              url: text("", { minLength: 1 }),
+              type: text("", { enum: ["initializing", "terminating"] }),
+            },
+            { required: ["url"] },
+          ),
         ),
       },
       { default: {} },
     ),
   }),
 };
+const quantity: JsonObject = {
+  "x-kubernetes-int-or-string": true,
+  anyOf: [{ type: "integer" }, { type: "string" }],
+  pattern:
+    "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$",
+};
+
 export const shardKind: SystemKind = {
   group: core,
   version,
@@ -245,30 +261,78 @@ export const shardKind: SystemKind = {
       {
         baseURL: text("Where other shards reach it.", { format: "uri", minLength: 1 }),
         externalURL: text("Where clients reach it.", { format: "uri", minLength: 1 }),
-        virtualWorkspaceURL: text("Where its virtual workspaces are.", { format: "uri" }),
+        virtualWorkspaceURL: text("Where its virtual workspaces are.", {
+          format: "uri",
+          minLength: 1,
+        }),
       },
       { required: ["baseURL"] },
     ),
-    status: object({ conditions, capacity: { type: "object", additionalProperties: text() } }),
+    status: object({ conditions, capacity: { type: "object", additionalProperties: quantity } }),
   }),
 };
 
-const claimOrExpression = object({ claim: text(), expression: text() }, eitherRules());
+/** A text that says something where it is set. */
+const said = text("", { minLength: 1 });
 
-function eitherRules(...more: readonly (readonly [string, string])[]): JsonObject {
-  return rules(
-    ["has(self.claim) || has(self.expression)", "either claim or expression must be specified"],
-    ["!(has(self.claim) && has(self.expression))", "claim and expression cannot both be specified"],
-    ...more,
-  );
-}
+const notBoth = [
+  "!(has(self.claim) && has(self.expression))",
+  "claim and expression cannot both be specified",
+] as const;
+
+const oneOfBoth = [
+  ["has(self.claim) || has(self.expression)", "either claim or expression must be specified"],
+  notBoth,
+] as const;
 
 const prefixed = object(
-  { claim: text(), expression: text(), prefix: text() },
-  eitherRules([
-    "has(self.claim) || !has(self.prefix)",
+  { claim: said, expression: said, prefix: text() },
+  rules(...oneOfBoth, [
+    "!(has(self.prefix)) || has(self.claim)",
     "prefix can only be specified when claim is specified",
   ]),
+);
+
+const issuer = object(
+  {
+    url: text(),
+    discoveryURL: text(),
+    certificateAuthority: text(),
+    audiences: list(text()),
+    audienceMatchPolicy: text(),
+  },
+  { required: ["url"] },
+);
+
+const claimMappings = object({
+  username: prefixed,
+  groups: prefixed,
+  // Clients that have it always send it, and leave it empty where the issuer has no uid.
+  uid: object({ claim: said, expression: said }, rules(notBoth)),
+  extra: list(
+    object({ key: text(), valueExpression: text() }, { required: ["key", "valueExpression"] }),
+  ),
+});
+
+const claimValidationRules = list(
+  object(
+    { claim: said, requiredValue: said, expression: said, message: said },
+    rules(
+      ...oneOfBoth,
+      [
+        "(has(self.expression) && !has(self.requiredValue)) || has(self.claim)",
+        "requiredValue can only be specified when claim is specified",
+      ],
+      [
+        "(has(self.claim) && !has(self.message)) || has(self.expression)",
+        "message can only be specified when expression is specified",
+      ],
+    ),
+  ),
+);
+
+const userValidationRules = list(
+  object({ expression: text(), message: text() }, { required: ["expression", "message"] }),
 );
 
 export const workspaceAuthenticationConfigurationKind: SystemKind = {
@@ -279,69 +343,23 @@ export const workspaceAuthenticationConfigurationKind: SystemKind = {
   categories: kcp,
   hasStatus: false,
   columns: [ageColumn],
-  schema: root("Whose tokens are accepted in the workspaces of a type.", {
-    spec: object(
-      {
-        jwt: list(
-          object(
-            {
-              issuer: object(
-                {
-                  url: text("", { minLength: 1 }),
-                  discoveryURL: text(),
-                  certificateAuthority: text(),
-                  audiences: list(text(), { minItems: 1 }),
-                  audienceMatchPolicy: text("", { enum: ["MatchAny"] }),
-                },
-                { required: ["audiences", "url"] },
-              ),
-              claimMappings: object(
-                {
-                  username: prefixed,
-                  groups: prefixed,
-                  uid: claimOrExpression,
-                  extra: list(
-                    object(
-                      {
-                        key: text("", { minLength: 1 }),
-                        valueExpression: text("", { minLength: 1 }),
-                      },
-                      { required: ["key", "valueExpression"] },
-                    ),
-                  ),
-                },
-                { required: ["username"] },
-              ),
-              claimValidationRules: list(
-                object(
-                  { claim: text(), requiredValue: text(), expression: text(), message: text() },
-                  eitherRules(
-                    [
-                      "has(self.claim) || !has(self.requiredValue)",
-                      "requiredValue can only be specified when claim is specified",
-                    ],
-                    [
-                      "has(self.expression) || !has(self.message)",
-                      "message can only be specified when expression is specified",
-                    ],
-                  ),
-                ),
-              ),
-              userValidationRules: list(
-                object(
-                  { expression: text("", { minLength: 1 }), message: text() },
-                  { required: ["expression"] },
-                ),
-              ),
-            },
-            { required: ["claimMappings", "issuer"] },
+  schema: root(
+    "Whose tokens are accepted in the workspaces of a type.",
+    {
+      spec: object(
+        {
+          jwt: list(
+            object(
+              { issuer, claimMappings, claimValidationRules, userValidationRules },
+              { required: ["claimMappings", "issuer"] },
+            ),
           ),
-          { minItems: 1 },
-        ),
-      },
-      { required: ["jwt"] },
-    ),
-  }),
+        },
+        { required: ["jwt"] },
+      ),
+    },
+    { required: ["spec"] },
+  ),
 };
 
 /** Names of Workspaces: one word of a path. */
