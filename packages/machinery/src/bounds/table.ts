@@ -103,6 +103,15 @@ export const bounds = {
   continueToken: { name: "continue token", sender: "tenant", bytesMax: 4 * KiB, ...small },
   /** JSON within a field of an object: annotations, files in Secrets, records of controllers. */
   embeddedText: { name: "JSON in an object", sender: "tenant", bytesMax: 3 * MiB, ...object },
+  /** The keys of an item of a list, or a value of a set, in managedFields: JSON in the name of a member. */
+  fieldPathElement: {
+    name: "path element",
+    sender: "tenant",
+    bytesMax: 256 * KiB,
+    ...small,
+  },
+  /** A body that an audit policy shows. */
+  auditBody: { name: "body in an audit event", sender: "tenant", bytesMax: 3 * MiB, ...object },
   /** Files, and what a program that the operator starts says. */
   operatorFile: {
     name: "file",
