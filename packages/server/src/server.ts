@@ -50,7 +50,7 @@ import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
 import { servedKinds } from "./served-kinds.ts";
 import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
-import { parseCollectionKey, type SnapshotSource, type Storage } from "./storage/index.ts";
+import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { storeFaultTeller } from "./store-faults.ts";
 import { StoredLimits } from "./stored-limits.ts";
 import { StoredObjects } from "./stored-objects.ts";
@@ -440,18 +440,13 @@ function metricsOf(
   storedObjects: StoredObjects,
   inFlight: ServerGauges["inFlight"],
 ): ServerMetrics {
-  const metrics = new ServerMetrics({
+  return new ServerMetrics({
     storedObjects: () => storedObjects.read(),
     inFlight,
     revision: () => watchCache.hub.revision,
-    cachedCollections: () => watchCache.collections.size,
-    cachedBytes: () => watchCache.collections.bytes,
+    collections: watchCache.collections,
+    memoryLists: watchCache,
   });
-  watchCache.onMemoryList = (collection) => {
-    const { group, resource } = parseCollectionKey(collection);
-    metrics.listedFromMemory(group, resource);
-  };
-  return metrics;
 }
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
