@@ -1,10 +1,12 @@
 /** A command line made of verbs. Prose goes to stderr; exit code 1 is a failure, 2 a wrong command line. */
 import { Command } from "commander";
+import { endOnBrokenPipe, errorText } from "./process-output/index.ts";
 
 export async function runProgram(
   verbs: readonly ((program: Command) => void)[],
   argv: readonly string[],
 ): Promise<void> {
+  endOnBrokenPipe();
   const program = new Command("kcp")
     .description("A Kubernetes API server for thousands of logical clusters, in one process.")
     .version("0.1.0")
@@ -20,7 +22,6 @@ export async function runProgram(
 
 function report(error: unknown): number {
   if (error instanceof Error && "exitCode" in error) return error.exitCode === 0 ? 0 : 2;
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`kcp: ${message}\n`);
+  process.stderr.write(`kcp: ${errorText(error)}\n`);
   return 1;
 }

@@ -63,9 +63,10 @@ export interface ErrorContext {
 
 /** Works until the signal aborts, and resolves when what was under way is finished. */
 export async function runControlLoops(
-  options: ControlLoopsOptions,
+  given: ControlLoopsOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const options = { ...given, client: given.client.withRequiredPreconditions() };
   const { client, caPem, clock = systemClock, onError } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     onError(error, key === undefined ? { controller } : { controller, key });

@@ -50,6 +50,8 @@ export interface ControlPlaneOptions
   readonly mountProxyClientKeyFile?: string | undefined;
   /** What such places must be signed by; the system's authorities if left out. */
   readonly mountProxyCaFile?: string | undefined;
+  /** Hosts that workspaces may be mounted from, as in `mounts.example.com:6443` or `*.example.com`; none if left out. Mounts of this server's own workspaces need no entry. */
+  readonly mountAllowedHosts?: readonly string[] | undefined;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;
   /** Left out: nobody connects to physical clusters from this process. */

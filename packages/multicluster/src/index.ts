@@ -32,6 +32,7 @@ export {
   apiResourceImports,
   apiVersionAnnotation,
   assignedCluster,
+  assignedTargets,
   type Bounds,
   byDefinition,
   byLocation,
@@ -61,6 +62,7 @@ export {
   globalPlacement,
   groupOf,
   hashDigits,
+  heldInClusterAnnotation,
   type ImportedPort,
   importConditions,
   importedServiceLabel,
@@ -70,9 +72,12 @@ export {
   ingressOwnedByClusterLabel,
   ingressOwnedByIngressLabel,
   ingressOwnedByNamespaceLabel,
+  isCopyLabel,
+  isKcpKey,
   isSharedFrom,
   isSharedTargetName,
   isSyncedNative,
+  isUpsynced,
   type KindDefinition,
   type Location,
   type LocationReference,
@@ -125,11 +130,13 @@ export {
   type SyncTargetSpec,
   type SyncTargetStatus,
   schemaDigest,
+  serviceBehind,
   serviceExportKind,
   serviceExports,
   serviceImportKind,
   serviceImports,
   sharedTargetName,
+  simulatorPrefix,
   skipDefaultObjectsAnnotation,
   softFinalizersAnnotation,
   softFinalizersAnnotationPrefix,
@@ -288,7 +295,6 @@ export {
   negotiatedInformer,
 } from "./negotiation/index.ts";
 export {
-  answerBytesMax,
   boundedTransport,
   checkKubeconfig,
   type DrainHook,
@@ -315,16 +321,25 @@ export {
   unseal,
 } from "./registration/index.ts";
 export { type AgentOptions, runAgent } from "./run-agent.ts";
-export { SyncPolicies, type SyncPoliciesOptions } from "./sync-policies.ts";
 export {
+  policiesFrom,
+  policyConfigMaps,
+  SyncPolicies,
+  type SyncPoliciesOptions,
+} from "./sync-policies.ts";
+export {
+  appliedDiffAnnotation,
+  appliedHashAnnotation,
   auditGraceMs,
   auditPeriodMs,
   type ContestedField,
   concernedTargets,
   defaultPolicies,
+  downstreamNamespace,
   type KindPolicy,
   leaseMsDefault,
   type NamespaceLocator,
+  nameInCluster,
   type Origin,
   ordinaryPolicy,
   type Policies,
@@ -341,8 +356,11 @@ export {
   type SyncerOptions,
   serverNames,
   startSyncer,
+  syncedAnnotation,
   syncPolicyLabel,
   type TargetIdentity,
+  targetKey,
+  withoutField,
 } from "./syncer/index.ts";
 export { Syncers, type SyncersOptions } from "./syncers.ts";
 export {

@@ -67,6 +67,8 @@ export interface MulticlusterOptions {
   /** Whether APIs that were negotiated are served without being asked for; true if left out. */
   readonly autoPublish?: boolean | undefined;
   readonly openSealed?: OpenSealed | undefined;
+  /** What proves that namespaces in clusters were made by their syncers; they are known by what they say of themselves if left out. */
+  readonly namespaceKey?: (() => Promise<Uint8Array>) | undefined;
   /** Where connections are handed out; for those who work in the clusters. */
   readonly targets?: Targets | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
@@ -114,9 +116,10 @@ export const syncedResourcesDefault: readonly string[] = [
 
 /** Works until the signal aborts, and resolves when what was under way is finished. */
 export async function runMulticluster(
-  options: MulticlusterOptions,
+  given: MulticlusterOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const options = { ...given, client: given.client.withRequiredPreconditions() };
   const { client, clock = systemClock, random = systemRandom, onError } = options;
   const { parts = new Set(multiclusterParts), targets = new Targets() } = options;
   const { resources = syncedResourcesDefault, autoPublish = true } = options;
@@ -150,7 +153,8 @@ export async function runMulticluster(
   }
   if (parts.has("syncer")) {
     const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
-    const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
+    const namespaceKey = await options.namespaceKey?.();
+    const part = new Syncers({ ...working, viewOf, namespaceKey, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
   const users = new TenantTargets({ client, clock, random, onError: report("compute") });

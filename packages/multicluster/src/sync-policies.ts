@@ -13,6 +13,7 @@
  * cannot be read counts for nothing, and an Event on it says where and why.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { JsonSyntaxError, JsonTooManyValuesError } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
@@ -26,9 +27,9 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import { syncerFieldManager } from "./api/index.ts";
-import { type Policies, parsePolicies, syncPolicyLabel } from "./syncer/index.ts";
+import { type Policies, PolicyError, parsePolicies, syncPolicyLabel } from "./syncer/index.ts";
 
-interface ConfigMap extends KubernetesObject {
+export interface ConfigMap extends KubernetesObject {
   readonly data?: StringMap;
 }
 
@@ -41,7 +42,7 @@ interface ReadPolicies {
   readonly policies: Policies;
 }
 
-const configMaps = defineResource<ConfigMap>({
+export const policyConfigMaps = defineResource<ConfigMap>({
   group: "",
   version: "v1",
   resource: "configmaps",
@@ -70,7 +71,9 @@ export class SyncPolicies {
   constructor(options: SyncPoliciesOptions) {
     const { client, clusters, clock = systemClock, onChange, onSynced, onError } = options;
     this.#onError = onError;
-    const source = clusters.source(configMaps, { selector: { labelSelector: syncPolicyLabel } });
+    const source = clusters.source(policyConfigMaps, {
+      selector: { labelSelector: syncPolicyLabel },
+    });
     this.#store = source.store;
     this.#events = new EventRecorder({
       // An agent writes Events of syncers, about its own SyncTarget, and no others.
@@ -99,24 +102,18 @@ export class SyncPolicies {
   }
 
   of(cluster: ClusterName, target: string): Policies {
-    const found = this.#store
-      .list({ cluster })
-      .filter(({ metadata }) => isFor(metadata.labels, target))
-      .flatMap((object) => this.#read(object, cluster, target))
-      .sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
-    const policies: Record<string, Policies[string]> = Object.create(null);
-    for (const one of found) {
-      for (const [kind, policy] of Object.entries(one.policies)) policies[kind] ??= policy;
-    }
-    return policies;
+    return foldPolicies(
+      this.#store
+        .list({ cluster })
+        .filter(({ metadata }) => isFor(metadata.labels, target))
+        .flatMap((object) => this.#read(object, cluster, target)),
+    );
   }
 
   #read(object: ConfigMap, cluster: ClusterName, of: string): readonly ReadPolicies[] {
-    const { name, namespace = "", labels, resourceVersion = "" } = object.metadata;
+    const { name, namespace = "", resourceVersion = "" } = object.metadata;
     try {
-      const policies = parsePolicies(textOf(object.data ?? {}));
-      const target = stringMember(labels, syncPolicyLabel) ?? "";
-      return [{ target, place: `${namespace}/${name}`, policies }];
+      return [readPolicies(object)];
     } catch (error) {
       const place = `${cluster}|${namespace}/${name}`;
       if (this.#told.get(place) === resourceVersion) return [];
@@ -128,6 +125,41 @@ export class SyncPolicies {
       return [];
     }
   }
+}
+
+const unreadable = [PolicyError, JsonSyntaxError, JsonTooManyValuesError];
+
+/** Policies of a SyncTarget by the ConfigMaps of its logical cluster, read once and not watched. One that cannot be read counts for nothing, as for syncers. */
+export function policiesFrom(configMaps: readonly ConfigMap[], target: string): Policies {
+  return foldPolicies(
+    configMaps
+      .filter(({ metadata }) => isFor(metadata.labels, target))
+      .flatMap((object) => {
+        try {
+          return [readPolicies(object)];
+        } catch (error) {
+          if (unreadable.some((kind) => error instanceof kind)) return [];
+          throw error;
+        }
+      }),
+  );
+}
+
+function readPolicies({ metadata, data }: ConfigMap): ReadPolicies {
+  const { name, namespace = "", labels } = metadata;
+  const policies = parsePolicies(textOf(data ?? {}));
+  return {
+    target: stringMember(labels, syncPolicyLabel) ?? "",
+    place: `${namespace}/${name}`,
+    policies,
+  };
+}
+
+function foldPolicies(found: readonly ReadPolicies[]): Policies {
+  const policies: Record<string, Policies[string]> = Object.create(null);
+  for (const one of [...found].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)))
+    for (const [kind, policy] of Object.entries(one.policies)) policies[kind] ??= policy;
+  return policies;
 }
 
 function isFor(labels: StringMap | undefined, target: string): boolean {

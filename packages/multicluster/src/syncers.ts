@@ -35,6 +35,8 @@ import {
   importConditions,
   importInformer,
   isOnlyHeartbeat,
+  type Location,
+  locations,
   type SyncTarget,
   stateLabel,
   stateSync,
@@ -55,14 +57,17 @@ import {
   type TargetConnection,
   type Targets,
 } from "./registration/index.ts";
+import { instancesIn } from "./scheduling/index.ts";
 import { SyncPolicies } from "./sync-policies.ts";
 import {
+  PodSecuritySetting,
   PolicySet,
   ResourceSet,
   type SyncedResource,
   type Syncer,
   type SyncerCondition,
   startSyncer,
+  strictestLevel,
   syncerCondition,
   type TargetIdentity,
   type TunnelState,
@@ -81,6 +86,8 @@ export interface SyncersOptions {
   readonly agentLeaseMs?: number | undefined;
   /** And whether it has a tunnel. */
   readonly agentTunnel?: TunnelState | undefined;
+  /** What proves that namespaces in clusters were made by their syncers. */
+  readonly namespaceKey?: Uint8Array | undefined;
   /** The control plane as it is shown to who syncs to a SyncTarget; not one cluster of it. */
   readonly viewOf: (target: TargetIdentity) => Client;
   readonly clock: Clock;
@@ -93,6 +100,7 @@ interface Running {
   readonly syncer: Syncer;
   readonly resources: ResourceSet;
   readonly policies: PolicySet;
+  readonly security: PodSecuritySetting;
   readonly natives: NativeKinds;
   /** What was said last. */
   said: string | undefined;
@@ -110,6 +118,7 @@ export class Syncers {
   readonly #imports: ObjectStore<APIResourceImport>;
   readonly #targets: ObjectStore<SyncTarget>;
   readonly #offers: ObjectStore<Offer>;
+  readonly #locations: ObjectStore<Location>;
   readonly #policies: SyncPolicies;
   readonly #running = new Map<string, Running>();
   /** By logical cluster, as long as one of its syncers runs. */
@@ -141,6 +150,7 @@ export class Syncers {
       isOnlyHeartbeat(now, before),
     );
     this.#offers = this.#followed(clusters.source(apiExports, offerInformer), () => false);
+    this.#locations = this.#followed(clusters.source(locations), () => false);
     this.#policies = new SyncPolicies({
       ...options,
       onSynced: () => this.#lookAgain(),
@@ -177,10 +187,20 @@ export class Syncers {
     return source.store;
   }
 
+  /** What the Locations that a cluster is in say of its tenants' Pods. */
+  #securityOf({ cluster, name }: Pick<TargetConnection, "cluster" | "name">) {
+    const target = this.#targets.get(keyOf({ cluster, name }));
+    const of = this.#locations
+      .list({ cluster })
+      .filter((location) => instancesIn({ location })({ name, labels: target?.metadata.labels }));
+    return strictestLevel(of.map(({ spec }) => spec.podSecurity?.enforce));
+  }
+
   #lookAgain(cluster?: ClusterName): void {
     for (const running of this.#running.values()) {
-      if (cluster === undefined || running.connection.cluster === cluster)
-        running.resources.set(this.#synced(running));
+      if (cluster !== undefined && running.connection.cluster !== cluster) continue;
+      running.resources.set(this.#synced(running));
+      running.security.set(this.#securityOf(running.connection));
     }
     this.#lookSoon();
   }
@@ -216,6 +236,7 @@ export class Syncers {
     });
     const resources = new ResourceSet(this.#synced({ connection, natives }));
     const policies = new PolicySet(this.#policies.of(cluster, name));
+    const security = new PodSecuritySetting(this.#securityOf(connection));
     const syncer = startSyncer({
       upstream: home,
       scope: { cluster },
@@ -227,6 +248,8 @@ export class Syncers {
       policies,
       agentLeaseMs: this.#options.agentLeaseMs,
       agentTunnel: this.#options.agentTunnel,
+      namespaceKey: this.#options.namespaceKey,
+      podSecurity: security,
       home,
       clock,
       random,
@@ -237,6 +260,7 @@ export class Syncers {
       syncer,
       resources,
       policies,
+      security,
       natives,
       said: undefined,
       isReady: false,

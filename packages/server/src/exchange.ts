@@ -49,6 +49,8 @@ export class Exchange implements Visitor, AuditedExchange {
   receivedAt = 0;
   #auditId: string | undefined;
   #controller: AbortController | undefined;
+  /** Set when the request's time is up, whether or not somebody listens. */
+  #abortReason: StatusError | undefined;
 
   constructor(request: ApiRequest, clock: Clock) {
     this.request = request;
@@ -68,7 +70,8 @@ export class Exchange implements Visitor, AuditedExchange {
     if (this.#controller !== undefined) return this.#controller.signal;
     const controller = new AbortController();
     this.#controller = controller;
-    this.request.onClose(() => controller.abort(clientGone));
+    if (this.#abortReason !== undefined) controller.abort(this.#abortReason);
+    else this.request.onClose(() => controller.abort(clientGone));
     return controller.signal;
   }
 
@@ -96,7 +99,13 @@ export class Exchange implements Visitor, AuditedExchange {
 
   /** Stops what is still being done for this request. */
   abort(reason: StatusError): void {
+    this.#abortReason ??= reason;
     this.#controller?.abort(reason);
+  }
+
+  /** Nothing further is begun for a request that has been answered because its time was up. */
+  throwIfAborted(): void {
+    if (this.#abortReason !== undefined) throw this.#abortReason;
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { parseAuditPolicy } from "./audit/index.ts";
 import { impersonationWishes, impersonationWishesMax } from "./authentication/index.ts";
 import { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
 import type { Attributes } from "./request/attributes.ts";
@@ -230,23 +231,43 @@ describe("impersonation", () => {
 });
 
 describe("impersonation over the wire", () => {
-  for (const protocol of ["http1", "http2"] as const) {
-    it(`keeps a header that stands twice apart, commas and all, over ${protocol}`, async () => {
-      asked = [];
-      const server = await ListeningServer.start({
-        authorization: () => anyOf([watching, bootstrapAuthorizer]),
+  const told = {
+    "Impersonate-User": "alice",
+    "Impersonate-Group": ["dev", "ops,night"],
+    "Impersonate-Extra-Teams": ["one", "two,three"],
+  };
+  for (const protocol of ["http1", "http2"] as const)
+    for (const level of ["None", "Metadata", "Request", "RequestResponse"] as const)
+      it(`keeps headers that stand twice apart, commas and all, over ${protocol}, audited at ${level}`, async () => {
+        asked = [];
+        const server = await ListeningServer.start({
+          authorization: () => anyOf([watching, bootstrapAuthorizer]),
+          audit: {
+            policy: parseAuditPolicy({
+              ...{ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules: [{ level }] },
+            }),
+            backends: () => [
+              { name: "test", write: () => undefined, close: async () => undefined },
+            ],
+          },
+        });
+        const bodies = {
+          "application/json": '{"metadata":{"name":"x"}}',
+          "application/yaml": "metadata:\n  name: x\n",
+        };
+        try {
+          for (const [type, body] of Object.entries(bodies)) {
+            const headers = { ...told, "content-type": type } as unknown as Record<string, string>;
+            const path = "/api/v1/namespaces/default/configmaps";
+            const wish = { method: "POST", user: "masters", headers, body } as const;
+            const answer = await server[protocol](path, wish);
+            assert.equal(answer.status, 403);
+            const { groups, extra } = asked.at(-1)?.user ?? {};
+            assert.deepEqual(groups, ["dev", "ops,night", "system:authenticated"]);
+            assert.deepEqual(extra?.["teams"], ["one", "two,three"]);
+          }
+        } finally {
+          await server.close();
+        }
       });
-      try {
-        const headers = {
-          "Impersonate-User": "alice",
-          "Impersonate-Group": ["dev", "ops,night"],
-        } as unknown as Record<string, string>;
-        const answer = await server[protocol]("/api/v1/configmaps", { user: "masters", headers });
-        assert.equal(answer.status, 403);
-        assert.deepEqual(asked.at(-1)?.user.groups, ["dev", "ops,night", "system:authenticated"]);
-      } finally {
-        await server.close();
-      }
-    });
-  }
 });

@@ -129,6 +129,7 @@ export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
 export type { TrafficOptions } from "./traffic.ts";
 export {
   isPrivateAddress,
+  parseMountHosts,
   type ServiceAddress,
   type ServiceObjects,
   type ServiceReference,

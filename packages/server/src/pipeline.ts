@@ -7,8 +7,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { VirtualWorkspaces } from "./api-sharing/index.ts";
-import type { Audit } from "./audit/index.ts";
-import { beginTrail, endTrail } from "./audit-trail.ts";
+import { beginTrail } from "./audit-trail.ts";
 import { hasImpersonation, homeOfAccount, isAuthenticationError } from "./authentication/index.ts";
 import {
   type Authorizer,
@@ -18,22 +17,19 @@ import {
   isThemselvesIn,
 } from "./authorization/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
-import { failure, json, pretty, toStatusError, wantsPretty } from "./content/index.ts";
+import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import {
   estimateRead,
   estimateWrite,
-  type Fairness,
   GatedRequest,
-  keepingPlace,
   type ObjectCounter,
   tooBusy,
   tooBusyResponse,
   type WatchCounter,
-  type WatchPlace,
 } from "./fairness/index.ts";
-import { finishHeaders } from "./finish.ts";
+import { type FinishRooms, finish, mayEnterAll } from "./finish-answer.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
 import { impersonate } from "./impersonate.ts";
 import {
@@ -46,16 +42,18 @@ import {
   type ApiRequest,
   type ApiResponse,
   header,
+  leaveUnread,
   type MaybePromise,
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
+import { decisionNotes } from "./request/decision-notes.ts";
 import {
   type ClusterScope,
   type RequestScope,
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
-import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { setDeadline } from "./request-timeout.ts";
 import { jsonBytes, readYamlOf } from "./request-yaml.ts";
 import { route } from "./route-request.ts";
@@ -63,7 +61,7 @@ import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
 import type { RequestForwarder } from "./webhooks/index.ts";
 
-export interface PipelineRooms extends HandlerRooms, PathRooms {
+export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms {
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
@@ -73,19 +71,11 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf" | "scopeOf">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
-  /** Undefined when nobody wants to know. */
-  readonly audit: Audit | undefined;
-  /** Undefined when every request may begin at once. */
-  readonly fairness: Fairness | undefined;
   readonly objectCount: ObjectCounter;
   /** Undefined when watches are not limited. */
   readonly watches: WatchCounter | undefined;
-  /** Told of every request when its answer is ready. */
-  readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
   /** Told of each request that the store could not serve. */
   readonly onStoreUnavailable: () => void;
-  /** Told of errors that no stage meant to throw. */
-  readonly onError: (error: unknown, exchange: Exchange) => void;
 }
 
 type StageResult = ApiResponse | undefined;
@@ -118,10 +108,15 @@ function run(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromi
   for (let at = from; at < pipeline.length; at++) {
     const result = (pipeline[at] as (typeof pipeline)[number])[1](exchange, rooms);
     if (result instanceof Promise)
-      return result.then((response) => response ?? run(exchange, rooms, at + 1));
+      return result.then((response) => response ?? goOn(exchange, rooms, at + 1));
     if (result !== undefined) return result;
   }
   throw statusError.pathNotFound();
+}
+
+function goOn(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromise<ApiResponse> {
+  exchange.throwIfAborted();
+  return run(exchange, rooms, from);
 }
 
 /** The answer, or a 504 when it does not come in time; what is still being done is told to stop. */
@@ -133,7 +128,10 @@ function inTime(
   return new Promise((resolve) => {
     let isAnswered = false;
     const settle = (response: ApiResponse) => {
-      if (isAnswered) return;
+      if (isAnswered) {
+        leaveUnread(response.body);
+        return;
+      }
       isAnswered = true;
       cancel?.();
       resolve(finish(exchange, response, rooms));
@@ -166,54 +164,6 @@ function resourceOf({ scope }: Exchange): string {
   return scope?.kind === "resource" ? scope.resource : "";
 }
 
-function finish(
-  exchange: Exchange,
-  made: ApiResponse,
-  rooms: PipelineRooms,
-): MaybePromise<ApiResponse> {
-  finishHeaders(exchange, made);
-  const given = wantsPretty(exchange.request) ? pretty(made) : made;
-  const response = exchange.watchPlace === undefined ? given : inPlace(exchange, given);
-  if (exchange.flowSchema !== undefined && rooms.fairness !== undefined) {
-    const { cluster } = exchange.scope as RequestScope;
-    if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
-      rooms.fairness.show(cluster);
-    rooms.fairness.finish(exchange, response);
-  }
-  const { audit, clock } = rooms;
-  const told = audit === undefined ? response : endTrail(exchange, response, audit, clock);
-  const answer = (each: ApiResponse) => {
-    rooms.onAnswer(exchange, each);
-    return each;
-  };
-  return told instanceof Promise ? told.then(answer) : answer(told);
-}
-
-/** A watch that is refused, or whose answer has no body, needs no place. */
-function inPlace(exchange: Exchange, response: ApiResponse): ApiResponse {
-  const place = exchange.watchPlace as WatchPlace;
-  if (response.isWatch === true && exchange.request.method !== "HEAD")
-    return keepingPlace(response, place, exchange.signal);
-  place.leave();
-  return response;
-}
-
-/**
- * Whether an answer without an error shows that the logical cluster exists. Those who may enter every cluster find lists of clusters that do
- * not exist merely empty.
- */
-function showsCluster({ scope, user }: Exchange): boolean {
-  return (
-    scope?.kind === "resource" &&
-    scope.cluster !== unresolvedCluster &&
-    (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
-  );
-}
-
-function mayEnterAll(user: UserInfo): boolean {
-  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
-}
-
 function authenticate(
   exchange: Exchange,
   { authenticator }: PipelineRooms,
@@ -240,6 +190,7 @@ function authenticate(
  */
 function recognize(exchange: Exchange, user: UserInfo): undefined {
   exchange.user = user;
+  if (user.username !== anonymousUser.username) exchange.request.onAuthenticated?.(user.username);
   const { scope } = exchange;
   if (scope?.isClusterUnnamed !== true) return undefined;
   const cluster = homeOfAccount(user);
@@ -307,7 +258,7 @@ function impersonateStage(
 
 function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
   const { tenancy } = rooms;
-  const attributes = attributesOf(exchange);
+  const attributes = notedAttributesOf(exchange);
   if (exchange.detour?.kind === "mount")
     return authorizeMount(exchange, exchange.detour.parent, rooms);
   if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
@@ -432,6 +383,15 @@ function noteDecision({ audit }: Exchange, { allowed, reason }: Decision): void 
   if (audit === undefined) return;
   audit.annotate("authorization.k8s.io/decision", allowed ? "allow" : "forbid");
   audit.annotate("authorization.k8s.io/reason", reason);
+}
+
+/** Where the request is audited, each step of the decision is written down. */
+function notedAttributesOf(exchange: Exchange): Attributes {
+  const { audit } = exchange;
+  const attributes = attributesOf(exchange);
+  if (audit === undefined) return attributes;
+  const annotate = (key: string, value: string) => audit.annotate(key, value);
+  return { ...attributes, note: decisionNotes(annotate, "request.auth.kcp.io") };
 }
 
 function attributesOf({ scope, user }: Exchange): Attributes {

@@ -1,7 +1,8 @@
 /** Roles that gather rules, as they are read: the rules of the roles they select are in them. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { gatheredBytesMax } from "./authorization/index.ts";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { ClusterPolicy, gatheredBytesMax, gatheredBytesTotalMax } from "./authorization/index.ts";
 import { MemoryStorage } from "./storage/memory/index.ts";
 import { RoleWriter, type RuleObject, rbacPath, TestServer } from "./testing/index.ts";
 
@@ -140,5 +141,50 @@ describe("a ClusterRole that gathers rules", () => {
     await Promise.all([writing, first.server.close()]);
     const admin = await started(t, storage);
     await settles(async () => assert.deepEqual(await rulesOf(admin, "all"), [rule("secrets")]));
+  });
+});
+
+describe("ClusterRoles that gather each other", () => {
+  const gathering = (name: string, selectors: readonly object[]) => ({
+    metadata: { name, labels: { gather: "yes" } },
+    aggregationRule: { clusterRoleSelectors: selectors },
+  });
+  const put = (
+    policy: ClusterPolicy,
+    object: { readonly metadata: { readonly name: string }; readonly rules?: unknown },
+  ) =>
+    policy.put(
+      { resource: "clusterroles", namespace: "", name: object.metadata.name },
+      object as unknown as JsonObject,
+    );
+  const everything = [{ matchLabels: { gather: "yes" } }];
+
+  it("are written with no more than their bound together, the first by name, however many they are", () => {
+    const policy = new ClusterPolicy();
+    const bytes = gatheredBytesTotalMax / 8;
+    const resourceNames = ["x".repeat(bytes)];
+    put(policy, { ...part("source"), rules: [{ ...rule("secrets"), resourceNames }] });
+    for (let i = 0; i < 50; i++) put(policy, gathering(`r${10 + i}`, everything));
+    const written = [...policy.gatheredRoles()].filter(({ wanted }) => wanted !== undefined);
+    assert.deepEqual(
+      written.map(({ name }) => name),
+      ["r10", "r11", "r12", "r13", "r14", "r15", "r16"],
+    );
+    assert.ok(JSON.stringify(written.map(({ wanted }) => wanted)).length <= gatheredBytesTotalMax);
+  });
+
+  it("come to the same whichever of them is asked about first, also beyond what is compared", () => {
+    const selectors = Array.from({ length: 3000 }, () => ({ matchLabels: { gather: "yes" } }));
+    const rulesWhenAskedFirst = (first: string) => {
+      const policy = new ClusterPolicy();
+      put(policy, part("source", "secrets"));
+      for (const name of ["a", "b", "c"]) put(policy, gathering(name, selectors));
+      policy.rulesOf({ kind: "ClusterRole", name: first }, "");
+      return ["a", "b", "c"].map(
+        (name) => policy.rulesOf({ kind: "ClusterRole", name }, "")?.length,
+      );
+    };
+    assert.deepEqual(rulesWhenAskedFirst("a"), [1, 1, 0]);
+    assert.deepEqual(rulesWhenAskedFirst("c"), [1, 1, 0]);
   });
 });

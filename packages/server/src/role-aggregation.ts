@@ -5,7 +5,7 @@
  * One loop for all logical clusters, without timers. It looks at what is stored and can be repeated, so that a crash between two steps,
  * or a second server that does the same, does no harm.
  */
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { PolicySource } from "./authorization/index.ts";
@@ -19,6 +19,7 @@ import {
   type StorageError,
   type StorageKey,
 } from "./storage/index.ts";
+import { mentions } from "./stored-object/index.ts";
 import type { HubEvent, HubListener, WatchHub } from "./watch-cache/index.ts";
 
 export interface RoleAggregationOptions {
@@ -31,6 +32,8 @@ export interface RoleAggregationOptions {
 
 const manager = "clusterrole-aggregation-controller";
 const pageEntries = 200;
+/** Without it a role gathers nothing; what has it elsewhere is looked at for nothing. */
+const ruleMember = Buffer.from('"aggregationRule":');
 
 export class RoleAggregation implements HubListener {
   readonly #options: RoleAggregationOptions;
@@ -74,10 +77,8 @@ export class RoleAggregation implements HubListener {
         entriesMax: pageEntries,
         continueAfter,
       });
-      for (const { key, value } of page.entries) {
-        const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-        if (bytes.includes('"aggregationRule":')) this.#add(parseObjectKey(key).cluster);
-      }
+      for (const entry of page.entries)
+        if (mentions(entry, ruleMember)) this.#add(parseObjectKey(entry.key).cluster);
       continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
     } while (continueAfter !== undefined);
   }
@@ -106,11 +107,11 @@ export class RoleAggregation implements HubListener {
   async #reconcile(cluster: ClusterName): Promise<void> {
     const { policies } = this.#options;
     const policy = policies.peek(cluster) ?? (await policies.load(cluster));
-    for (const { name, stored, wanted } of policy.gatheredRoles()) {
+    for (const { name, wanted } of policy.gatheredRoles()) {
       // Each may take some milliseconds. What changes meanwhile brings us here again.
       await otherWork();
       if (this.#stop.signal.aborted) return;
-      if (!jsonEqual(stored, wanted)) await this.#write(cluster, name, wanted);
+      if (wanted !== undefined) await this.#write(cluster, name, wanted);
     }
   }
 

@@ -34,13 +34,14 @@ import { createAuthorization } from "./authorize-create.ts";
 import { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import type { CustomResources } from "./custom-resources/index.ts";
+import { withCheckedStorage } from "./damaged-values.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
-import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import { metricsOf } from "./metrics-wiring.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { type BesideResource, Registry, type ResourceDefinition } from "./registry/index.ts";
@@ -58,7 +59,7 @@ import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, RootContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
 import { composeTraffic, type TrafficOptions } from "./traffic.ts";
-import { WatchCache } from "./watch-cache/index.ts";
+import { type UnreadBudget, WatchCache, type WatchCacheOptions } from "./watch-cache/index.ts";
 import {
   type ForwarderOptions,
   RequestForwarder,
@@ -96,10 +97,14 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  readonly unread?: WatchCacheOptions["unread"];
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
-  readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
+  readonly mounts?: Pick<
+    ForwarderOptions,
+    "certificatePem" | "privateKeyPem" | "caPem" | "allowedHosts"
+  >;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
@@ -147,7 +152,8 @@ export class ApiServer {
   #isDraining = false;
   #idle: (() => void) | undefined;
 
-  constructor(options: ApiServerOptions) {
+  constructor(given: ApiServerOptions) {
+    const { damaged, ...options } = withCheckedStorage(given);
     const { storage, clock, random, log } = options;
     this.#options = options;
     const watchCache = watchCacheOf(options);
@@ -159,7 +165,7 @@ export class ApiServer {
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
-    const metrics = metricsOf(watchCache, this.#storedObjects, () => this.#inFlight);
+    const metrics = metricsOf(watchCache, this.#storedObjects, damaged, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
@@ -188,7 +194,7 @@ export class ApiServer {
       registry,
       watchCache,
       admission: this.#composeAdmission(registry, source),
-      clock,
+      ...{ clock, random },
       deadlines,
       audit: composeAudit(options.audit, observers),
       ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),
@@ -270,6 +276,11 @@ export class ApiServer {
       logicalCluster: (cluster) => this.#tenancy.logicalCluster(cluster),
     };
     return (inner) => gate(inner, clusters);
+  }
+
+  /** What open watches hold for clients that have not read it. */
+  get unread(): UnreadBudget {
+    return this.#watchCache.unread;
   }
 
   /** The whole of authorization, for those in this process who must ask. */
@@ -411,23 +422,17 @@ export class ApiServer {
 
   #healthChecks(): HealthChecks {
     const { storage, log } = this.#options;
-    const storageCheck = {
-      name: "etcd",
-      check: () => {
-        const fault = storage.health();
-        if (fault !== undefined) log.warn({ fault: fault.message }, "the store is not healthy");
-        return fault?.message;
-      },
-    };
-    const started = {
-      name: "informer-sync",
-      check: () => (this.#isStarted ? undefined : "not started yet"),
-    };
-    const shutdown = {
-      name: "shutdown",
-      check: () => (this.#isDraining ? "the server is stopping" : undefined),
-    };
-    const logCheck = { name: "log", check: () => undefined };
+    const storageCheck = namedCheck("etcd", () => {
+      const fault = storage.health();
+      if (fault !== undefined) log.warn({ fault: fault.message }, "the store is not healthy");
+      return fault?.message;
+    });
+    const notStarted = () => (this.#isStarted ? undefined : "not started yet");
+    const started = namedCheck("informer-sync", notStarted);
+    const shutdown = namedCheck("shutdown", () =>
+      this.#isDraining ? "the server is stopping" : undefined,
+    );
+    const logCheck = namedCheck("log", () => undefined);
     return {
       livez: [pingCheck, logCheck],
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
@@ -435,19 +440,7 @@ export class ApiServer {
   }
 }
 
-function metricsOf(
-  watchCache: WatchCache,
-  storedObjects: StoredObjects,
-  inFlight: ServerGauges["inFlight"],
-): ServerMetrics {
-  return new ServerMetrics({
-    storedObjects: () => storedObjects.read(),
-    inFlight,
-    revision: () => watchCache.hub.revision,
-    collections: watchCache.collections,
-    memoryLists: watchCache,
-  });
-}
+const namedCheck = (name: string, check: () => string | undefined) => ({ name, check });
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
@@ -481,8 +474,7 @@ function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwar
 function watchCacheOf(options: ApiServerOptions): WatchCache {
   const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
   const watchCache = new WatchCache({
-    storage,
-    clock,
+    ...{ storage, clock, unread: options.unread },
     onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
     tidyMemory,
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),

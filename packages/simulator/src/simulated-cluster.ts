@@ -24,6 +24,7 @@ import { ownManager, workloadKinds } from "./kinds/index.ts";
 import type { KubeletSettings, SimulatedNodes } from "./machines.ts";
 import { metricsKinds } from "./metrics-services.ts";
 import type { NodeOptions } from "./nodes/index.ts";
+import { podSecurityAdmission } from "./pod-security/index.ts";
 import { type PodServices, podServices } from "./pod-services.ts";
 import type { Generation } from "./shapes/index.ts";
 import { warningsToStderr } from "./warnings-log.ts";
@@ -73,7 +74,10 @@ export async function startSimulatedCluster(
   const storage = new MemoryStorage();
   const services = podServices(clock);
   const resources = [...workloadKinds(generation, services), ...metricsOf(options, services)];
-  const server = new ApiServer({ storage, clock, random, log, ...gates, resources });
+  const admissionPlugins = [podSecurityAdmission(() => inside.client)];
+  const server = new ApiServer({
+    ...{ storage, clock, random, log, ...gates, resources, admissionPlugins },
+  });
   // Its own controllers go straight in: what befalls clients does not befall them.
   const insideTransport = serverTransport({ server, authorization });
   const inside = new ClusterInside({

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { etcdMissing, etcdVersion, findEtcd } from "./etcd-binary.ts";
 import { enableAuth, memberStatus } from "./etcd-gateway.ts";
 import { EtcdMember } from "./etcd-member.ts";
+import { EtcdPeers } from "./etcd-peers.ts";
 import { freePorts } from "./free-port.ts";
 import {
   type CertificatePair,
@@ -20,6 +21,8 @@ export interface StartEtcdOptions {
   readonly tls?: boolean;
   /** Turns user/password authentication on, with a root user. Not together with `tls`. */
   readonly auth?: { readonly rootPassword: string };
+  /** Members talk to each other through proxies, so that `peers` can keep them apart. Not together with `tls` or `auth`. */
+  readonly peerProxies?: boolean;
   /** More command line arguments for every member. */
   readonly args?: readonly string[];
 }
@@ -30,6 +33,8 @@ export interface EtcdCluster {
   readonly members: readonly EtcdMember[];
   readonly version: string;
   readonly tls?: EtcdClusterTls;
+  /** With `peerProxies`. */
+  readonly peers?: EtcdPeers;
   /** The index of the member that is the leader; waits for one. Not together with `tls` or `auth`. */
   leader(): Promise<number>;
   /** Kills all members and removes their data. */
@@ -47,13 +52,19 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdClu
   const folder = await mkdtemp(join(tmpdir(), "etcd-"));
   const { major, minor, patch } = etcdVersion(binary);
   const tls = options.tls === true ? createTls(folder) : undefined;
-  const members = await createMembers(binary, folder, {
-    count: options.members ?? 1,
+  const count = options.members ?? 1;
+  const ports = await freePorts(count * 3);
+  const peerPorts = Array.from({ length: count }, (_, i) => ports[i * 3 + 1] as number);
+  const peers = options.peerProxies === true ? await EtcdPeers.start(peerPorts) : undefined;
+  const members = createMembers(binary, folder, {
+    ports,
+    advertisedPeerPorts: peers?.ports ?? peerPorts,
     tlsFlags: tls?.flags ?? [],
     extraFlags: [...versionFlags(major, minor), ...(options.args ?? [])],
   });
   const dispose = async () => {
     await Promise.all(members.map((member) => member.kill()));
+    await peers?.dispose();
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -62,6 +73,7 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdClu
     if (options.auth !== undefined) {
       await enableAuth((members[0] as EtcdMember).endpoint, options.auth.rootPassword);
     }
+    await peers?.learn(members.map((member) => member.endpoint));
   } catch (error) {
     await dispose();
     throw error;
@@ -71,27 +83,28 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdClu
     members,
     version: `${major}.${minor}.${patch}`,
     ...(tls === undefined ? {} : { tls: { authority: tls.authority, client: tls.client } }),
+    ...(peers === undefined ? {} : { peers }),
     leader: () => findLeader(members),
     dispose,
   };
 }
 
 interface MemberFlags {
-  readonly count: number;
+  /** Three for each member: for clients, for peers, for metrics. */
+  readonly ports: readonly number[];
+  /** Where the others look for each member. */
+  readonly advertisedPeerPorts: readonly number[];
   readonly tlsFlags: readonly string[];
   readonly extraFlags: readonly string[];
 }
 
-async function createMembers(
-  binary: string,
-  folder: string,
-  flags: MemberFlags,
-): Promise<EtcdMember[]> {
-  const ports = await freePorts(flags.count * 3);
+function createMembers(binary: string, folder: string, flags: MemberFlags): EtcdMember[] {
+  const { ports, advertisedPeerPorts } = flags;
   const scheme = flags.tlsFlags.length > 0 ? "https" : "http";
   const url = (index: number) => `http://127.0.0.1:${ports[index]}`;
-  const names = Array.from({ length: flags.count }, (_, i) => `m${i}`);
-  const peers = names.map((name, i) => `${name}=${url(i * 3 + 1)}`).join(",");
+  const names = advertisedPeerPorts.map((_, i) => `m${i}`);
+  const peerUrl = (index: number) => `http://127.0.0.1:${advertisedPeerPorts[index]}`;
+  const peers = names.map((name, i) => `${name}=${peerUrl(i)}`).join(",");
   return names.map((name, i) => {
     const endpoint = `${scheme}://127.0.0.1:${ports[i * 3]}`;
     const metricsUrl = url(i * 3 + 2);
@@ -101,7 +114,7 @@ async function createMembers(
       "listen-client-urls": endpoint,
       "advertise-client-urls": endpoint,
       "listen-peer-urls": url(i * 3 + 1),
-      "initial-advertise-peer-urls": url(i * 3 + 1),
+      "initial-advertise-peer-urls": peerUrl(i),
       "listen-metrics-urls": metricsUrl,
       "initial-cluster": peers,
       "heartbeat-interval": "50",

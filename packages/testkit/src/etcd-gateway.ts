@@ -27,6 +27,14 @@ export async function compactEtcd(endpoint: string): Promise<void> {
   await post(endpoint, "/v3/kv/compaction", { revision: header.revision });
 }
 
+/** What etcd does when its quota is used up, without using it up: writes are refused until the alarm is taken back. */
+export async function setNoSpaceAlarm(endpoint: string, isOn: boolean): Promise<void> {
+  const status = await memberStatus(endpoint);
+  const action = isOn ? "ACTIVATE" : "DEACTIVATE";
+  const memberID = status?.memberId ?? "0";
+  await post(endpoint, "/v3/maintenance/alarm", { action, alarm: "NOSPACE", memberID });
+}
+
 /** Creates the root user and turns authentication on. */
 export async function enableAuth(endpoint: string, rootPassword: string): Promise<void> {
   await post(endpoint, "/v3/auth/user/add", { name: "root", password: rootPassword });

@@ -10,7 +10,12 @@ export interface FaultProxyOptions {
   readonly host: string;
   readonly port: number;
   readonly clock?: Clock;
+  /** Who dialled, by the first bytes that it sent; for faults that concern some of them only. */
+  readonly originOf?: (first: Buffer) => string | undefined;
 }
+
+/** Undefined while a connection has sent nothing, or when its first bytes do not say. */
+export type IsConcerned = (origin: string | undefined) => boolean;
 
 /** What happens to bytes and connections from now on; connections that are already open are affected, too. */
 export interface Faults {
@@ -29,6 +34,7 @@ export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
   #faults: Faults = {};
+  #isConcerned: IsConcerned = () => true;
   #accepted = 0;
 
   private constructor(options: FaultProxyOptions) {
@@ -61,13 +67,14 @@ export class FaultProxy {
   }
 
   /** Replaces the faults; an empty object is a healthy network. */
-  setFaults(faults: Faults): void {
+  setFaults(faults: Faults, isConcerned: IsConcerned = () => true): void {
     this.#faults = faults;
+    this.#isConcerned = isConcerned;
   }
 
-  /** Resets every open connection. */
-  dropConnections(): void {
-    for (const pair of this.#pairs) pair.reset();
+  /** Resets open connections. */
+  dropConnections(isConcerned: IsConcerned = () => true): void {
+    for (const pair of this.#pairs) if (isConcerned(pair.origin)) pair.reset();
   }
 
   /** Open connections pass no byte any more and are never closed: their other end has gone without a word. New ones are well. */
@@ -87,11 +94,12 @@ export class FaultProxy {
       near.resetAndDestroy();
       return;
     }
-    const { host, port, clock = systemClock } = this.#options;
+    const { host, port, clock = systemClock, originOf = () => undefined } = this.#options;
     const far = dial({ host, port, allowHalfOpen: true });
-    const pair = new Pair(near, far, {
+    const pair: Pair = new Pair(near, far, {
       clock,
-      faults: () => this.#faults,
+      originOf,
+      faults: () => (this.#isConcerned(pair.origin) ? this.#faults : {}),
       onEnd: () => this.#pairs.delete(pair),
     });
     this.#pairs.add(pair);
@@ -100,6 +108,7 @@ export class FaultProxy {
 
 interface PairOptions {
   readonly clock: Clock;
+  readonly originOf: (first: Buffer) => string | undefined;
   readonly faults: () => Faults;
   readonly onEnd: () => void;
 }
@@ -109,11 +118,15 @@ class Pair {
   readonly #far: Socket;
   readonly #options: PairOptions;
   #isStalled = false;
+  origin: string | undefined;
 
   constructor(near: Socket, far: Socket, options: PairOptions) {
     this.#near = near;
     this.#far = far;
     this.#options = options;
+    near.once("data", (first: Buffer) => {
+      this.origin = options.originOf(first);
+    });
     this.#pump(near, far);
     this.#pump(far, near);
     for (const socket of [near, far]) {

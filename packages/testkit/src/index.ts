@@ -5,14 +5,44 @@ export {
   type StartEtcdOptions,
   startEtcd,
 } from "./etcd-cluster.ts";
-export { addUser, compactEtcd, type EtcdUser } from "./etcd-gateway.ts";
+export { addUser, compactEtcd, type EtcdUser, setNoSpaceAlarm } from "./etcd-gateway.ts";
 export type { EtcdMember } from "./etcd-member.ts";
+export type { EtcdPeers } from "./etcd-peers.ts";
 export { executablesOnPath, findKubectl, isExecutable, kubectlMissing } from "./executables.ts";
 export { FakeClock, settle } from "./fake-clock.ts";
-export { FaultProxy, type FaultProxyOptions, type Faults } from "./fault-proxy.ts";
+export {
+  FaultProxy,
+  type FaultProxyOptions,
+  type Faults,
+  type IsConcerned,
+} from "./fault-proxy.ts";
 export { freePorts } from "./free-port.ts";
 export { HastyClock } from "./hasty-clock.ts";
 export { haveSameHiddenClass } from "./hidden-class.ts";
+export {
+  checkHistory,
+  eventText,
+  type History,
+  type KeyedState,
+  type KeyRequest,
+  keyText,
+  type ListMode,
+  type ListRecord,
+  type ObjectKey,
+  type ObjectState,
+  type Operation,
+  type Outcome,
+  operationText,
+  revisionOf,
+  type Scope,
+  type StaleGet,
+  selects,
+  type Texts,
+  type Violation,
+  type WatchEvent,
+  type WatchSegment,
+  type WriteRequest,
+} from "./history-checker/index.ts";
 export {
   findKubeApiserver,
   type KubeApiserver,

@@ -58,6 +58,7 @@ interface StartFlags
   readonly mountProxyClientCertFile?: string;
   readonly mountProxyClientKeyFile?: string;
   readonly mountProxyCaFile?: string;
+  readonly mountAllowedHosts: readonly string[];
   readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
@@ -176,6 +177,12 @@ function addWebhookFlags(command: Command): void {
     .option(
       "--mount-proxy-ca-file <path>",
       "authorities that must have signed such places (default: those of the system)",
+    )
+    .option(
+      "--mount-allowed-hosts <hosts>",
+      "comma-separated hosts (mounts.example.com:6443, *.example.com) that workspaces may be mounted from: requests to them say who asks",
+      commaSeparated,
+      [],
     );
 }
 
@@ -216,6 +223,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     mountProxyClientCertFile: flags.mountProxyClientCertFile,
     mountProxyClientKeyFile: flags.mountProxyClientKeyFile,
     mountProxyCaFile: flags.mountProxyCaFile,
+    mountAllowedHosts: flags.mountAllowedHosts,
     ...authenticationOptionsOf(flags),
     ...authorizationOptionsOf(flags),
     ...tenancyOptionsOf(flags),

@@ -1,5 +1,6 @@
 /** The three plugins as command lines: `kubectl ws`, `kubectl create workspace`, `kubectl kcp`. */
 import { Command } from "commander";
+import { endOnBrokenPipe, errorText } from "../process-output/index.ts";
 import { type BindComputeOptions, bindCompute } from "./bind-compute.ts";
 import { type BindOptions, bindExport } from "./bind-export.ts";
 import { browseWorkspaces } from "./browse-workspaces.ts";
@@ -231,6 +232,7 @@ async function inSession(
 }
 
 async function run(program: Command, argv: readonly string[]): Promise<void> {
+  endOnBrokenPipe();
   program.exitOverride();
   try {
     await program.parseAsync([...argv]);
@@ -242,6 +244,6 @@ async function run(program: Command, argv: readonly string[]): Promise<void> {
 /** As kubectl words it. */
 function report(error: unknown): number {
   if (error instanceof Error && "exitCode" in error) return error.exitCode === 0 ? 0 : 1;
-  process.stderr.write(`Error: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`Error: ${errorText(error)}\n`);
   return 1;
 }

@@ -5,7 +5,7 @@
  * them, clusters taking turns. Only objects with owners and objects that wait for their dependents are remembered; owners are asked for when
  * they are needed.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Client,
   ExponentialLimiter,
@@ -47,9 +47,13 @@ interface Watch {
   readonly resource: CollectedResource;
   readonly follower: Follower<KubernetesObject>;
   readonly stop: AbortController;
+  /** Its first state is known, or will not be soon. */
+  readonly isRead: Promise<void>;
 }
 
 const concurrencyDefault = 20;
+/** How long a resource whose first state cannot be read keeps the others waiting, as in kube-controller-manager. */
+const firstReadMsMax = 30_000;
 
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
@@ -104,17 +108,12 @@ export class GarbageCollector {
 
   /**
    * Nothing is decided before the first state of all resources is known: a graph that is still being read looks like one without
-   * dependents.
+   * dependents. A resource that cannot be read is waited for only so long: those of others are collected without it, as kube-controller-manager does.
    */
   async #work(hasWatches: Promise<void>, signal: AbortSignal): Promise<void> {
-    try {
-      await Promise.race([hasWatches, untilAborted(signal)]);
-      const first = [...this.#watches.values()];
-      await Promise.all(first.map(({ follower }) => follower.synced(signal)));
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    }
+    await Promise.race([hasWatches, untilAborted(signal)]);
+    await Promise.all([...this.#watches.values()].map(({ isRead }) => isRead));
+    if (signal.aborted) return;
     const { concurrency = concurrencyDefault } = this.#options;
     const pace = new Pace(this.#clock);
     const each = fanOut(signal, concurrency);
@@ -164,27 +163,58 @@ export class GarbageCollector {
   }
 
   #watch(resource: CollectedResource, signal: AbortSignal): Watch {
+    let onFailure = () => {};
+    const hasFailed = new Promise<void>((resolve) => {
+      onFailure = resolve;
+    });
     const follower = new Follower<KubernetesObject>({
       client: this.#ownership,
       resource,
       scope: "all-clusters",
       handler: this.#handler(resource),
-      onError: (error) => this.#options.onError(error),
+      onError: (error) => {
+        onFailure();
+        this.#options.onError(error);
+      },
       clock: this.#clock,
     });
     const stop = new AbortController();
     if (signal.aborted) stop.abort();
-    const running = this.#run(follower, stop.signal).finally(() => this.#running.delete(running));
+    const isRead = this.#firstRead(follower, hasFailed, stop.signal);
+    const running = this.#run(follower, isRead, stop.signal).finally(() =>
+      this.#running.delete(running),
+    );
     this.#running.add(running);
-    return { resource, follower, stop };
+    return { resource, follower, stop, isRead };
+  }
+
+  /** Resolves when the first state was read; some time after reading it failed; or when it is stopped. */
+  async #firstRead(
+    follower: Follower<KubernetesObject>,
+    hasFailed: Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const waiting = new AbortController();
+    const patience = hasFailed.then(() => sleep(this.#clock, firstReadMsMax, waiting.signal));
+    try {
+      await Promise.race([follower.synced(signal), patience]);
+    } catch {
+      // Stopped before it was read: nobody need wait for it.
+    } finally {
+      patience.catch(() => {
+        // It was read in time.
+      });
+      waiting.abort();
+    }
   }
 
   /** First states are read one after the other: what all of them take at once, the process would keep. */
-  async #run(follower: Follower<KubernetesObject>, signal: AbortSignal): Promise<void> {
+  async #run(
+    follower: Follower<KubernetesObject>,
+    isRead: Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const turn = this.#turn;
-    const isRead = follower.synced(signal).catch(() => {
-      // Stopped before it was read: the next one need not wait.
-    });
     this.#turn = turn.then(() => isRead);
     await turn;
     await follower.run(signal);
@@ -201,6 +231,7 @@ export class GarbageCollector {
       told: (object, { key }) => {
         const id = graphId(key.cluster, object.metadata.uid ?? "");
         if (isRelevant(object)) {
+          requireIdentity(object);
           untold.delete(id);
           this.#wake(graph.put(graphNode(key, resource, object, this.#shared)));
         } else if (graph.get(id) !== undefined) remove(id);
@@ -224,6 +255,13 @@ export class GarbageCollector {
   #wake(ids: readonly string[]): void {
     for (const id of ids) this.#queue.add(id);
   }
+}
+
+/** Nothing can be written, and nothing can refer, to an object without them. */
+function requireIdentity({ metadata }: KubernetesObject): void {
+  const { uid = "", resourceVersion = "", namespace = "", name } = metadata;
+  if (uid !== "" && resourceVersion !== "") return;
+  throw new Error(`object ${namespace}/${name} has no uid or no resourceVersion`);
 }
 
 /** Versions of one resource show the same objects. */

@@ -14,8 +14,9 @@ import {
   type OwnerReference,
   RestMapper,
 } from "@kcp-ts/sdk";
+import { namespaces } from "../api/index.ts";
 import type { Standing, StandingOwner } from "./decision.ts";
-import { foregroundFinalizer, type GraphNode, graphId } from "./graph-node.ts";
+import { foregroundFinalizer, type GraphNode } from "./graph-node.ts";
 import type { Coordinates, OwnershipGraph } from "./ownership-graph.ts";
 
 export interface OwnerLookupOptions {
@@ -30,6 +31,8 @@ export interface OwnerLookupOptions {
 
 /** Clusters whose kinds are remembered; a cluster beyond is asked again. */
 const mappersMax = 256;
+/** Namespaces in which an owner is looked for that is not in its dependent's. */
+const namespacesMax = 32;
 /** Types change at run time. */
 const mapperAgeMsMax = 30_000;
 
@@ -75,16 +78,42 @@ export class OwnerLookup {
     const remember = graph.ask(node.cluster, uid, at);
     const found = await this.#find(node, resource, reference, signal);
     if (found === "absent") {
+      const wasThere = graph.wasPresent(node.cluster, uid, at);
       remember("absent");
-      const elsewhere = graph.get(graphId(node.cluster, uid));
-      if (elsewhere !== undefined && elsewhere.namespace !== node.namespace) {
+      if (!wasThere && (await this.#isElsewhere(node, resource, reference, signal)))
         this.#options.onInvalidNamespace(node, reference);
-      }
     }
     if (found === "solid" && this.#options.isWatched(resource)) {
       remember("present");
     }
     return found === "absent" ? "dangling" : found;
+  }
+
+  /** Whether the owner is in another namespace; looked for in so many, since a wrong reference is worth no more. */
+  async #isElsewhere(
+    { cluster, namespace }: GraphNode,
+    resource: ApiResource,
+    { name, uid }: OwnerReference,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { graph, client } = this.#options;
+    const { group, kind } = resource;
+    if (graph.isElsewhere(cluster, uid, { group, kind, namespace, name })) return true;
+    if (!resource.namespaced) return false;
+    const all = client.inCluster(cluster).resource(namespaces);
+    const { items } = await all.listMetadata({ limit: namespacesMax, signal });
+    const objects = client.inCluster(cluster).resource(resource);
+    for (const { metadata } of items) {
+      if (metadata.name === undefined || metadata.name === namespace) continue;
+      const found = await objects
+        .getMetadata({ namespace: metadata.name, name }, { signal })
+        .catch((error: unknown) => {
+          if (isStatusError(error, "NotFound")) return undefined;
+          throw error;
+        });
+      if (found?.metadata.uid === uid) return true;
+    }
+    return false;
   }
 
   async #find(

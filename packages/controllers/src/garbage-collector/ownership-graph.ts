@@ -13,12 +13,13 @@ import {
   isDeletingDependents,
 } from "./graph-node.ts";
 
+/** Of an owner that changed since it was seen nothing is sure, but that it was there. */
 export type Existence = "present" | "absent";
 
 interface Owner {
   readonly dependents: Set<GraphNode>;
   /** By where it was looked for: references to one uid may name different kinds and places. */
-  readonly known: Map<string, Existence>;
+  readonly known: Map<string, Existence | "unsure">;
   /** Counts what happened to it, so that an answer from before is not taken for one from after. */
   epoch: number;
 }
@@ -95,7 +96,7 @@ export class OwnershipGraph {
     const wake: string[] = [];
     for (const [id, { known }] of this.#owners) {
       for (const [coordinates, existence] of known) {
-        if (existence === "absent" || !coordinates.startsWith(prefix)) continue;
+        if (existence !== "present" || !coordinates.startsWith(prefix)) continue;
         wake.push(...this.#ownerChanged(id));
         break;
       }
@@ -104,7 +105,24 @@ export class OwnershipGraph {
   }
 
   existence(cluster: ClusterName, uid: string, at: Coordinates): Existence | undefined {
-    return this.#owners.get(graphId(cluster, uid))?.known.get(formatCoordinates(at));
+    const known = this.#owners.get(graphId(cluster, uid))?.known.get(formatCoordinates(at));
+    return known === "unsure" ? undefined : known;
+  }
+
+  /** Whether there is, or was, an object of the uid where it was looked for: then nothing is wrong with the reference. */
+  wasPresent(cluster: ClusterName, uid: string, at: Coordinates): boolean {
+    const known = this.#owners.get(graphId(cluster, uid))?.known.get(formatCoordinates(at));
+    return known === "present" || known === "unsure";
+  }
+
+  /** Whether an object of the uid is known in another namespace than the one where it was looked for. */
+  isElsewhere(cluster: ClusterName, uid: string, { namespace }: Coordinates): boolean {
+    const id = graphId(cluster, uid);
+    const node = this.#nodes.get(id);
+    if (node !== undefined) return node.namespace !== namespace;
+    for (const [coordinates, existence] of this.#owners.get(id)?.known ?? [])
+      if (existence === "present" && coordinates.split("/")[2] !== namespace) return true;
+    return false;
   }
 
   /** Begins a question about an owner; the answer is only remembered if nothing happened to the owner since. */
@@ -123,7 +141,7 @@ export class OwnershipGraph {
     if (owner === undefined) return [];
     owner.epoch++;
     for (const [coordinates, existence] of owner.known) {
-      if (existence === "present") owner.known.delete(coordinates);
+      if (existence === "present") owner.known.set(coordinates, "unsure");
     }
     return [...owner.dependents].map(({ cluster, uid }) => graphId(cluster, uid));
   }

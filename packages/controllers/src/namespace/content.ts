@@ -119,12 +119,16 @@ async function deleteAll(
     await forEachConcurrently(
       living,
       { concurrency: deletionsMax, pace, signal },
-      async ({ metadata: { name } }) => {
+      async ({ metadata: { name, uid = "" } }) => {
+        const preconditions = { uid };
         try {
-          await objects.delete({ namespace, name }, { propagationPolicy: "Background" });
+          await objects.delete(
+            { namespace, name },
+            { propagationPolicy: "Background", preconditions },
+          );
         } catch (error) {
-          // Somebody else deleted it, which is as good.
-          if (!isStatusError(error, "NotFound")) throw error;
+          // Somebody else deleted it, which is as good; another of its name is found by the next look.
+          if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
         }
       },
     );

@@ -3,7 +3,14 @@
  * the last one does no longer. Of objects nothing is kept; the quotas of their namespace are looked at again.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import { type Client, clusterOf, formatResource, type ObjectKey, type Resource } from "@kcp-ts/sdk";
+import {
+  type Client,
+  clusterOf,
+  defineResource,
+  formatResource,
+  type ObjectKey,
+  type Resource,
+} from "@kcp-ts/sdk";
 import { metadataClient } from "../api/index.ts";
 
 export interface FollowedResourcesOptions {
@@ -12,6 +19,31 @@ export interface FollowedResourcesOptions {
   /** Objects came or went in a namespace that holds a quota which counts them; or nobody knows, and any quota is meant. */
   readonly onChange: (quotas: Iterable<ObjectKey>) => void;
   readonly onError: (error: unknown) => void;
+}
+
+/** What defines resources in a logical cluster: whoever waits for one hears of every change of these. */
+const definitions: readonly Resource[] = [
+  defineResource({
+    group: "apiextensions.k8s.io",
+    version: "v1",
+    resource: "customresourcedefinitions",
+    kind: "CustomResourceDefinition",
+    namespaced: false,
+  }),
+  defineResource({
+    group: "apis.kcp.io",
+    version: "v1alpha2",
+    resource: "apibindings",
+    kind: "APIBinding",
+    namespaced: false,
+  }),
+];
+
+export interface UseOptions {
+  readonly isClusterScoped: boolean;
+  /** Something that the quota counts is not defined yet. */
+  readonly isWaiting: boolean;
+  readonly signal: AbortSignal;
 }
 
 interface Followed {
@@ -44,20 +76,30 @@ export class FollowedResources {
   async use(
     quota: ObjectKey,
     resources: readonly Resource[],
-    options: { readonly isClusterScoped: boolean; readonly signal: AbortSignal },
+    { isClusterScoped, isWaiting, signal }: UseOptions,
   ): Promise<void> {
     this.drop(quota);
-    this.#uses.set(idOf(quota), resources);
-    const place = placeOf(quota.cluster, options.isClusterScoped ? "" : quota.namespace);
-    await Promise.all(
-      resources.map((resource) => {
-        const followed = this.#follow(resource);
-        const quotas = followed.users.get(place) ?? new Map<string, ObjectKey>();
-        quotas.set(idOf(quota), quota);
-        followed.users.set(place, quotas);
-        return Promise.race([followed.isOpen, aborted(options.signal)]);
-      }),
-    );
+    const awaited = isWaiting ? definitions : [];
+    this.#uses.set(idOf(quota), [...resources, ...awaited]);
+    const namespace = isClusterScoped ? "" : quota.namespace;
+    await Promise.all([
+      ...resources.map((resource) => this.#hear(quota, resource, namespace, signal)),
+      ...awaited.map((resource) => this.#hear(quota, resource, "", signal)),
+    ]);
+  }
+
+  #hear(
+    quota: ObjectKey,
+    resource: Resource,
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const place = placeOf(quota.cluster, namespace);
+    const followed = this.#follow(resource);
+    const quotas = followed.users.get(place) ?? new Map<string, ObjectKey>();
+    quotas.set(idOf(quota), quota);
+    followed.users.set(place, quotas);
+    return Promise.race([followed.isOpen, aborted(signal)]);
   }
 
   drop(quota: ObjectKey): void {
@@ -133,8 +175,10 @@ export class FollowedResources {
     const objects = this.#everywhere.resource(resource);
     const { metadata } = await objects.listMetadata({ limit: 1, signal });
     const { resourceVersion } = metadata;
+    const isDefinition = definitions.includes(resource);
     for await (const event of objects.watch({ resourceVersion, signal, onOpen: open })) {
-      if (event.type !== "ADDED" && event.type !== "DELETED") continue;
+      const isCounted = event.type === "ADDED" || event.type === "DELETED";
+      if (!isCounted && !(isDefinition && event.type === "MODIFIED")) continue;
       const cluster = clusterOf(event.object) ?? "";
       for (const namespace of new Set(["", event.object.metadata.namespace ?? ""])) {
         const quotas = users.get(placeOf(cluster, namespace));

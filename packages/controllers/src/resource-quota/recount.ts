@@ -34,7 +34,10 @@ export async function recount(key: ObjectKey, options: RecountOptions): Promise<
   const isClusterScoped = quota.metadata.annotations?.[clusterScopedAnnotation] === "true";
   const counted = await resolve(Object.keys(hard), isScoped(quota), client, signal);
   const resources = [...new Set(counted.values())];
-  await followed.use(key, resources, { isClusterScoped, signal });
+  const isWaiting = Object.keys(hard).some(
+    (name) => countedBy(name) !== undefined && !counted.has(name) && !isScoped(quota),
+  );
+  await followed.use(key, resources, { isClusterScoped, isWaiting, signal });
   followed.sweep();
   // Read again: what was charged before the watches stood is in it, and what is charged from here on makes the update fail.
   const current = await quotas.find({ namespace, name }, { signal });
@@ -103,7 +106,8 @@ async function usedOf(
   for (const name of Object.keys(hard)) {
     const resource = counted.get(name);
     if (resource !== undefined) used.push([name, String(counts.get(resource) ?? 0)]);
-    else if (isUsedByNobody(name)) used.push([name, "0"]);
+    // Of what is not defined there is nothing; what is defined later is charged from the first object on.
+    else if (isUsedByNobody(name) || countedBy(name) !== undefined) used.push([name, "0"]);
   }
   return Object.fromEntries(used);
 }

@@ -177,6 +177,7 @@ export class Core {
     });
     this.#physicalClusters = new PhysicalClusters({
       ...{ client, clock, log, servers: this.#peers },
+      authorizer: () => this.server.authorizer,
       sharedTarget: (cluster, name, signal) => shared.offered(cluster, name, signal),
     });
     this.identities = parts.identities;
@@ -198,6 +199,7 @@ export class Core {
         copiesAdmission({
           authorizer: () => this.server.authorizer,
           sharedPlace: (cluster, name) => shared.placeOf(cluster, name),
+          client,
         }),
         apiAccessAdmission(client),
         ...(extensions.admissionPlugins ?? []),

@@ -1,11 +1,11 @@
 /** From options to how workspaces are reached that are served elsewhere. */
-import type { ApiServerOptions } from "@kcp-ts/server";
+import { type ApiServerOptions, parseMountHosts } from "@kcp-ts/server";
 import { type ControlPlaneOptions, OptionsError } from "../options.ts";
 import { readFlagFile } from "./start-up.ts";
 
 type MountFiles = Pick<
   ControlPlaneOptions,
-  "mountProxyClientCertFile" | "mountProxyClientKeyFile" | "mountProxyCaFile"
+  "mountProxyClientCertFile" | "mountProxyClientKeyFile" | "mountProxyCaFile" | "mountAllowedHosts"
 >;
 
 export async function loadMounts(
@@ -17,9 +17,16 @@ export async function loadMounts(
     throw new OptionsError(
       "--mount-proxy-client-cert-file and --mount-proxy-client-key-file go together: give both",
     );
+  const { mountAllowedHosts: allowedHosts = [] } = options;
+  try {
+    parseMountHosts(allowedHosts);
+  } catch (error) {
+    throw new OptionsError(`--mount-allowed-hosts: ${(error as Error).message}`);
+  }
   const read = (flag: string, path: string | undefined) =>
     path === undefined ? undefined : readFlagFile(flag, path);
   return {
+    allowedHosts,
     certificatePem: await read("--mount-proxy-client-cert-file", certFile),
     privateKeyPem: await read("--mount-proxy-client-key-file", keyFile),
     caPem: await read("--mount-proxy-ca-file", caFile),

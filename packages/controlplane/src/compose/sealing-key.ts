@@ -2,7 +2,7 @@
  * The key that kubeconfigs in SyncTargets are sealed with. It is a Secret of the system's own logical cluster: all servers of one store have
  * the same, and nobody else can read it. Made when the first one is needed.
  */
-import { randomBytes } from "node:crypto";
+import { hkdfSync, randomBytes } from "node:crypto";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type SealedPlace, seal, sealingKeyBytes, unseal } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
@@ -25,6 +25,12 @@ export class SealingKey {
 
   async unseal(sealed: string, place: SealedPlace): Promise<string | undefined> {
     return unseal(sealed, place, await this.#load());
+  }
+
+  /** A key for something else, of which nothing can be told of this one. */
+  async derived(purpose: string): Promise<Uint8Array> {
+    const key = await this.#load();
+    return new Uint8Array(hkdfSync("sha256", key, "", purpose, sealingKeyBytes));
   }
 
   #load(): Promise<Uint8Array> {

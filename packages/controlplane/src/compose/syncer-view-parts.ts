@@ -1,17 +1,24 @@
 /** What an agent sees of each kind, and what it may write: the rules of the views in `syncer-views.ts`, one by one. */
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import { statusError } from "@kcp-ts/machinery/status";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import {
-  clusterLabels,
   concernedTargets,
   stateLabel,
-  stateLabelPrefix,
   stateUpsync,
   syncerFieldManager,
   syncerFinalizer,
   syncPolicyLabel,
 } from "@kcp-ts/multicluster";
 import type { Draft, SeenObject, ShownPart } from "@kcp-ts/server";
+import {
+  checkStatusWrite,
+  checkWrite,
+  comesUp,
+  deletionRefusal,
+  labelsOf,
+  metadataOf,
+  refusal,
+  type WritePolicy,
+} from "./agent-writes.ts";
 
 export const readVerbs: readonly string[] = ["get", "list", "watch"];
 
@@ -29,27 +36,39 @@ export function onlyNamed(wanted: string): ShownPart {
   return { verbs: readVerbs, isShown: ({ name }) => name === wanted };
 }
 
+/** What says how the cluster may be used. */
+export const readOnly: ShownPart = { verbs: readVerbs, isShown: () => true };
+
 /** Whether one is gone is looked at before its counterpart in the cluster is deleted. */
 export const namespacesByName: ShownPart = { verbs: ["get"], isShown: () => true };
 
 /** What is not there for this agent. */
 export const noneByName: ShownPart = { verbs: ["get"], isShown: () => false };
 
-/** What is synced to the target, or is still there. `target` is what objects call it. */
-export function assignedTo(target: string): ShownPart {
+/** What is synced to the target, or is still there; of kinds that come up, its copies. `target` is what objects call it. */
+export function assignedTo(target: string, policy: WritePolicy): ShownPart {
   const isHeld = heldBy(target);
   return {
-    verbs: [...readVerbs, "create", "patch", "delete"],
+    verbs: [...readVerbs, ...(comesUp(policy) ? ["create"] : []), "patch", "delete"],
     statusVerbs: ["get", "patch"],
     isShown: (seen) => isAssigned(seen, target) || isHeld(seen),
-    check: (draft, old) => checkLabels(draft, old, target),
+    check: (draft, old) => checkWrite(draft, old, target, policy),
+    checkStatus: (draft, old) => checkStatusWrite(draft, old, target),
+    deletionRefusal: (object) => deletionRefusal(object, target, policy),
   };
 }
 
-/** The same of what has a meaning in the control plane: nobody brings such an object up from a cluster, or takes it away. */
+/**
+ * The same of what has a meaning in the control plane: no agent brings such an object up from a cluster, takes it away, or changes what it holds, be it a tenant's or of the
+ * SyncTarget's own logical cluster: it may be in other clusters, too.
+ */
 export function nativesOf(target: string): ShownPart {
-  const { verbs, ...rest } = assignedTo(target);
-  return { ...rest, verbs: verbs.filter((verb) => verb !== "create" && verb !== "delete") };
+  const isHeld = heldBy(target);
+  return {
+    verbs: [...readVerbs, "patch"],
+    isShown: (seen) => isAssigned(seen, target) || isHeld(seen),
+    check: (draft, old) => checkWrite(draft, old, target, undefined),
+  };
 }
 
 /** And the policies by which it is synced, to be read. */
@@ -64,10 +83,7 @@ export function configMapsOf(target: string): ShownPart {
   return { ...natives, isShown, check };
 }
 
-/**
- * Objects of tenants that the control plane serves by itself: as long as their owner agrees, or something of them is still in the cluster. What they hold is the
- * owner's; an agent only marks them.
- */
+/** Objects of tenants that the control plane serves by itself: as long as their owner agrees, or something of them is still in the cluster. */
 export function nativesOfTenants(
   target: string,
   isAgreed: (seen: SeenObject) => boolean,
@@ -75,14 +91,9 @@ export function nativesOfTenants(
   const natives = nativesOf(target);
   const isHeld = heldBy(target);
   return {
-    verbs: natives.verbs,
+    ...natives,
     isShown: (seen) => isHeld(seen) || (isAssigned(seen, target) && isAgreed(seen)),
     wasShown: natives.isShown,
-    check: (draft, old) => {
-      natives.check?.(draft, old);
-      if (old !== undefined && !jsonEqual(contentOf(draft as JsonObject), contentOf(old)))
-        throw refusal(draft, "an agent does not change what a tenant's object holds");
-    },
   };
 }
 
@@ -109,24 +120,6 @@ function isPolicyFor(labels: SeenObject["labels"], target: string): boolean {
   return value === "" || value === target;
 }
 
-/** An agent assigns nothing to anybody: it takes its own state off, and what it brings up says so. What it brought up, it labels. */
-function checkLabels(draft: Draft, old: JsonObject | undefined, target: string): void {
-  const [now, before] = [labelsOf(draft), labelsOf(old ?? {})];
-  const own = stateLabel(target);
-  if (old === undefined && now.get(own) !== stateUpsync)
-    throw refusal(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
-  const isCopy = (old === undefined ? now : before).get(own) === stateUpsync;
-  for (const label of new Set([...now.keys(), ...before.keys()])) {
-    if (label === own || now.get(label) === before.get(label)) continue;
-    if (isCopy && !assigns(label)) continue;
-    throw refusal(draft, `an agent does not change the label ${label}`);
-  }
-}
-
-function assigns(label: string): boolean {
-  return label.startsWith(stateLabelPrefix) || clusterLabels.includes(label);
-}
-
 /** `<plural>.<location>.<version>.<group>`: neither of the first two has a dot in it. */
 export function importsOf(target: string): ShownPart {
   return {
@@ -147,7 +140,7 @@ export function importsOf(target: string): ShownPart {
 /** Written, and counted up; never read. Those that are copied up say where from; those of the agent itself speak of the cluster. */
 export function eventsOf(target: string): ShownPart {
   const isOwn = (event: JsonObject) =>
-    labelsOf(event).get(stateLabel(target)) === stateUpsync ||
+    labelsOf(event)[stateLabel(target)] === stateUpsync ||
     (event["reportingComponent"] === syncerFieldManager && names(String(event["message"]), target));
   return {
     verbs: ["create", "patch"],
@@ -165,23 +158,4 @@ function names(text: string, target: string): boolean {
     if (!/[-.a-z0-9]/i.test(before) && !/[-a-z0-9]/i.test(after)) return true;
   }
   return false;
-}
-
-function contentOf({ metadata: _metadata, ...content }: JsonObject): JsonObject {
-  return content;
-}
-
-function metadataOf(object: JsonObject): JsonObject {
-  const { metadata } = object as { metadata?: JsonValue };
-  return isJsonObject(metadata) ? metadata : {};
-}
-
-function labelsOf(object: JsonObject): ReadonlyMap<string, JsonValue | undefined> {
-  const { labels } = metadataOf(object) as { labels?: JsonValue };
-  return new Map(isJsonObject(labels) ? Object.entries(labels) : []);
-}
-
-function refusal(draft: Draft, message: string): Error {
-  const resource = String(draft["kind"]).toLowerCase();
-  return statusError.forbidden({ group: "", resource }, String(metadataOf(draft)["name"]), message);
 }

@@ -12,6 +12,9 @@ import {
   computeExportName,
   isComputeExport,
   isSyncedNative,
+  locations,
+  type Policies,
+  policyFor,
   serviceImports,
   sharedTargetName,
   syncTargets,
@@ -29,6 +32,7 @@ import {
   type SyncerViews,
   shownPart,
 } from "@kcp-ts/server";
+import { AgentPolicies } from "./agent-policies.ts";
 import { maySync } from "./may-sync.ts";
 import {
   assignedTo,
@@ -41,6 +45,7 @@ import {
   noneByName,
   onlyNamed,
   ownTarget,
+  readOnly,
 } from "./syncer-view-parts.ts";
 
 export interface SyncerViewsOptions {
@@ -60,6 +65,7 @@ const granted = { allowed: true, reason: "" };
 
 export function syncerViews(options: SyncerViewsOptions): SyncerViews {
   const { authorizer, catalog, consumers, client } = options;
+  const agentPolicies = new AgentPolicies(client);
   return {
     async authorize(service, attributes) {
       const { user, cluster, isResourceRequest, path, verb } = attributes;
@@ -83,9 +89,12 @@ export function syncerViews(options: SyncerViewsOptions): SyncerViews {
       return isTenant || (isResourceRequest && isLookForGone) ? granted : refused;
     },
     catalogOf: (service, cluster) => {
-      if (cluster === service.cluster) return new HomeView(service, catalog);
       if (cluster === systemCluster) return undefined;
-      return new TenantsView(service, catalog, consumers);
+      const policies = () => agentPolicies.of(service.cluster, service.target);
+      const sources = { service, base: catalog, policies };
+      return cluster === service.cluster
+        ? new HomeView(sources)
+        : new TenantsView(sources, consumers);
     },
   };
 }
@@ -94,13 +103,36 @@ function placeOf({ cluster }: SyncerScope): ExportPlace {
   return { cluster, name: computeExportName };
 }
 
+interface ViewSources {
+  readonly service: SyncerScope;
+  readonly base: Catalog;
+  /** What people have said about syncing to the target. */
+  readonly policies: () => Promise<Policies>;
+}
+
 abstract class View implements Catalog {
   protected readonly service: SyncerScope;
   protected readonly base: Catalog;
+  readonly #policies: () => Promise<Policies>;
 
-  constructor(service: SyncerScope, base: Catalog) {
+  constructor({ service, base, policies }: ViewSources) {
     this.service = service;
     this.base = base;
+    this.#policies = policies;
+  }
+
+  /** Objects that are assigned to what `target` calls the SyncTarget, written by the rules of their kind. */
+  protected async assigned(
+    kind: { readonly group: string; readonly resource: string },
+    target: string,
+  ): Promise<ShownPart> {
+    const policy = policyFor(await this.#policies(), kind);
+    const isHome = target === this.service.target;
+    // What is the cluster's own comes up to its owner, and to no tenant.
+    return assignedTo(
+      target,
+      policy.of === "tenants" || isHome ? policy : { ...policy, direction: "down" },
+    );
   }
 
   abstract find(
@@ -136,7 +168,8 @@ class HomeView extends View {
     return part && shownPart(base, part);
   }
 
-  async #partOf({ group, version, resource }: ResourceDefinition): Promise<ShownPart | undefined> {
+  async #partOf(base: ResourceDefinition): Promise<ShownPart | undefined> {
+    const { group, version, resource } = base;
     const { target } = this.service;
     const name = group === "" ? resource : `${resource}.${group}`;
     switch (name) {
@@ -146,6 +179,8 @@ class HomeView extends View {
         return importsOf(target);
       case `${apiExports.resource}.${apiExports.group}`:
         return onlyNamed(computeExportName);
+      case `${locations.resource}.${locations.group}`:
+        return readOnly;
       case "namespaces":
         return namespacesByName;
       case "events":
@@ -153,7 +188,7 @@ class HomeView extends View {
       case "configmaps":
         return configMapsOf(target);
     }
-    if (!(await this.isNative(group, version, resource))) return assignedTo(target);
+    if (!(await this.isNative(group, version, resource))) return await this.assigned(base, target);
     return isSyncedNative(name) || name === importedServices ? nativesOf(target) : undefined;
   }
 }
@@ -164,10 +199,11 @@ class TenantsView extends View {
   /** What their objects call the SyncTarget. */
   readonly #name: string;
 
-  constructor(service: SyncerScope, base: Catalog, consumers: ExportConsumers) {
-    super(service, base);
+  constructor(sources: ViewSources, consumers: ExportConsumers) {
+    super(sources);
     this.#consumers = consumers;
-    this.#name = sharedTargetName({ cluster: service.cluster, name: service.target });
+    const { cluster, target } = sources.service;
+    this.#name = sharedTargetName({ cluster, name: target });
   }
 
   async find(cluster: ClusterName | "*", group: string, version: string, resource: string) {
@@ -176,7 +212,7 @@ class TenantsView extends View {
     const offered = this.#consumers.catalogOf(placeOf(this.service));
     const base = await offered?.find(cluster, group, version, resource);
     if (base === undefined) return undefined;
-    const part = assignedTo(this.#name);
+    const part = await this.assigned({ group, resource }, this.#name);
     return shownPart(base, {
       ...part,
       isShown: (seen) => part.isShown(seen) && this.#isTenant(seen),

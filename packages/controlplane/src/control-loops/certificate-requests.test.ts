@@ -1,15 +1,16 @@
 /** Goal: an approved request becomes a certificate that lets its holder in, in the logical cluster that approved it. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { afterEach, beforeEach, describe, it } from "node:test";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { Authorizer, UserInfo } from "@kcp-ts/server";
 import type { FakeClock } from "@kcp-ts/testkit";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import {
+  eventually,
+  opensslRequest,
+  startTestControlPlane,
+  type TestControlPlane,
+} from "../testing/index.ts";
 
 interface Request extends KubernetesObject {
   readonly spec: object;
@@ -26,34 +27,6 @@ const requests = defineResource<Request>({
   kind: "CertificateSigningRequest",
   namespaced: false,
 });
-
-let folder: string;
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), "csr-"));
-});
-after(() => rmSync(folder, { recursive: true }));
-
-/** PEM in base64, by openssl. */
-function signingRequest(subject: string): string {
-  const pem = execFileSync(
-    "openssl",
-    [
-      "req",
-      "-new",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:P-256",
-      "-nodes",
-      "-subj",
-      subject,
-      "-keyout",
-      join(folder, "key"),
-    ],
-    { stdio: ["ignore", "pipe", "ignore"] },
-  );
-  return pem.toString("base64");
-}
 
 let lastUser: UserInfo | undefined;
 /** Tenants may do everything in the cluster of their name, but with signers only what they are named for. */
@@ -84,7 +57,7 @@ describe("certificate signing requests", () => {
       .create({
         metadata: { name },
         spec: {
-          request: signingRequest(subject),
+          request: opensslRequest(subject),
           signerName: clientSigner,
           usages: ["client auth"],
           ...more,

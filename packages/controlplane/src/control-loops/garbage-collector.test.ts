@@ -199,6 +199,55 @@ describe("garbage collector", () => {
     assert.deepEqual(told, [["cluster-wide", "Warning", "OwnerRefInvalidNamespace"]]);
   });
 
+  it("references to owners in another namespace are told of in events, whatever they say of these", async () => {
+    await tenant.namespace("elsewhere");
+    const parent = await tenant.configMap("parent", { namespace: "elsewhere" });
+    const alone = await tenant.configMap("alone", { namespace: "elsewhere" });
+    await tenant.configMap("valid", {
+      namespace: "elsewhere",
+      ownerReferences: [ownedBy(parent)],
+    });
+    await aWhile();
+    const uid = parent.metadata.uid as string;
+    const wrong = { apiVersion: "v1", kind: "Secret", name: "invalid", uid };
+    const make = (name: string, owner: OwnerReference) =>
+      tenant.secrets.create({ metadata: { namespace, name, ownerReferences: [owner] } });
+    await make("of-another-kind", wrong);
+    await make("of-one-alone", ownedBy(alone));
+    await make("of-nobody", { ...wrong, uid: "no-such-uid" });
+    await eventually(async () => (await tenant.secrets.list({ namespace })).items.length === 0);
+    const told = async () =>
+      (await tenant.events.list({ namespace })).items.map((one) => {
+        const { name, namespace: at } = one["involvedObject"] as Record<string, string>;
+        const { component } = one["source"] as Record<string, string>;
+        return [name, at, one["type"], one["reason"], component, one["message"]];
+      });
+    await eventually(async () => (await told()).length >= 2);
+    const event = (name: string, owner: string, id: string) => [
+      ...[name, namespace, "Warning", "OwnerRefInvalidNamespace", "garbage-collector-controller"],
+      `ownerRef [v1/${owner}, uid: ${id}] does not exist in namespace "${namespace}"`,
+    ];
+    const other = `ConfigMap, namespace: ${namespace}, name: alone`;
+    assert.deepEqual((await told()).sort(), [
+      event("of-another-kind", `Secret, namespace: ${namespace}, name: invalid`, uid),
+      event("of-one-alone", other, alone.metadata.uid as string),
+    ]);
+    assert.deepEqual(await tenant.configMapNames("elsewhere"), ["alone", "parent", "valid"]);
+  });
+
+  it("an owner that is deleted is no wrong reference", async () => {
+    const owner = await tenant.configMap("owner");
+    await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
+    await aWhile();
+    let asked = 0;
+    plane.onRequest = (method, target) => {
+      if (method === "GET" && target.includes("/api/v1/namespaces?")) asked++;
+    };
+    await tenant.configMaps.delete({ namespace, name: "owner" });
+    await become([]);
+    assert.equal(asked, 0);
+  });
+
   it("an owner that the server cannot be asked about is not taken for absent", async () => {
     await plane.stopControllers();
     const owner = await tenant.configMap("owner");

@@ -47,6 +47,8 @@ export class Plane {
   readonly client: Client;
   /** What the loops complained about. */
   readonly complaints: string[] = [];
+  /** The errors that the server logged, each as JSON. */
+  readonly logged: readonly string[];
   /** Called before each request of the loops; a test may throw or wait in it. */
   onRequest: (method: string, target: string) => void | Promise<void> = () => {};
   /** Watches of which nothing arrives as long as it says so. */
@@ -56,8 +58,14 @@ export class Plane {
   readonly #authorization: string;
   #controllers: RunningControllers | undefined;
 
-  private constructor(server: ApiServer, storage: Storage, authorization: string) {
+  private constructor(
+    server: ApiServer,
+    storage: Storage,
+    authorization: string,
+    logged: string[],
+  ) {
     this.#server = server;
+    this.logged = logged;
     this.#storage = storage;
     this.#authorization = authorization;
     this.client = new Client({ transport: inProcessTransport({ server, authorization }) });
@@ -69,6 +77,7 @@ export class Plane {
   ): Promise<Plane> {
     const { authorization, staticToken } = createInternalCredential();
     const tokens = new StaticTokenAuthenticator([staticToken]);
+    const logged: string[] = [];
     const server = new ApiServer({
       storage,
       clock: systemClock,
@@ -78,10 +87,13 @@ export class Plane {
         anonymous: true,
       }),
       admissionPlugins,
-      log: silent,
+      log: {
+        ...silent,
+        error: (fields, message) => void logged.push(JSON.stringify({ ...fields, message })),
+      },
     });
     await server.start();
-    return new Plane(server, storage, authorization);
+    return new Plane(server, storage, authorization, logged);
   }
 
   startControllers(): void {
@@ -117,9 +129,14 @@ export class Plane {
   }
 
   async close(): Promise<void> {
+    await this.leave();
+    await this.#storage.close();
+  }
+
+  /** Stops all that runs; the store stays open. */
+  async leave(): Promise<void> {
     await this.stopControllers();
     await this.#server.close();
-    await this.#storage.close();
   }
 
   in(cluster: string): Tenant {

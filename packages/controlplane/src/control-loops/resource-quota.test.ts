@@ -116,6 +116,29 @@ describe("resource quotas", () => {
     await used("a", "count/widgets.example.com", "1");
   });
 
+  it("a quota on what is defined later holds from the first object on, and hears of those that go", async () => {
+    const tenant = plane.in("a");
+    await filled(tenant);
+    await quota("a", { "count/widgets.example.com": "2" });
+    assert.deepEqual((await statusOf("a")).used, { "count/widgets.example.com": "0" });
+    await client("a").resource(kinds.definitions).create(widgetDefinition);
+    const widgets = client("a").resource(kinds.widgets);
+    const make = (name: string) => widgets.create({ metadata: { name, namespace } });
+    await eventually(() =>
+      widgets.list({ namespace }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await make("one");
+    await make("two");
+    await assert.rejects(make("three"), /exceeded quota: q, requested: count\/widgets\.example/);
+    await widgets.delete({ namespace, name: "one" });
+    await used("a", "count/widgets.example.com", "1");
+    await make("three");
+    assert.deepEqual(plane.complaints, []);
+  });
+
   it("a quota of the whole logical cluster counts in all namespaces of it", async () => {
     const tenant = plane.in("a");
     await filled(tenant);

@@ -21,8 +21,8 @@ import { WebSocketConnection } from "@kcp-ts/sdk/websocket";
 import { type FakeClock, settle } from "@kcp-ts/testkit";
 import { startTestControlPlane } from "../testing/index.ts";
 import { eventually } from "./fixture.ts";
-import { copyOf, defineTrafficKinds } from "./traffic-clock-stage.ts";
-import { endpointSlices, namespace, readyBySource, services } from "./traffic-stage.ts";
+import { createCopy, defineTrafficKinds } from "./traffic-clock-stage.ts";
+import { namespace, readyBySource, services } from "./traffic-stage.ts";
 
 const names = ["east", "west"] as const;
 type Name = (typeof names)[number];
@@ -125,7 +125,6 @@ class Stage {
         .create({ metadata: { name }, spec: { mode: "Pull" } });
       this.#uids.set(name, made.metadata.uid ?? "");
       await this.#patch(name, { syncedResources: ["services"] });
-      await eventually(() => this.client.resource(endpointSlices).create(copyOf(name) as never));
       if (this.#agents.hasTunnels) this.dial(name);
     }
     const labels = Object.fromEntries(
@@ -134,6 +133,7 @@ class Stage {
     const spec = { ports: [{ name: "http", port: 80 }] };
     const metadata = { name: "web", namespace, labels };
     await eventually(() => this.client.resource(services).create({ metadata, spec }));
+    for (const name of names) await eventually(() => createCopy(this.client, name));
     await this.client.resource(serviceExports).create({ metadata: { name: "web", namespace } });
     await this.beat();
     await eventually(async () => {

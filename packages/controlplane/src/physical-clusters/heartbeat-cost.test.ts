@@ -15,8 +15,8 @@ import {
 import { settle } from "@kcp-ts/testkit";
 import { startTestControlPlane } from "../testing/index.ts";
 import { eventually } from "./fixture.ts";
-import { copyOf, defineKinds, defineTrafficKinds } from "./traffic-clock-stage.ts";
-import { endpointSlices, namespace, services } from "./traffic-stage.ts";
+import { createCopy, defineKinds, defineTrafficKinds } from "./traffic-clock-stage.ts";
+import { namespace, services } from "./traffic-stage.ts";
 
 const claims = defineResource<DynamicObject>({
   group: "",
@@ -83,7 +83,7 @@ describe("a heartbeat", () => {
     };
     await eventually(() => client.resource(services).create(made.services));
     await eventually(() => client.resource(claims).create(made.claims));
-    await eventually(() => client.resource(endpointSlices).create(copyOf("east") as never));
+    await eventually(() => createCopy(client, "east"));
     for (let seconds = 0; seconds < 30; seconds++) {
       await clock.advanceAndSettle(1000);
       await beat(clock.now());

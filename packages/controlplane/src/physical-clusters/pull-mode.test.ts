@@ -14,6 +14,7 @@ import {
   clusterLabel,
   readToken,
   stateLabel,
+  syncerFieldManager,
   syncerFinalizer,
   syncTargets,
 } from "@kcp-ts/multicluster";
@@ -36,6 +37,7 @@ const secrets = defineResource<KubernetesObject & { data?: Record<string, string
   resource: "secrets",
   kind: "Secret",
 });
+const pods = defineResource<KubernetesObject>({ ...core, resource: "pods", kind: "Pod" });
 const accounts = defineResource<KubernetesObject>({
   ...core,
   resource: "serviceaccounts",
@@ -226,12 +228,14 @@ describe("the token of an agent", () => {
     const east = await startPhysical(t, { name: "east" });
     await register(plane.client, "pushed", { kubeconfig: east.kubeconfig });
     const available = { compatible: "True", available: "True" };
-    await untilImport(plane.client, "deployments.pushed.v1.apps", available);
+    await untilImport(plane.client, "pods.pushed.v1.core", available);
     const agent = await joined(t, plane, "mine");
-    const inView = agent.view.inCluster("root").resource(deployments);
-    const { metadata, ...rest } = deployment("born-there");
+    const inView = agent.view.inCluster("root").resource(pods);
     const labels = { app: "born-there", [stateLabel("mine")]: "Upsync" };
-    await inView.create({ ...rest, metadata: { ...metadata, labels } });
+    const metadata = { namespace: "default", name: "born-there", labels };
+    const spec = { containers: [{ name: "c", image: "nginx" }] };
+    const options = { fieldManager: syncerFieldManager };
+    await inView.create({ metadata, spec } as never, options);
     const at = { namespace: "default", name: "born-there" };
     assert.equal((await inView.get(at)).metadata.name, "born-there");
     await inView.delete(at);

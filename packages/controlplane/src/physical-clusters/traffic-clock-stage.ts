@@ -1,7 +1,8 @@
 /** For tests of traffic on a clock that stands still, where nobody imports APIs and nobody syncs: the kinds, and what syncers would bring up. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { syncerFieldManager } from "@kcp-ts/multicluster";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { namespace } from "./traffic-stage.ts";
+import { endpointSlices, namespace } from "./traffic-stage.ts";
 
 /** Services, EndpointSlices and Deployments, of whatever shape. */
 export async function defineTrafficKinds(client: Client): Promise<void> {
@@ -50,8 +51,13 @@ function definition(group: string, resource: string, kind: string) {
   };
 }
 
-/** A slice with one endpoint, as it is copied up. */
-export function copyOf(cluster: string) {
+/** A slice with one endpoint, as a syncer copies it up. */
+export async function createCopy(client: Client, cluster: string): Promise<void> {
+  const options = { fieldManager: syncerFieldManager };
+  await client.resource(endpointSlices).create(copyOf(cluster) as never, options);
+}
+
+function copyOf(cluster: string) {
   const labels = {
     "kubernetes.io/service-name": "web",
     [`state.workload.kcp.io/${cluster}`]: "Upsync",

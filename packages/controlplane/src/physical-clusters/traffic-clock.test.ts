@@ -9,8 +9,8 @@ import { type Client, timestamp } from "@kcp-ts/sdk";
 import { settle } from "@kcp-ts/testkit";
 import { startTestControlPlane } from "../testing/index.ts";
 import { eventually } from "./fixture.ts";
-import { copyOf, defineTrafficKinds } from "./traffic-clock-stage.ts";
-import { endpointSlices, namespace, readyBySource, services } from "./traffic-stage.ts";
+import { createCopy, defineTrafficKinds } from "./traffic-clock-stage.ts";
+import { namespace, readyBySource, services } from "./traffic-stage.ts";
 
 async function startTraffic(t: TestContext) {
   const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });
@@ -45,11 +45,11 @@ describe("endpoints of a cluster that is not Ready", () => {
     for (const name of ["east", "west"]) {
       await client.resource(syncTargets).create({ metadata: { name }, spec: {} });
       await report(client, clock.now(), name, "True");
-      await eventually(() => client.resource(endpointSlices).create(copyOf(name) as never));
     }
     const spec = { ports: [{ name: "http", port: 80 }] };
     const metadata = { name: "web", namespace, labels: states };
     await eventually(() => client.resource(services).create({ metadata, spec }));
+    for (const name of ["east", "west"]) await eventually(() => createCopy(client, name));
     await client.resource(serviceExports).create({ metadata: { name: "web", namespace } });
     const untilBoth = () =>
       eventually(async () => {

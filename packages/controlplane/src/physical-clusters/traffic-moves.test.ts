@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { deploymentSplitter, syncTargets, traffic } from "@kcp-ts/multicluster";
+import { deploymentSplitter, syncerFieldManager, syncTargets, traffic } from "@kcp-ts/multicluster";
 import { Client, timestamp } from "@kcp-ts/sdk";
 import { type FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
 import { startTestControlPlane } from "../testing/index.ts";
@@ -193,7 +193,8 @@ class History {
       endpoints,
       ports: [{ name: "http", port: 8080, protocol: "TCP" }],
     };
-    if (found === undefined) await resource.create(slice as never);
+    if (found === undefined)
+      await resource.create(slice as never, { fieldManager: syncerFieldManager });
     else await resource.patch(at, { type: "merge", patch: { endpoints } });
   }
 

@@ -3,6 +3,7 @@ export { type ActiveFault, type Fault, type FaultStatus, Faults, InjectedFault }
 export { InsidePod, type Pod, type PodSpec, pods, secrets } from "./inside-pod.ts";
 export { type CustomResourceDefinition, customResourceDefinitions } from "./install-crds.ts";
 export { mountWorkspace } from "./mount-workspace.ts";
+export { opensslRequest } from "./openssl-request.ts";
 export type { RequestMatch } from "./request-match.ts";
 export {
   type AgentTarget,

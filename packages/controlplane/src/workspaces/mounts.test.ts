@@ -93,7 +93,10 @@ describe("a workspace that is a mount", () => {
     });
     await new Promise<void>((resolve) => remote.listen(0, "127.0.0.1", resolve));
     remoteUrl = `https://127.0.0.1:${(remote.address() as AddressInfo).port}/far`;
-    tenants = await Tenants.start({ mounts: { caPem: authority.certificatePem } });
+    const allowedHosts = [new URL(remoteUrl).host];
+    tenants = await Tenants.start({
+      mounts: { caPem: authority.certificatePem, allowedHosts },
+    });
     await tenants.workspace("root", "org", { user: master });
     await tenants.grant("root:org", alice, ["cluster-admin"]);
     await tenants.workspace("root:org", "team", { user: alice, type: "root:universal" });

@@ -8,4 +8,5 @@ export { onAbort, untilAborted } from "./on-abort.ts";
 export { atOnce, Pace, type Pieces } from "./pieces.ts";
 export { type Random, systemRandom } from "./random.ts";
 export { Roster } from "./roster.ts";
+export { runYielding, yieldToEventLoop } from "./run-yielding.ts";
 export { SortedMap } from "./sorted-map.ts";

@@ -5,9 +5,11 @@ import type { Environment } from "./check/environment.ts";
 import { validateLiterals } from "./check/literal-validation.ts";
 import { ProgramProblem } from "./eval/plan.ts";
 import { Program } from "./eval/program.ts";
+import { COMPILATION_STEPS_MAX } from "./limits.ts";
 import { parse } from "./syntax/parser.ts";
 import { type Issue, printIssues } from "./syntax/source.ts";
 import { isDyn, sameType, type Type } from "./types/type.ts";
+import { counted, type StepCounter } from "./values/work.ts";
 
 export interface CompileOptions {
   /** What the expression may evaluate to; anything if absent. A dynamic result passes, unless types are to be exact. */
@@ -45,8 +47,11 @@ export function* compileInPieces(
   if (!result.ok) return failure(text, result.issues);
   yield;
   const { checked } = result;
-  const issues = environment.validateLiterals ? validateLiterals(checked) : [];
+  const issues = environment.validateLiterals
+    ? withSteps(new CompilationSteps(), () => validateLiterals(checked))
+    : [];
   yield;
+  if (issues === undefined) return failureOfWhole(TOO_LARGE);
   if (issues.length > 0) return failure(text, issues);
   const { resultTypes, isExact = false } = options;
   if (resultTypes !== undefined && (isExact || !isDyn(checked.type))) {
@@ -55,10 +60,37 @@ export function* compileInPieces(
     }
   }
   try {
-    return { ok: true, program: new Program(checked, environment) };
+    const program = withSteps(new CompilationSteps(), () => new Program(checked, environment));
+    return program === undefined ? failureOfWhole(TOO_LARGE) : { ok: true, program };
   } catch (error) {
     if (!(error instanceof ProgramProblem)) throw error;
     return failureOfWhole(`program instantiation failed: ${error.message}`);
+  }
+}
+
+const TOO_LARGE = "program instantiation failed: the constants of the expression are too large";
+
+/** Thrown when the literals of an expression take too long to be read. */
+class TooManySteps extends Error {
+  override readonly name = "TooManySteps";
+}
+
+class CompilationSteps implements StepCounter {
+  #left = COMPILATION_STEPS_MAX;
+
+  step(count: number): void {
+    this.#left -= count;
+    if (this.#left < 0) throw new TooManySteps();
+  }
+}
+
+/** What `run` gives; undefined when it took too many steps. */
+function withSteps<Result>(steps: StepCounter, run: () => Result): Result | undefined {
+  try {
+    return counted(steps, run);
+  } catch (error) {
+    if (error instanceof TooManySteps) return undefined;
+    throw error;
   }
 }
 

@@ -9,6 +9,7 @@ import type { Evaluation } from "./eval/program.ts";
 import { kubernetesEnvironment } from "./library/kubernetes-environment.ts";
 import {
   COST_PER_CALL_MAX,
+  EVALUATION_STEPS_MAX,
   PATTERN_CACHE_ENTRIES_MAX,
   PATTERN_LENGTH_MAX,
   PATTERN_SIZE_MAX,
@@ -16,6 +17,7 @@ import {
 import { declaredDynamic, declaredString } from "./types/declared-type.ts";
 import { compilePattern } from "./values/pattern.ts";
 import { expandedSize } from "./values/pattern-size.ts";
+import { toJson } from "./values/to-json.ts";
 import { CelError } from "./values/value.ts";
 
 const environment = kubernetesEnvironment.extend({
@@ -97,6 +99,69 @@ describe("hostile expressions", () => {
     assert.equal(evaluate("s.find('(a?){1000}[yz]$') == ''", { s }).cancelled, "cost");
     assert.equal(evaluate("s.matches('[^x]{900}[x-z]$')", { s: s.repeat(30) }).cancelled, "cost");
     assert.equal(evaluate("s.find('a+') != ''", { s }).result, true);
+  });
+});
+
+/** What reads, compares or makes much more than it costs in Kubernetes; each ends after as many steps as an evaluation may take. */
+describe("an expression that is cheap by its cost", () => {
+  const any = {
+    s: "a".repeat(1_500_000),
+    wide: "é世".repeat(400_000),
+    emoji: "😀".repeat(300_000),
+    quotes: '"\\'.repeat(500_000),
+    rounds: new Array(40_000).fill(1),
+    ints: Array.from({ length: 70_000 }, (_, i) => i % 10),
+    texts: Array.from({ length: 70_000 }, (_, i) => `x${i}`),
+    nested: Array.from({ length: 20_000 }, (_, i) => [[i], []]),
+    map: Object.fromEntries(Array.from({ length: 19_000 }, (_, i) => [`k${i}`, { a: [i] }])),
+    numbers: Array.from({ length: 70_000 }, (_, i) => i + 0.5),
+  };
+  const both = { ...any, again: structuredClone(any) };
+  for (const text of [
+    "'%s'.format([any.map]) != ''",
+    "'%s'.format([[any.quotes]]) != ''",
+    "'%s'.format([any.numbers]) != ''",
+    "'%x'.format([any.s]) != ''",
+    "any.rounds.all(x, any.map == any.again.map)",
+    "any.rounds.all(x, any.nested == any.again.nested)",
+    "any.rounds.all(x, any.s == any.again.s)",
+    "any.rounds.all(x, any.wide.size() > 0)",
+    "any.rounds.all(x, any.wide.contains(''))",
+    "any.rounds.all(x, any.emoji.charAt(1) != '')",
+    "any.rounds.all(x, any.ints.reverse().size() > 0)",
+    "any.rounds.all(x, any.texts.max() != '')",
+    "any.rounds.all(x, any.texts.join('').size() > 0)",
+    "any.rounds.all(x, any.s.lowerAscii() == any.s)",
+    "any.rounds.all(x, any.s.replace('a', 'bcd') != '')",
+    "any.rounds.all(x, any.s.split('') != [])",
+    "any.rounds.all(x, any.s.lastIndexOf('aaaaaaaab') < 0)",
+    "any.rounds.all(x, any.nested.flatten().size() > 0)",
+    "any.rounds.all(x, any.map.transformMap(k, v, v).size() > 0)",
+    "any.rounds.all(x, !isURL(any.s))",
+    "any.rounds.all(x, '%.1000f'.format([1.5]) != '')",
+    "any.rounds.all(x, url('http://a/?b=c').getQuery().size() > 0)",
+    "any.texts.all(x, !any.s.matches(x))",
+    "any.texts.all(x, quantity('9e1000').compareTo(quantity('1e-1000')) > 0)",
+    `[any.ints]${".map(x, [x, x])".repeat(40)}.indexOf([]) < 0`,
+  ]) {
+    it(`does little before it is cancelled: ${text.slice(0, 60)}`, () => {
+      const { cancelled, cost, charged } = evaluate(text, { any: both });
+      assert.equal(cancelled, "cost");
+      assert.ok(cost <= 2 * COST_PER_CALL_MAX, `${cost}`);
+      assert.ok(charged >= EVALUATION_STEPS_MAX, `${charged}`);
+    });
+  }
+
+  it("gives no JSON of a list that holds another one again and again", () => {
+    const { result } = evaluate(`[any.ints]${".map(x, [x, x])".repeat(40)}`, { any: both });
+    const json = toJson(result);
+    assert.equal(json instanceof CelError && json.message, "value is too large");
+  });
+
+  it("is refused when its patterns take too long to compile", () => {
+    const patterns = Array.from({ length: 30 }, (_, i) => `s.matches('x${i}(a?b){900}')`);
+    const compilation = compile(patterns.join(" || "), environment);
+    assert.ok(!compilation.ok && compilation.message.includes("constants of the expression"));
   });
 });
 

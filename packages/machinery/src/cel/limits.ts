@@ -46,22 +46,26 @@ export const MESSAGE_EXPRESSION_BYTES_MAX = 5120;
 export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
 
 /**
- * Primitive steps (elements compared, characters scanned in bulk) that one evaluation may take besides its cost.
- * Kubernetes prices deep equality and searching by the outermost size only, so cost alone does not bound time.
+ * Primitive steps (elements visited, thirty-two characters read or written) that one evaluation may take besides its cost, and some
+ * twenty milliseconds. Kubernetes prices `size`, deep equality, `format` and searching by less than what they do, so cost alone
+ * bounds neither time nor memory. An evaluation is charged its steps in the budget of its object where they are more than its cost.
  */
-export const EVALUATION_STEPS_MAX = 1_000_000;
+export const EVALUATION_STEPS_MAX = 500_000;
+
+/** The same for what a compilation does with the literals of its expression: patterns above all. */
+export const COMPILATION_STEPS_MAX = 1_200_000;
 
 /** Longest string or list that one call may build, in UTF-16 units or elements. */
-export const RESULT_ELEMENTS_MAX = 10_000_000;
+export const RESULT_ELEMENTS_MAX = REQUEST_BYTES_MAX;
 
 /** Comprehension steps between two looks at the embedder's interrupt signal. */
 export const INTERRUPT_CHECK_STEPS = 100;
 
 /** Longest regular expression that is compiled, in UTF-16 units. */
-export const PATTERN_LENGTH_MAX = 10_000;
+export const PATTERN_LENGTH_MAX = 5_000;
 
 /** Largest regular expression that is compiled, in instructions with repetitions written out. */
-export const PATTERN_SIZE_MAX = 10_000;
+export const PATTERN_SIZE_MAX = 5_000;
 
 /** Compiled dynamic patterns kept, over all programs. */
 export const PATTERN_CACHE_ENTRIES_MAX = 256;

@@ -1,7 +1,11 @@
 import { isJsonObject, type JsonValue } from "./value.ts";
 
-/** Deep equality; the order of object members does not count, the order of array items does. */
-export function jsonEqual(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+/** Deep equality; the order of object members does not count, the order of array items does. `onMembers` is told how many of `a` were looked at. */
+export function jsonEqual(
+  a: JsonValue | undefined,
+  b: JsonValue | undefined,
+  onMembers?: (count: number) => void,
+): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
     // A bigint and a number never stand for the same integer: the parser makes bigints only beyond 2^53.
@@ -9,10 +13,11 @@ export function jsonEqual(a: JsonValue | undefined, b: JsonValue | undefined): b
   }
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((item, i) => jsonEqual(item as JsonValue, b[i] as JsonValue));
+    return a.every((item, i) => jsonEqual(item as JsonValue, b[i] as JsonValue, onMembers));
   }
   if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const keys = Object.keys(a);
+  onMembers?.(keys.length);
   if (keys.length !== Object.keys(b).length) return false;
-  return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key]));
+  return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key], onMembers));
 }

@@ -17,7 +17,7 @@ import {
   stringifyJson,
   withMember,
 } from "./index.ts";
-import { parseLossless } from "./parse-lossless.ts";
+import { duplicatesMax, parseLossless } from "./parse-lossless.ts";
 
 describe("parseJson", () => {
   it("takes as many values as it is told, and not one more", () => {
@@ -36,6 +36,30 @@ describe("parseJson", () => {
       name: "JsonTooManyValuesError",
       message: "limit is 2 members of one object",
     });
+  });
+
+  it("names a hundred members that stand twice, and cuts how they are called", () => {
+    const twice = Array.from({ length: 5000 }, () => '"a":1').join();
+    const { duplicates } = parseJson(`{"${"k".repeat(100_000)}":{${twice}}}`);
+    assert.equal(duplicates.length, duplicatesMax);
+    assert.deepEqual([...new Set(duplicates.map(({ length }) => length))], [1000]);
+    assert.deepEqual(parseJson('{"a":{"b":[{"c":1,"c":2}]}}').duplicates, ["a.b[0].c"]);
+  });
+
+  it("reads what has more digits than 64 bits as a number, and what has as many exactly", () => {
+    assert.deepEqual(parseJson("[9223372036854775807]").value, [2n ** 63n - 1n]);
+    assert.deepEqual(parseJson("[-9223372036854775808]").value, [-(2n ** 63n)]);
+    assert.deepEqual(parseJson("[9223372036854775808]").value, [2 ** 63]);
+    assert.deepEqual(parseJson(`[1${"0".repeat(300)}]`).value, [1e300]);
+  });
+
+  it("finds the end of a text of escapes", () => {
+    const texts = ["\\".repeat(5000), '\\"'.repeat(5000), '"'.repeat(5000), '\\\\"x\n', "a\\"];
+    for (const text of texts) {
+      const json = JSON.stringify({ [text]: [text, { a: text }] });
+      assert.deepEqual(parseJson(json).value, JSON.parse(json));
+      assert.deepEqual(parseLossless(json).value, JSON.parse(json));
+    }
   });
 
   it("counts every value once, however it is written", () => {

@@ -20,7 +20,7 @@ export class Look {
   values = 1;
   /** Members of the object that has most. */
   widest = 0;
-  /** An integer that a double may not hold. */
+  /** A number that a double may not hold. */
   hasBigNumber = false;
   #digits = 0;
   /** Nothing but space since an object or array was opened: if it stays so, it has no first value. */
@@ -51,6 +51,8 @@ export class Look {
         if (++digits > digitsSafeMax) hasBigNumber = true;
         isEmpty = false;
       } else if (code > 0x20) {
+        // An exponent may take a number beyond what a double holds.
+        if (digits > 0 && (code === 0x65 || code === 0x45)) hasBigNumber = true;
         digits = 0;
         if (code === 0x3a) {
           members++;
@@ -83,14 +85,22 @@ export class Look {
   }
 }
 
-/** The index of the closing quote; long strings are searched by the engine, not by us. */
+/** The index of the closing quote. The engine looks for it, up to the first escape: behind that, one by one, or a text of escapes would take long. */
 export function skipString(text: string, open: number): number {
-  let end = text.indexOf('"', open + 1);
-  while (end > 0) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
-    if ((backslashes & 1) === 0) return end;
-    end = text.indexOf('"', end + 1);
+  const quote = text.indexOf('"', open + 1);
+  if (quote === -1) return text.length;
+  if (text.charCodeAt(quote - 1) !== 0x5c) return quote;
+  for (let i = Math.max(open + 1, firstBackslash(text, quote)); i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) return i;
+    if (code === 0x5c) i++;
   }
   return text.length;
+}
+
+/** Of those in a row that end before the quote. */
+function firstBackslash(text: string, quote: number): number {
+  let at = quote;
+  while (text.charCodeAt(at - 1) === 0x5c) at--;
+  return at;
 }

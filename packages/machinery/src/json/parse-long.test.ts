@@ -106,6 +106,29 @@ describe("a long text", () => {
     }
   });
 
+  it("is read in many pieces also when members stand twice or it is no JSON", () => {
+    const items = Array.from({ length: 20_000 }, (_, i) => `{"a":${i}}`).join();
+    for (const text of [`{"l":[${items}],"a":1,"a":2}`, `{"l":[${items}],}`, `{"l":[${items}`]) {
+      const work = parseInPieces(text);
+      let pieces = 0;
+      try {
+        while (work.next().done !== true) pieces++;
+      } catch (error) {
+        assert.equal((error as Error).name, "JsonSyntaxError");
+      }
+      assert.ok(pieces > 100, `${pieces} pieces`);
+    }
+  });
+
+  it("is read in many pieces however deep it is", () => {
+    const work = parseInPieces(
+      `${"[".repeat(900)}${Array(20_000).fill(1).join()}${"]".repeat(900)}`,
+    );
+    let pieces = 0;
+    while (work.next().done !== true) pieces++;
+    assert.ok(pieces > 900, `${pieces} pieces`);
+  });
+
   it("is refused in the same words as at once", () => {
     const filler = `"x":"${"v".repeat(40_000)}",`;
     const texts = [`{${filler}"a":1,}`, `{${filler}"a":tru}`, `{${filler}"a":1} x`, `{${filler}`];

@@ -81,6 +81,7 @@ class LongParser {
     if (first !== '"') throw new GivenUp();
     const from = this.#at;
     this.#at = skipString(this.#text, from) + 1;
+    yield;
     return this.#string(this.#text.slice(from, this.#at));
   }
 
@@ -96,6 +97,8 @@ class LongParser {
       const key = open === "{" ? this.#key() : "";
       const isShort = this.#skipsShort();
       if (!isShort) {
+        // To find that out took a look at as much as is parsed at once, and there may be one such in the other.
+        yield;
         if (entryAt > from) yield* this.#addShort(container, from, to);
         container.addLong(key === "" ? "" : this.#string(key), yield* this.#long());
       }

@@ -1,25 +1,42 @@
 /**
- * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints and names duplicate members.
+ * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints, refuses what no double holds, and names duplicate members.
  *
  * Strings and numbers are cut out by position and handed to V8, so that escapes and floats mean the same in both parsers.
  */
+import { atOnce, Pace, type Pieces } from "../base/index.ts";
+import { skipString } from "./look.ts";
 import { JsonSyntaxError } from "./syntax-error.ts";
 import { type JsonValue, setMember } from "./value.ts";
 
 export interface ParsedJson {
   readonly value: JsonValue;
-  /** Paths such as `spec.replicas` of members that stand twice; the last one counts. */
+  /** Paths such as `spec.replicas` of members that stand twice, the first hundred of them; the last member counts. */
   readonly duplicates: readonly string[];
 }
 
 export function parseLossless(text: string): ParsedJson {
-  const parser = new LosslessParser(text);
-  return { value: parser.parseDocument(), duplicates: parser.duplicates };
+  return atOnce(parseLosslessInPieces(text));
 }
 
+/** The same with rests. */
+export function* parseLosslessInPieces(text: string): Pieces<ParsedJson> {
+  const parser = new LosslessParser(text);
+  return { value: yield* parser.parseDocument(), duplicates: parser.duplicates };
+}
+
+/** Duplicates that are named, and characters of each: a text can have as many as values, each below a name as long as itself. */
+export const duplicatesMax = 100;
+export const duplicateCharactersMax = 1000;
+
+/** Values between two rests. */
+const valuesPerPiece = 200;
+/** An integer with more digits is none of 64 bits; to read it exactly takes the square of its length. */
+const exactDigitsMax = 20;
+
 const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const stringPattern = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
 const spacePattern = /[ \t\n\r]*/y;
+/** Characters of a number that are quoted when it is refused. */
+const numberCharsMax = 100;
 const int64Max = 2n ** 63n - 1n;
 
 class LosslessParser {
@@ -27,26 +44,28 @@ class LosslessParser {
   readonly #text: string;
   /** Where the parser is; written out only for duplicates. */
   readonly #path: (string | number)[] = [];
+  readonly #pace = new Pace(valuesPerPiece);
   #at = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  parseDocument(): JsonValue {
-    const value = this.#value();
+  *parseDocument(): Pieces<JsonValue> {
+    const value = yield* this.#value();
     this.#space();
     if (this.#at !== this.#text.length) this.#fail();
     return value;
   }
 
-  #value(): JsonValue {
+  *#value(): Pieces<JsonValue> {
+    if (this.#pace.isTime()) yield;
     this.#space();
     switch (this.#text[this.#at]) {
       case "{":
-        return this.#object();
+        return yield* this.#object();
       case "[":
-        return this.#array();
+        return yield* this.#array();
       case '"':
         return this.#string();
       case "t":
@@ -60,7 +79,7 @@ class LosslessParser {
     }
   }
 
-  #object(): JsonValue {
+  *#object(): Pieces<JsonValue> {
     const object: { [key: string]: JsonValue } = {};
     this.#at++;
     if (this.#take("}")) return object;
@@ -70,40 +89,50 @@ class LosslessParser {
       const key = this.#string();
       if (!this.#take(":")) this.#fail();
       this.#path.push(key);
-      if (Object.hasOwn(object, key)) this.duplicates.push(this.#pathText());
-      setMember(object, key, this.#value());
+      if (Object.hasOwn(object, key)) this.#duplicate();
+      setMember(object, key, yield* this.#value());
       this.#path.pop();
     } while (this.#take(","));
     if (!this.#take("}")) this.#fail();
     return object;
   }
 
-  #array(): JsonValue {
+  *#array(): Pieces<JsonValue> {
     const array: JsonValue[] = [];
     this.#at++;
     if (this.#take("]")) return array;
     const depth = this.#path.length;
     do {
       this.#path[depth] = array.length;
-      array.push(this.#value());
+      array.push(yield* this.#value());
     } while (this.#take(","));
     this.#path.length = depth;
     if (!this.#take("]")) this.#fail();
     return array;
   }
 
+  #duplicate(): void {
+    if (this.duplicates.length < duplicatesMax) this.duplicates.push(this.#pathText());
+  }
+
   #pathText(): string {
-    return this.#path
-      .map((part, i) => (typeof part === "number" ? `[${part}]` : i === 0 ? part : `.${part}`))
-      .join("");
+    let text = "";
+    for (const part of this.#path) {
+      if (typeof part === "number") text += `[${part}]`;
+      else text += `${text === "" ? "" : "."}${part.slice(0, duplicateCharactersMax)}`;
+      if (text.length > duplicateCharactersMax) return text.slice(0, duplicateCharactersMax);
+    }
+    return text;
   }
 
   #string(): string {
-    const text = this.#match(stringPattern);
+    const from = this.#at;
+    this.#at = skipString(this.#text, from) + 1;
+    const text = this.#text.slice(from, this.#at);
     try {
       return JSON.parse(text) as string;
     } catch (error) {
-      // The pattern lets every escape through.
+      // Every escape and control character was let through.
       throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), {
         cause: error,
       });
@@ -113,7 +142,15 @@ class LosslessParser {
   #number(): number | bigint {
     const text = this.#match(numberPattern);
     const value = Number(text);
+    // In Go's words; a double would become null when it is written.
+    if (!Number.isFinite(value)) {
+      const shown = text.length > numberCharsMax ? `${text.slice(0, numberCharsMax)}…` : text;
+      throw new JsonSyntaxError(
+        `json: cannot unmarshal number ${shown} into Go value of type float64`,
+      );
+    }
     if (Number.isSafeInteger(value) || /[.eE]/.test(text)) return value;
+    if (text.length > exactDigitsMax) return value;
     const exact = BigInt(text);
     return exact <= int64Max && exact >= -int64Max - 1n ? exact : value;
   }

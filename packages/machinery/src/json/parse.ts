@@ -8,7 +8,7 @@
 import type { Pieces } from "../base/index.ts";
 import { jsonDepthMax, Look } from "./look.ts";
 import { parseLong } from "./parse-long.ts";
-import { type ParsedJson, parseLossless } from "./parse-lossless.ts";
+import { type ParsedJson, parseLossless, parseLosslessInPieces } from "./parse-lossless.ts";
 import { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 import { isJsonObject, type JsonValue } from "./value.ts";
 
@@ -17,6 +17,8 @@ export interface ParseOptions {
   readonly valuesMax?: number;
   /** Members that one object may have: objects with very many are slow to make and to walk. */
   readonly membersMax?: number;
+  /** Containers within each other, where fewer are expected than this process can bear. */
+  readonly depthMax?: number;
 }
 
 export interface ParsedText extends ParsedJson {
@@ -49,44 +51,38 @@ export function* parseInPieces(text: string, options: ParseOptions = {}): Pieces
   const value = yield* parseLong(text, parseJson);
   if (value !== undefined) return { value, duplicates: [], values: look.values };
   yield;
-  if (!look.hasBigNumber) {
-    // For what it throws.
-    parsePlain(text);
-    yield;
-  }
-  return { ...parseLossless(text), values: look.values };
+  return { ...(yield* parseLosslessInPieces(text)), values: look.values };
 }
 
 function parseWhole(text: string, look: Look): ParsedText {
   const { values, members, hasBigNumber } = look;
-  if (!hasBigNumber) {
-    const value = parsePlain(text);
-    if (countMembers(value) === members) return { value, duplicates: [], values };
-  }
-  const { value, duplicates } = parseLossless(text);
-  return { value, duplicates, values };
+  const value = hasBigNumber ? undefined : parsePlain(text);
+  if (value !== undefined && countMembers(value) === members)
+    return { value, duplicates: [], values };
+  return { ...parseLossless(text), values };
 }
 
 /** One for all looks that are taken at once, which do not overlap. */
 const sharedWidth = new Uint32Array(jsonDepthMax + 1);
 
-function refuseBeyond(look: Look, { valuesMax, membersMax }: ParseOptions): void {
+function refuseBeyond(look: Look, { valuesMax, membersMax, depthMax }: ParseOptions): void {
   if (look.depthMax > jsonDepthMax) {
     throw new JsonSyntaxError(`exceeded max depth of ${jsonDepthMax} levels`);
   }
   if (valuesMax !== undefined && look.values > valuesMax)
-    throw new JsonTooManyValuesError(`limit is ${valuesMax} values`);
+    throw new JsonTooManyValuesError("values", valuesMax);
   if (membersMax !== undefined && look.widest > membersMax)
-    throw new JsonTooManyValuesError(`limit is ${membersMax} members of one object`);
+    throw new JsonTooManyValuesError("members", membersMax);
+  if (depthMax !== undefined && look.depthMax > depthMax)
+    throw new JsonTooManyValuesError("levels", depthMax);
 }
 
-function parsePlain(text: string): JsonValue {
+/** Undefined when it is no JSON: the other parser says what is wrong, in words that are the same for long texts. */
+function parsePlain(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
-  } catch (error) {
-    throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), {
-      cause: error,
-    });
+  } catch {
+    return undefined;
   }
 }
 

@@ -18,6 +18,7 @@ import {
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from "./index.ts";
+import { finalizersMax, labelsMax, ownerReferencesMax } from "./member-limits.ts";
 
 const qualified =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -355,4 +356,43 @@ describe("the types", () => {
     const values: JsonObject[] = [object, object.metadata, list, condition, owner];
     assert.equal(values.length, 5);
   });
+});
+
+describe("members of metadata", () => {
+  const rules = { isNamespaced: false, nameErrors: dnsSubdomainErrors };
+  const many = <Item>(count: number, item: (i: number) => Item) =>
+    Array.from({ length: count }, (_, i) => item(i));
+  const made: readonly (readonly [string, number, (count: number) => ObjectMeta])[] = [
+    [
+      "labels",
+      labelsMax,
+      (count) => ({ labels: Object.fromEntries(many(count, (i) => [`l${i}`, "v"])) }),
+    ],
+    ["finalizers", finalizersMax, (count) => ({ finalizers: many(count, (i) => `a.com/f${i}`) })],
+    [
+      "ownerReferences",
+      ownerReferencesMax,
+      (count) => ({
+        ownerReferences: many(count, (i) => ({
+          apiVersion: "v1",
+          kind: "Pod",
+          name: `p${i}`,
+          uid: `u${i}`,
+        })),
+      }),
+    ],
+  ];
+  for (const [name, max, meta] of made) {
+    it(`are judged one by one up to ${max} ${name}, and refused beyond unless they are there already`, () => {
+      const of = (count: number) => ({ name: "x", ...meta(count) });
+      assert.deepEqual(validateObjectMeta(of(max), rules), []);
+      const refused = [`metadata.${name}: Too many: ${max + 1}: must have at most ${max} items`];
+      assert.deepEqual(validateObjectMeta(of(max + 1), rules).map(formatFieldError), refused);
+      assert.deepEqual(
+        validateObjectMetaUpdate(of(max + 1), of(max)).map(formatFieldError),
+        refused,
+      );
+      assert.deepEqual(validateObjectMetaUpdate(of(max + 1), of(max + 1)), []);
+    });
+  }
 });

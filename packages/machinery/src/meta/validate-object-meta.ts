@@ -10,6 +10,7 @@ import { type FieldError, fieldError, quote } from "../status/index.ts";
 import { finalizerErrors, standardFinalizerErrors } from "./finalizers.ts";
 import { annotationErrors, labelErrors } from "./labels-and-annotations.ts";
 import { managedFieldsErrors } from "./managed-fields.ts";
+import { memberLimitErrors } from "./member-limits.ts";
 import { ownerReferenceErrors } from "./owner-references.ts";
 import type { ObjectMeta } from "./types.ts";
 
@@ -26,6 +27,8 @@ export interface ObjectMetaRules {
 /** Checks the metadata of an object to be created. A name has been generated already if one was asked for. */
 export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules): FieldError[] {
   const field = rules.field ?? "metadata";
+  const tooMany = memberLimitErrors(meta, field);
+  if (tooMany !== undefined) return tooMany;
   return [
     ...generateNameErrors(meta, rules, field),
     ...nameErrors(meta, rules, field),
@@ -59,6 +62,8 @@ export function validateObjectMetaUpdate(
   rules: ObjectMetaUpdateRules = {},
 ): FieldError[] {
   const field = rules.field ?? "metadata";
+  const tooMany = memberLimitErrors(updated, field, old);
+  if (tooMany !== undefined) return tooMany;
   return [
     ...newFinalizerErrors(updated, old, field),
     ...decrementedGenerationErrors(updated, old, field),

@@ -86,7 +86,19 @@ describe("the limits of a JSON patch", () => {
     const apply = (count: number) =>
       applyJsonPatch(items, readJsonPatch({ value: pairs(count), duplicates: [] }));
     assert.ok(apply(20));
-    assert.throws(() => apply(21), /shifts more than 20000000 array items/);
+    assert.throws(() => apply(21), /shifts or compares more than 20000000 items/);
+  });
+
+  it("are the members that tests look at", () => {
+    const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 0]));
+    const tests = (count: number): JsonValue => [
+      ...Array.from({ length: count }, () => ({ op: "test", path: "/a", value: wide })),
+    ];
+    const apply = (count: number) =>
+      applyJsonPatch({ a: wide }, readJsonPatch({ value: tests(count), duplicates: [] }));
+    assert.ok(apply(10));
+    const limit = jsonPatchShiftedItemsMax / 200_000;
+    assert.throws(() => apply(limit + 1), /shifts or compares more than 20000000 items/);
   });
 
   it("are the levels of nesting that moves can build", () => {

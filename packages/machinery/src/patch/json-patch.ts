@@ -24,10 +24,13 @@ import { PatchError } from "./patch-error.ts";
 export const jsonPatchCopiedBytesMax = 3 * 1024 * 1024;
 
 /**
- * How many array items inserts and removals of one patch may shift. Without it ten thousand inserts at the front of an array
- * of a million items would hold the process for seconds.
+ * How many array items inserts and removals of one patch may shift, and members its tests may look at. Without it ten thousand inserts at the front of
+ * an array of a million items, or tests of an object with as many members, would take seconds.
  */
 export const jsonPatchShiftedItemsMax = 20_000_000;
+
+/** Items that could be shifted in the time that a test takes for a member. */
+const memberItems = 10;
 
 /** A new document; `document` and the patch are left as they are. Throws a `not-applicable` PatchError. */
 export function applyJsonPatch(document: JsonValue, patch: JsonPatch): JsonValue {
@@ -167,7 +170,8 @@ class Application {
         throw missing(`test operation does not apply: is missing path: ${path}`);
       actual = inContext(`error in test for path: '${path}'`, () => get(target) ?? null);
     }
-    if (!jsonEqual(actual, value)) throw refused(`testing value ${path} failed: test failed`);
+    if (!jsonEqual(actual, value, (members) => this.#shift(members * memberItems)))
+      throw refused(`testing value ${path} failed: test failed`);
   }
 
   /** The container that holds the last token of `path`, or undefined when the way there is missing or leads through a scalar. */
@@ -215,7 +219,7 @@ class Application {
     this.#shiftedItems += items;
     if (this.#shiftedItems > jsonPatchShiftedItemsMax) {
       throw refused(
-        `Unable to complete the patch, it shifts more than ${jsonPatchShiftedItemsMax} array items`,
+        `Unable to complete the patch, it shifts or compares more than ${jsonPatchShiftedItemsMax} items`,
       );
     }
   }

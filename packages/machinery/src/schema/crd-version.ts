@@ -2,6 +2,7 @@
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdSubresources, PrinterColumn } from "./crd.ts";
 import { utf8Length } from "./format-net.ts";
+import { jsonPathLengthMax } from "./limits.ts";
 import { resolveSchemaPath } from "./schema-path.ts";
 import type { SchemaProps } from "./schema-props.ts";
 import { dottedPath } from "./value-path.ts";
@@ -92,6 +93,8 @@ export function validatePrinterColumn(column: PrinterColumn, path: string): Fiel
   }
   if (column.jsonPath === "") errors.push(fieldError.required(`${path}.JSONPath`));
   else errors.push(...simplePathErrors(column.jsonPath, `${path}.JSONPath`));
+  if (column.jsonPath.length > jsonPathLengthMax)
+    errors.push(fieldError.tooLong(`${path}.JSONPath`, jsonPathLengthMax));
   return errors;
 }
 

@@ -35,7 +35,7 @@ export {
 export { selectableFieldsMax } from "./crd-version.ts";
 export { emptySchema } from "./empty-schema.ts";
 export { JsonPathError, type PathNode, parseJsonPath } from "./json-path.ts";
-export { evaluateJsonPath, pathVisitsMax } from "./json-path-eval.ts";
+export { evaluateJsonPath } from "./json-path-eval.ts";
 export {
   comparedItemsMax,
   defaultedTextMax,

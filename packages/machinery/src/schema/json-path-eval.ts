@@ -1,80 +1,108 @@
 /** Evaluation of parsed JSONPaths. Missing keys give no results; what upstream treats as an error throws JsonPathError. */
+import { WorkBudget, workBounds } from "../bounds/index.ts";
 import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type Filter, JsonPathError, type PathNode, type Slice } from "./json-path.ts";
 
-/** Values that one path, or all paths of a row of a table together, may look at in one object. */
-export const pathVisitsMax = 50_000;
-
+/** Throws BoundExceededError when the path takes more steps, or has more results, than the budget allows. */
 export function evaluateJsonPath(
   nodes: readonly PathNode[],
   root: JsonValue,
-  evaluation = new PathEvaluation(),
+  budget = new WorkBudget(workBounds.path),
 ): JsonValue[] {
-  return evaluation.list([root], nodes);
+  return new PathEvaluation(budget).list([root], nodes);
 }
 
-/** Counts what is looked at. */
-export class PathEvaluation {
-  #visits = 0;
+/**
+ * Charges every step, every value that it looks at and every value that comes out of it, and those before they are gathered: what a path costs is what it
+ * produces, which a union or a wildcard can make any number of times as much as the object has.
+ */
+class PathEvaluation {
+  readonly #budget: WorkBudget;
 
-  list(input: JsonValue[], nodes: readonly PathNode[]): JsonValue[] {
-    let current = input;
-    for (const node of nodes) current = this.#step(current, node);
+  constructor(budget: WorkBudget) {
+    this.#budget = budget;
+  }
+
+  list(input: readonly JsonValue[], nodes: readonly PathNode[]): JsonValue[] {
+    let current = input as JsonValue[];
+    for (const node of nodes) {
+      this.#budget.charge(1 + current.length);
+      current = this.#step(current, node);
+    }
     return current;
   }
 
-  #step(input: JsonValue[], node: PathNode): JsonValue[] {
-    this.#visits += input.length;
-    if (this.#visits > pathVisitsMax)
-      throw new JsonPathError(`path looks at more than ${pathVisitsMax} values`);
+  #step(input: readonly JsonValue[], node: PathNode): JsonValue[] {
+    const found: JsonValue[] = [];
     switch (node.kind) {
       case "field":
-        return input.flatMap((value) =>
-          isJsonObject(value) && Object.hasOwn(value, node.name)
-            ? [value[node.name] as JsonValue]
-            : [],
-        );
+        for (const value of input)
+          if (isJsonObject(value) && Object.hasOwn(value, node.name))
+            found.push(value[node.name] as JsonValue);
+        return found;
       case "wildcard":
-        return input.flatMap(children);
+        for (const value of input) this.#add(found, children(value));
+        return found;
       case "recursive":
-        return this.#recursive(input);
+        this.#descend(found, input);
+        return found;
       case "slice":
-        return input.flatMap((value) => slice(value, node.slice));
+        for (const value of input) this.#slice(found, value, node.slice);
+        return found;
       case "union":
-        return node.branches.flatMap((branch) => this.list(input, branch));
+        for (const branch of node.branches) this.#add(found, this.list(input, branch));
+        return found;
       case "filter":
-        return input.flatMap((value) => this.#filter(value, node.filter));
+        for (const value of input) this.#filter(found, value, node.filter);
+        return found;
       case "literal":
         return [node.value];
     }
   }
 
+  /** One by one: a call with very many arguments fails. */
+  #add(found: JsonValue[], more: readonly JsonValue[]): void {
+    this.#budget.charge(more.length);
+    for (const value of more) found.push(value);
+  }
+
   /** Every container at or below, outermost first. */
-  #recursive(input: readonly JsonValue[]): JsonValue[] {
-    const found: JsonValue[] = [];
+  #descend(found: JsonValue[], input: readonly JsonValue[]): void {
     for (const value of input) {
       const below = children(value);
       if (below.length === 0) continue;
-      this.#visits += below.length;
-      if (this.#visits > pathVisitsMax)
-        throw new JsonPathError(`path looks at more than ${pathVisitsMax} values`);
+      this.#budget.charge(1 + below.length);
       found.push(value);
-      for (const item of this.#recursive(below)) found.push(item);
+      this.#descend(found, below);
     }
-    return found;
   }
 
-  #filter(value: JsonValue, filter: Filter): JsonValue[] {
+  #filter(found: JsonValue[], value: JsonValue, filter: Filter): void {
     if (!Array.isArray(value))
       throw new JsonPathError(`${goText(value)} is not array or slice and cannot be filtered`);
-    return (value as readonly JsonValue[]).filter((item) => {
-      const lefts = this.list([item], filter.left);
-      if (filter.operator === "exists") return lefts.length > 0;
-      const left = only(lefts);
-      if (left === undefined) return false;
-      const right = only(this.list([item], filter.right));
-      return right !== undefined && compare(left, filter.operator, right);
-    });
+    for (const item of value as readonly JsonValue[])
+      if (this.#passes(item, filter)) this.#add(found, [item]);
+  }
+
+  #passes(item: JsonValue, { left, operator, right }: Filter): boolean {
+    this.#budget.charge();
+    const lefts = this.list([item], left);
+    if (operator === "exists") return lefts.length > 0;
+    const leftValue = only(lefts);
+    if (leftValue === undefined) return false;
+    const rightValue = only(this.list([item], right));
+    if (rightValue === undefined) return false;
+    this.#budget.charge(comparedUnits(leftValue, rightValue));
+    return compare(leftValue, operator, rightValue);
+  }
+
+  #slice(found: JsonValue[], value: JsonValue, slice: Slice): void {
+    const range = rangeOf(value, slice);
+    if (range === undefined) return;
+    const { from, to, step } = range;
+    this.#budget.charge(Math.ceil((to - from) / step));
+    for (let i = from; i < to; i += step)
+      found.push((value as readonly JsonValue[])[i] as JsonValue);
   }
 }
 
@@ -116,27 +144,39 @@ function isNumber(value: JsonValue): boolean {
   return typeof value === "number" || typeof value === "bigint";
 }
 
-function children(value: JsonValue): JsonValue[] {
-  if (Array.isArray(value)) return value.slice() as JsonValue[];
+/** An array as it is, not to be changed: a copy would have to be charged. */
+function children(value: JsonValue): readonly JsonValue[] {
+  if (Array.isArray(value)) return value as readonly JsonValue[];
   return isJsonObject(value) ? Object.values(value) : [];
 }
 
-function slice(value: JsonValue, { start, end, step, isIndex }: Slice): JsonValue[] {
-  if (value === null) return [];
+interface IndexRange {
+  readonly from: number;
+  readonly to: number;
+  readonly step: number;
+}
+
+/** Undefined when there is nothing to take. */
+function rangeOf(value: JsonValue, { start, end, step, isIndex }: Slice): IndexRange | undefined {
+  if (value === null) return undefined;
   if (!Array.isArray(value)) throw new JsonPathError(`${goText(value)} is not array or slice`);
   const { length } = value;
   const from = (start ?? 0) < 0 ? (start ?? 0) + length : (start ?? 0);
   let to = isIndex ? from + 1 : (end ?? length);
   if (to < 0) to += length;
-  if (from === to) return [];
+  if (from === to) return undefined;
   if (from >= length || from < 0) throw outOfBounds(from, length);
   if (to > length || to < 0) throw outOfBounds(to - 1, length);
   if (from > to)
     throw new JsonPathError(`starting index ${from} is greater than ending index ${to}`);
   if (step !== undefined && step <= 0) throw new JsonPathError("step must be > 0");
-  const taken: JsonValue[] = [];
-  for (let i = from; i < to; i += step ?? 1) taken.push(value[i] as JsonValue);
-  return taken;
+  return { from, to, step: step ?? 1 };
+}
+
+/** Texts are compared character by character. */
+function comparedUnits(left: JsonValue, right: JsonValue): number {
+  if (typeof left !== "string" || typeof right !== "string") return 0;
+  return Math.min(left.length, right.length) >> 6;
 }
 
 function outOfBounds(index: number, length: number): JsonPathError {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { WorkBudget, workBounds } from "../bounds/index.ts";
 import type { JsonObject, JsonValue } from "../json/index.ts";
+import { validatePrinterColumn } from "./crd-version.ts";
 import { humanDuration } from "./human-duration.ts";
 import {
   compilePrinterColumns,
@@ -8,7 +10,6 @@ import {
   jsonPathLengthMax,
   type PrinterColumn,
   parseJsonPath,
-  pathVisitsMax,
   selectableFieldValue,
 } from "./index.ts";
 
@@ -93,12 +94,40 @@ describe("JSONPath", () => {
     fails('.status.conditions[?(@.weight=="x")]', "incompatible types for comparison");
   });
 
-  it("stops looking at some point", () => {
-    const wide = (count: number): JsonValue => ({ l: Array.from({ length: count }, () => ({})) });
-    const path = parseJsonPath(".l[*].a");
-    // The root and the list are looked at too.
-    assert.deepEqual(evaluateJsonPath(path, wide(pathVisitsMax - 2)), []);
-    assert.throws(() => evaluateJsonPath(path, wide(pathVisitsMax - 1)), { name: "JsonPathError" });
+  describe("a path is charged for what it produces, so that it ends at the bound:", () => {
+    const list = Array.from({ length: 1000 }, (_, i) => ({ a: [i, i], b: "x" }));
+    const hostile: Readonly<Record<string, string>> = {
+      "a union of slices": `.l[${Array.from({ length: 500 }, () => ":").join()}]`,
+      "a chain of unions": `.n${"[:1,:1,:1,:1]".repeat(8)}`,
+      "a union of wildcards": `.l[${Array.from({ length: 400 }, () => "*").join()}]`,
+      "a union of fields": `.l[*][${Array.from({ length: 200 }, () => "'a'").join()}]`,
+      "a chain of wildcards": ".m.*.l.*.a.*",
+      "descents below descents": "..l..a..a",
+      "a filter for each of a union": `.l[${Array.from({ length: 99 }, () => ":").join()}][?(@.a)]`,
+      "filters that walk all there is": `.m[*].l${"[?(@..b)]".repeat(20)}`,
+      "a slice with very small steps": `.l[${Array.from({ length: 200 }, () => "::1").join()}]`,
+    };
+    const nested: JsonValue = [[[[[[[[1, 1], 1], 1], 1], 1], 1], 1], 1];
+    const object = {
+      l: list,
+      n: Array.from({ length: 8 }, () => nested),
+      m: Array.from({ length: 100 }, () => ({ l: list })),
+    };
+    for (const [title, path] of Object.entries(hostile))
+      it(title, () => {
+        const budget = new WorkBudget(workBounds.path);
+        assert.throws(() => evaluateJsonPath(parseJsonPath(path), object, budget), {
+          message: "JSONPath: limit is 50000 units of work",
+        });
+        // A step that went too far was one over, and not many times over: nothing of what is beyond was gathered.
+        assert.ok(budget.left > -60_000, String(budget.left));
+      });
+  });
+
+  it("within the bound are the paths of real definitions over large objects", () => {
+    const conditions = Array.from({ length: 5000 }, (_, i) => ({ type: `t${i}`, status: "True" }));
+    const path = parseJsonPath('.status.conditions[?(@.type=="t4999")].status');
+    assert.deepEqual(evaluateJsonPath(path, { status: { conditions } }), ["True"]);
   });
 });
 
@@ -140,6 +169,37 @@ describe("printer columns", () => {
       assert.deepEqual(columns.cells(object, now), [expected]);
     });
   }
+
+  it("a column that runs out shows nothing, and the row goes on being a row", () => {
+    const union = `.spec.any[${Array.from({ length: 500 }, () => ":").join()}]`;
+    const columns = compilePrinterColumns([
+      column("string", ".metadata.name"),
+      column("string", union),
+      column("string", ".metadata.name"),
+    ]);
+    const large = { metadata: { name: "n" }, spec: { any: Array(79_000).fill(0) } };
+    const budget = new WorkBudget(workBounds.tableRow);
+    assert.deepEqual(columns.cells(large, now, budget), ["n", null, null]);
+    assert.ok(budget.left > -100_000, "what was too much was not gathered");
+  });
+
+  it("many columns that show one large value do not multiply it", () => {
+    const value = { a: "x".repeat(1 << 20) };
+    const columns = compilePrinterColumns(
+      Array.from({ length: 100 }, () => column("string", ".spec")),
+    );
+    const shown = columns.cells({ metadata: { name: "n" }, spec: value }, now);
+    assert.equal(shown.filter((cell) => cell !== null).length, 3);
+  });
+
+  it("a path that is longer than any is refused with its definition", () => {
+    const long = column("string", `.${"a".repeat(1024)}`);
+    assert.deepEqual(
+      validatePrinterColumn(long, "c").map(({ field, body }) => [field, body]),
+      [["c.JSONPath", "Too long: may not be more than 1024 bytes"]],
+    );
+    assert.deepEqual(validatePrinterColumn(column("string", `.${"a".repeat(1023)}`), "c"), []);
+  });
 
   it("there is Age when nothing else is declared", () => {
     const columns = compilePrinterColumns([]);

@@ -1,4 +1,5 @@
 /** Additional printer columns of a CRD version: table headers, and the cells of an object. */
+import { isBoundExceeded, WorkBudget, workBounds } from "../bounds/index.ts";
 import type { JsonObject, JsonValue } from "../json/index.ts";
 import { quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
@@ -6,7 +7,7 @@ import type { PrinterColumn } from "./crd.ts";
 import { formatGoFloat } from "./go-number.ts";
 import { humanDuration } from "./human-duration.ts";
 import { JsonPathError, type PathNode, parseJsonPath } from "./json-path.ts";
-import { evaluateJsonPath, PathEvaluation } from "./json-path-eval.ts";
+import { evaluateJsonPath } from "./json-path-eval.ts";
 
 export interface ColumnDefinition {
   readonly name: string;
@@ -21,7 +22,8 @@ export type Cell = string | number | bigint | boolean | null;
 export interface PrinterColumns {
   /** Without the leading name column, which every table has. */
   readonly definitions: readonly ColumnDefinition[];
-  cells(object: JsonObject, nowMs: number): Cell[];
+  /** A column that takes more than is left of the budget shows nothing, and so do those behind it. */
+  cells(object: JsonObject, nowMs: number, budget?: WorkBudget): Cell[];
 }
 
 const ageColumn: PrinterColumn = {
@@ -48,18 +50,45 @@ export function compilePrinterColumns(columns: readonly PrinterColumn[]): Printe
           : `Custom resource definition column (in JSONPath format): ${column.jsonPath}`,
       priority: column.priority,
     })),
-    cells: (object, nowMs) => {
-      const evaluation = new PathEvaluation();
-      return compiled.map(({ column, path }) =>
-        cellOf(column.type, firstResult(path, object, evaluation), nowMs),
-      );
-    },
+    cells: (object, nowMs, budget = new WorkBudget(workBounds.tableRow)) =>
+      compiled.map(({ column, path }) => cellWithin(budget, column, path, object, nowMs)),
   };
+}
+
+function cellWithin(
+  budget: WorkBudget,
+  { type }: PrinterColumn,
+  path: readonly PathNode[],
+  object: JsonObject,
+  nowMs: number,
+): Cell {
+  try {
+    const value = firstResult(path, object, budget);
+    if (type === "string" && value !== undefined) chargeText(value, budget);
+    return cellOf(type, value, nowMs);
+  } catch (error) {
+    if (isBoundExceeded(error)) return null;
+    throw error;
+  }
+}
+
+/** What is written of a value, before it is: many columns may show the same large one. */
+function chargeText(value: JsonValue, budget: WorkBudget): void {
+  if (typeof value === "string") budget.charge(value.length >> 6);
+  else if (Array.isArray(value)) {
+    budget.charge(value.length);
+    for (const item of value as readonly JsonValue[]) chargeText(item, budget);
+  } else if (typeof value === "object" && value !== null)
+    for (const key in value) {
+      budget.charge(1 + (key.length >> 6));
+      chargeText((value as JsonObject)[key] as JsonValue, budget);
+    }
 }
 
 /** The value of a selectable field as field selectors compare it; `""` when absent. */
 export function selectableFieldValue(path: readonly PathNode[], object: JsonObject): string {
-  const value = firstResult(path, object);
+  const budget = new WorkBudget(workBounds.path);
+  const value = firstResult(path, object, budget);
   return value === undefined || value === null ? "" : goText(value);
 }
 
@@ -76,10 +105,10 @@ function parseColumnPath(text: string): readonly PathNode[] {
 function firstResult(
   path: readonly PathNode[],
   object: JsonObject,
-  evaluation?: PathEvaluation,
+  budget: WorkBudget,
 ): JsonValue | undefined {
   try {
-    return evaluateJsonPath(path, object, evaluation)[0];
+    return evaluateJsonPath(path, object, budget)[0];
   } catch (error) {
     if (error instanceof JsonPathError) return undefined;
     throw error;

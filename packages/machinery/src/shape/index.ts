@@ -46,6 +46,7 @@ export {
   decodeEnvelope,
   decodeMessage,
   type Envelope,
+  FieldCount,
   messageDepthMax,
   ProtobufError,
 } from "./protobuf.ts";

@@ -67,8 +67,11 @@ export async function removeAccount(
 ): Promise<void> {
   for (const object of accountObjects(target).reverse()) {
     const { name, namespace } = object["metadata"] as { name: string; namespace?: string };
+    const resource = client.resource(resourceOf(object));
+    const at = nameIn(name, namespace);
     try {
-      await client.resource(resourceOf(object)).delete(nameIn(name, namespace), { signal });
+      const { uid = "" } = (await resource.get(at, { signal })).metadata;
+      await resource.delete(at, { preconditions: { uid }, signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

@@ -32,7 +32,7 @@ export const syncVerbs = ["get", "list", "watch", "create", "patch", "delete"] a
 /** A status that is known upstream is applied where the object is. */
 const statusVerbs = ["get", "patch"] as const;
 /** Objects are synced into namespaces that are made for them. */
-export const namespaceVerbs = ["get", "list", "watch", "create", "delete"] as const;
+export const namespaceVerbs = ["get", "list", "watch", "create", "patch", "delete"] as const;
 /** In the agent's container, of the Secret. */
 const folder = "/kcp";
 const rbac = "rbac.authorization.k8s.io";

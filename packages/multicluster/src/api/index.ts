@@ -26,6 +26,7 @@ export {
   drainedCondition,
   evictAnnotation,
 } from "./drain.ts";
+export { isCopyLabel, serviceBehind, serviceNameLabel } from "./endpoints.ts";
 export { canBeFenced, fencedKinds } from "./fenced-kinds.ts";
 export { hashDigits } from "./hash-digits.ts";
 export {
@@ -94,10 +95,13 @@ export {
   ingressOwnedByClusterLabel,
   ingressOwnedByIngressLabel,
   ingressOwnedByNamespaceLabel,
+  isKcpKey,
+  isUpsynced,
   locationLabelsAnnotation,
   lostSinceAnnotation,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
+  namespaceProofAnnotation,
   negotiationFieldManager,
   openedAnnotation,
   openedAnnotationPrefix,
@@ -110,6 +114,7 @@ export {
   registrationFieldManager,
   reservedAnnotation,
   schedulerFieldManager,
+  simulatorPrefix,
   skipDefaultObjectsAnnotation,
   snapshotDomainsAnnotation,
   snapshotForAnnotation,
@@ -171,6 +176,7 @@ export {
   type PlacementPhase,
   type PlacementSpec,
   type PlacementStatus,
+  type PodSecurityLevel,
   placementConditions,
   placements,
   podsResource,

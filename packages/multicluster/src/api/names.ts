@@ -5,6 +5,16 @@
  */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 
+/** Whether a label or an annotation is one of the control plane's, by its domain. */
+export function isKcpKey(key: string): boolean {
+  const slash = key.indexOf("/");
+  const domain = slash < 0 ? "" : key.slice(0, slash);
+  return ["kcp.io", "kcp.dev"].some((own) => domain === own || domain.endsWith(`.${own}`));
+}
+
+/** Of annotations for simulated clusters, which speak of nothing in the control plane. */
+export const simulatorPrefix = "sim.kcp.io/";
+
 /** On an object or a namespace: the SyncTarget that it is assigned to; empty while it is assigned to none. */
 export const clusterLabel = "workloads.kcp.io/cluster";
 /** All spellings of `clusterLabel`, the one that counts first. */
@@ -96,9 +106,20 @@ export function statesOf(labels: StringMap | undefined): ReadonlyMap<string, str
   return states;
 }
 
-/** The SyncTargets that an object with such labels is synced down to. */
+/**
+ * Whether the object was copied up from a cluster. The control plane lets only syncers make such an object, and lets nobody put the label on or take it off afterwards
+ * (`CopiesOfClusters` in admission): what says so was written by a cluster, and what does not was not.
+ */
+export function isUpsynced(labels: StringMap | undefined): boolean {
+  for (const [label, state] of Object.entries(labels ?? {}))
+    if (state === stateUpsync && label.startsWith(stateLabelPrefix)) return true;
+  return false;
+}
+
+/** The SyncTargets that an object with such labels is synced down to. What a cluster wrote goes to no cluster, whatever else is on it. */
 export function assignedTargets(labels: StringMap | undefined): ReadonlySet<string> {
   const targets = new Set<string>();
+  if (isUpsynced(labels)) return targets;
   const one = assignedCluster(labels);
   if (one !== undefined) targets.add(one);
   for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
@@ -111,6 +132,8 @@ export const namespaceLocatorAnnotations: readonly string[] = [
   namespaceLocatorAnnotation,
   "kcp.dev/namespace-locator",
 ];
+/** On downstream namespaces: that the syncer made it, by a key that nobody in the cluster has. */
+export const namespaceProofAnnotation = "internal.workload.kcp.io/namespace-proof";
 /** On downstream namespaces: those of one tenant have the same. */
 export const tenantLabel = "kcp.io/tenant-id";
 /** On everything that a syncer made downstream: the key of its SyncTarget. */

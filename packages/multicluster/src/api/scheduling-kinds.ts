@@ -156,6 +156,15 @@ export const locationKind: KindDefinition = {
           ...bounds,
           description: "What one workspace may use in all of its clusters together.",
         },
+        podSecurity: object(
+          {
+            enforce: text(
+              "The Pod Security Standard that is enforced on the namespaces of other workspaces in its clusters; baseline if no Location of a cluster says so, the strictest if several do.",
+              { enum: ["privileged", "baseline", "restricted"] },
+            ),
+          },
+          { description: "What Pods of workspaces that use its clusters may do there." },
+        ),
       },
       { default: {} },
     ),

@@ -28,7 +28,12 @@ export interface LocationSpec {
   readonly instanceSelector?: LabelSelectorObject;
   /** What one workspace may use in all of its clusters together. */
   readonly bounds?: Bounds;
+  /** What Pods of workspaces that use its clusters may do there. */
+  readonly podSecurity?: { readonly enforce?: PodSecurityLevel };
 }
+
+/** Of the Pod Security Standards. */
+export type PodSecurityLevel = "privileged" | "baseline" | "restricted";
 
 export interface AvailableSelectorLabel {
   readonly key: string;

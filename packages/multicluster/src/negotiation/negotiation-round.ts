@@ -223,8 +223,11 @@ class Round {
     const owners = new Set(definition?.metadata.ownerReferences?.map(({ uid }) => uid));
     for (const { metadata } of plan.abandoned) {
       if (owners.has(metadata.uid ?? "")) continue;
+      const { name, uid = "" } = metadata;
       await ignoringAbsence(
-        client.resource(negotiatedApiResources).delete({ name: metadata.name }, { signal }),
+        client
+          .resource(negotiatedApiResources)
+          .delete({ name }, { preconditions: { uid }, signal }),
       );
     }
   }

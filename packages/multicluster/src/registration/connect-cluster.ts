@@ -36,9 +36,12 @@ export function connectCluster(
     );
   try {
     const connection = connect(kubeconfig, { clock, permits, pings: clusterPings });
-    const transport = boundedTransport(connection.transport);
+    const transport = boundedTransport(connection.transport, { clock });
     const { basePath } = connection.client;
-    const client = new Client({ transport, basePath, clock, userAgent: "kcp" });
+    const client = new Client({
+      ...{ transport, basePath, clock, userAgent: "kcp" },
+      parsesInPieces: true,
+    });
     return { ...connection, transport, client };
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error;

@@ -4,10 +4,15 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 import type { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
+import type { PodSecuritySetting } from "./pod-security.ts";
 
 export interface SyncContext {
   readonly target: TargetIdentity;
   readonly downstream: Client;
+  /** What Pods of tenants may do in the cluster. */
+  readonly podSecurity: PodSecuritySetting;
+  /** By which the namespaces in the cluster are known; without one, by what they say of themselves. */
+  readonly namespaceKey?: Uint8Array | undefined;
   readonly upstreamIn: (cluster: ClusterName) => Client;
   /** What objects of a logical cluster call the SyncTarget. */
   readonly nameIn: (cluster: ClusterName) => string;

@@ -22,6 +22,9 @@ import {
   apiAddressLabel,
   downstreamLabel,
   hashDigits,
+  isCopyLabel,
+  isKcpKey,
+  simulatorPrefix,
   specDiffAnnotation,
   stateLabelPrefix,
   targetNameIn,
@@ -120,22 +123,16 @@ export function placeOf(
 
 /** Annotations of kcp speak about the control plane. Those of the simulator are for the cluster. */
 export function userAnnotations(annotations: StringMap | undefined): StringMap {
-  return filtered(annotations, (key) => !isOwn(key) || key.startsWith("sim.kcp.io/"));
+  return filtered(annotations, (key) => !isKcpKey(key) || key.startsWith(simulatorPrefix));
 }
 
 /** Labels of what is born in a cluster. Its controllers hand them on from what was synced: there they assign, here they would do so again. */
 export function userLabels(labels: StringMap | undefined): StringMap {
-  return filtered(labels, (key) => !isOwn(key));
+  return filtered(labels, isCopyLabel);
 }
 
 function downstreamLabels(labels: StringMap | undefined): StringMap {
   return filtered(labels, (key) => !key.startsWith(stateLabelPrefix) && key !== downstreamLabel);
-}
-
-function isOwn(key: string): boolean {
-  const slash = key.indexOf("/");
-  const domain = slash < 0 ? "" : key.slice(0, slash);
-  return ["kcp.io", "kcp.dev"].some((own) => domain === own || domain.endsWith(`.${own}`));
 }
 
 function filtered(map: StringMap | undefined, keep: (key: string) => boolean): StringMap {

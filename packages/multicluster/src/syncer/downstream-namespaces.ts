@@ -15,10 +15,12 @@ import {
   downstreamLabel,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
+  namespaceProofAnnotation,
   tenantLabel,
 } from "../api/index.ts";
 import { runAudit } from "./audit.ts";
 import { namespaces, type SyncContext } from "./context.ts";
+import { isProof, namespaceProof } from "./namespace-proof.ts";
 import {
   downstreamNamespace,
   formatLocator,
@@ -27,6 +29,7 @@ import {
   targetKey,
   tenantId,
 } from "./origin.ts";
+import { isEnforced, podSecurityLabels, securityLabels } from "./pod-security.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 
 /** Without anything of ours, and without an upstream namespace, for so long. */
@@ -42,6 +45,9 @@ interface CachedNamespace {
     readonly resourceVersion: string | undefined;
   };
   readonly locator: NamespaceLocator | undefined;
+  readonly proof: string | undefined;
+  /** What Pods may do in it. */
+  readonly enforced: string | undefined;
   readonly isTerminating: boolean;
 }
 
@@ -77,11 +83,21 @@ export class DownstreamNamespaces {
       random,
       onError,
     });
+    options.context.podSecurity.onChange(() => {
+      for (const { metadata } of this.#informer.store.list())
+        this.#secure(metadata.name, "exactly");
+    });
     this.#informer.addHandler({
       added: ({ metadata: { name } }) => {
         this.#made.delete(name);
         options.onAdded(name);
+        this.#secure(name, "exactly");
         this.#plan(name);
+      },
+      updated: (now, { previous }) => {
+        const { name } = now.metadata;
+        if (now.proof !== previous.proof) options.onAdded(name);
+        if (now.enforced !== previous.enforced) this.#secure(name, "at least");
       },
       deleted: ({ metadata: { name } }) => void this.#made.delete(name),
     });
@@ -116,10 +132,21 @@ export class DownstreamNamespaces {
     return name;
   }
 
-  /** Where the objects of a namespace come from; undefined for one that is not ours. */
+  /** Where the objects of a namespace come from; undefined for one that was not made here. */
   locate(name: string): At | undefined {
+    const at = this.#saidOf(name);
+    return at !== undefined && this.#isProven(at, this.#cached(name)?.proof) ? at : undefined;
+  }
+
+  /** Where they come from by what the namespace says, which whoever works in the cluster can write. */
+  #saidOf(name: string): At | undefined {
     const locator = this.#cached(name)?.locator;
     return locator !== undefined && this.#isOurs(name, locator) ? locator : undefined;
+  }
+
+  #isProven(at: At, proof: string | undefined): boolean {
+    const { target, namespaceKey } = this.#options.context;
+    return isProof(namespaceProof(namespaceKey, target, at), proof);
   }
 
   /** Resolves when the namespace is there and ours. Throws a Trouble when it is somebody else's. */
@@ -138,13 +165,38 @@ export class DownstreamNamespaces {
         await resource.create(this.#namespace(name, at), { signal });
       } catch (error) {
         if (!isStatusError(error, "AlreadyExists")) throw error;
-        this.#check(name, await resource.get({ name }, { signal }));
+        await this.#adopt(name, at, await resource.get({ name }, { signal }));
       }
     } else {
-      this.#check(name, found);
+      await this.#adopt(name, at, found);
     }
     this.#made.add(name);
     return name;
+  }
+
+  /** Tenants' Pods may do there what they may do everywhere in the cluster, whoever has changed the namespace, or whenever it was made. Who makes it stricter in the cluster is left alone until the syncer starts anew. */
+  #secure(name: string, how: "exactly" | "at least"): void {
+    const cached = this.#cached(name);
+    const at = this.#saidOf(name);
+    if (cached === undefined || at === undefined || cached.isTerminating) return;
+    const labels = this.#securityOf(at);
+    const wanted = labels[podSecurityLabels.enforce];
+    const isRight =
+      how === "exactly" ? cached.enforced === wanted : isEnforced(cached.enforced, wanted);
+    if (wanted === undefined || isRight) return;
+    const { downstream, signal, onError } = this.#options.context;
+    const { uid = "" } = cached.metadata;
+    downstream
+      .resource(namespaces)
+      .patch({ name }, { type: "merge", patch: { metadata: { uid, labels } } }, { signal })
+      .catch((error: unknown) => {
+        if (!signal.aborted) onError(error);
+      });
+  }
+
+  #securityOf({ cluster }: At): Readonly<Record<string, string>> {
+    const { target, podSecurity } = this.#options.context;
+    return securityLabels(podSecurity.current, cluster === target.cluster);
   }
 
   /** Something of ours left the namespace: it may be empty now. */
@@ -152,8 +204,20 @@ export class DownstreamNamespaces {
     this.#plan(name);
   }
 
-  #check(name: string, namespace: KubernetesObject): void {
-    const { locator, isTerminating } = cachedNamespace(namespace);
+  /** What is there and says that it is ours becomes so when something is assigned to it, and not before: one that was made before there were proofs. */
+  async #adopt(name: string, at: At, namespace: KubernetesObject): Promise<void> {
+    const { proof } = this.#check(name, namespace);
+    if (this.#isProven(at, proof)) return;
+    const { downstream, signal } = this.#options.context;
+    const { uid = "" } = namespace.metadata;
+    const { annotations, labels } = this.#namespace(name, at).metadata;
+    const patch = { metadata: { uid, annotations, labels } };
+    await downstream.resource(namespaces).patch({ name }, { type: "merge", patch }, { signal });
+  }
+
+  #check(name: string, namespace: KubernetesObject): CachedNamespace {
+    const cached = cachedNamespace(namespace);
+    const { locator, isTerminating } = cached;
     if (locator === undefined || !this.#isOurs(name, locator)) {
       const whose =
         locator === undefined
@@ -170,6 +234,7 @@ export class DownstreamNamespaces {
         `its namespace ${name} in the cluster is being deleted; it is made again when that is over`,
       );
     }
+    return cached;
   }
 
   #isOurs(name: string, locator: NamespaceLocator): boolean {
@@ -178,15 +243,20 @@ export class DownstreamNamespaces {
   }
 
   #namespace(name: string, at: At) {
-    const { target } = this.#options.context;
+    const { target, namespaceKey } = this.#options.context;
+    const proof = namespaceProof(namespaceKey, target, at);
     return {
       metadata: {
         name,
         labels: {
           [downstreamLabel]: targetKey(target),
           [tenantLabel]: tenantId(target, at.cluster),
+          ...this.#securityOf(at),
         },
-        annotations: { [namespaceLocatorAnnotation]: formatLocator(target, at) },
+        annotations: {
+          [namespaceLocatorAnnotation]: formatLocator(target, at),
+          ...(proof === undefined ? {} : { [namespaceProofAnnotation]: proof }),
+        },
       },
     };
   }
@@ -213,7 +283,7 @@ export class DownstreamNamespaces {
 
   async #clean(name: string): Promise<void> {
     const cached = this.#cached(name);
-    const at = this.locate(name);
+    const at = this.#saidOf(name);
     if (cached === undefined || at === undefined || cached.isTerminating) return;
     const { signal, upstreamIn, downstream } = this.#options.context;
     try {
@@ -240,10 +310,16 @@ export class DownstreamNamespaces {
 }
 
 function cachedNamespace({ metadata }: KubernetesObject): CachedNamespace {
-  const { name, uid, resourceVersion, annotations, deletionTimestamp } = metadata;
+  const { name, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata;
   const text = namespaceLocatorAnnotations
     .map((annotation) => stringMember(annotations, annotation))
     .find((value) => value !== undefined);
   const isTerminating = deletionTimestamp !== undefined;
-  return { metadata: { name, uid, resourceVersion }, locator: parseLocator(text), isTerminating };
+  return {
+    metadata: { name, uid, resourceVersion },
+    locator: parseLocator(text),
+    proof: stringMember(annotations, namespaceProofAnnotation),
+    enforced: stringMember(labels, podSecurityLabels.enforce),
+    isTerminating,
+  };
 }

@@ -4,6 +4,7 @@ export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export { nameInCluster } from "./copy-names.ts";
+export { withoutField } from "./field-path.ts";
 export { leaseMsDefault } from "./lease.ts";
 export {
   type CopyOf,
@@ -17,6 +18,7 @@ export {
   type TargetIdentity,
   targetKey,
 } from "./origin.ts";
+export { PodSecuritySetting, podSecurityLabels, strictestLevel } from "./pod-security.ts";
 export {
   type ContestedField,
   defaultPolicies,
@@ -28,7 +30,13 @@ export {
   policyFor,
 } from "./policy.ts";
 export { PolicySet } from "./policy-set.ts";
-export { appliedDiffAnnotation, originAnnotation, syncPolicyLabel } from "./protocol.ts";
+export {
+  appliedDiffAnnotation,
+  appliedHashAnnotation,
+  originAnnotation,
+  syncedAnnotation,
+  syncPolicyLabel,
+} from "./protocol.ts";
 export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";

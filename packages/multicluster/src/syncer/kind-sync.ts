@@ -23,6 +23,8 @@ export interface KindSyncOptions {
   readonly reporter: Reporter;
   /** What is known of Jobs, if they are synced. */
   readonly jobs?: (() => KindView | undefined) | undefined;
+  /** And of Services. */
+  readonly services?: (() => KindView | undefined) | undefined;
   readonly onChange: (key: ObjectKey) => void;
 }
 

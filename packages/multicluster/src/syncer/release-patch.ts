@@ -1,7 +1,13 @@
 /** The merge patch by which a SyncTarget lets an object go: the finalizer, and what was written about this target. */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { stringMember } from "@kcp-ts/sdk";
-import { deletionAnnotation, stateLabel, statusAnnotation, syncerFinalizer } from "../api/index.ts";
+import {
+  deletionAnnotation,
+  stateLabel,
+  stateUpsync,
+  statusAnnotation,
+  syncerFinalizer,
+} from "../api/index.ts";
 import { isHeldBy, type Metadata } from "./assignment.ts";
 import { syncedAnnotation } from "./protocol.ts";
 
@@ -20,7 +26,9 @@ export function releasePatch(
   // Whoever asked the object to leave this target by annotation has had his wish; the state is over with it.
   const isAskedToLeave = Object.hasOwn(annotations, deletionAnnotation(target));
   const state = stateLabel(target);
-  const hasState = stringMember(metadata.labels, state) !== undefined;
+  const value = stringMember(metadata.labels, state);
+  // That of a copy stays as long as the copy does.
+  const hasState = value !== undefined && value !== stateUpsync;
   const isHeld = isHeldBy(metadata, target);
   if (!isHeld && Object.keys(annotations).length === 0) return undefined;
   const finalizer = syncerFinalizer(target);

@@ -27,6 +27,7 @@ import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
 import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
 import { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
+import { PodSecuritySetting } from "./pod-security.ts";
 import { type KindPolicy, type Policies, policyFor } from "./policy.ts";
 import { PolicySet } from "./policy-set.ts";
 import { Reporter } from "./reporter.ts";
@@ -62,6 +63,10 @@ export interface SyncerOptions {
   readonly agentLeaseMs?: number | undefined;
   /** Of an agent: without it heartbeats come often, and say so. Needs a `home`. */
   readonly agentTunnel?: TunnelState | undefined;
+  /** What proves that a namespace in the cluster was made by this syncer; `namespaceKeyBytes` of it. */
+  readonly namespaceKey?: Uint8Array | undefined;
+  /** What Pods of other logical clusters may do in the cluster; the baseline if left out. */
+  readonly podSecurity?: PodSecuritySetting | undefined;
   /** Objects worked on at a time. */
   readonly workers?: number | undefined;
   readonly metrics?: MetricsRegistry | undefined;
@@ -136,6 +141,8 @@ class RunningSyncer implements Syncer {
     this.#context = {
       target,
       downstream,
+      namespaceKey: options.namespaceKey,
+      podSecurity: options.podSecurity ?? new PodSecuritySetting(),
       upstreamIn: waysUp(options),
       // Who is served without an offer knows it by its name.
       nameIn: (cluster) => (shared === undefined ? target.name : targetNameIn(cluster, target)),
@@ -295,6 +302,7 @@ class RunningSyncer implements Syncer {
       sharedInformers: this.#sharedInformers,
       reporter: this.#reporter,
       jobs: () => this.#kindOf("batch", "Job")?.view,
+      services: () => this.#kindOf("", "Service")?.view,
       onChange: (key) => this.#queue.add({ kind: id, key }),
     });
     this.#kinds.set(id, kind);

@@ -17,10 +17,12 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import {
+  assignedTargets,
   clusterLostReason,
   copyOfAnnotation,
   hashDigits,
   heldInClusterAnnotation,
+  serviceBehind,
   stateLabel,
   stateUpsync,
   syncerFinalizer,
@@ -48,9 +50,12 @@ export interface UpSyncOptions {
   readonly upstreamObjects: UpstreamObjects;
   /** What is known of Jobs, if they are synced. */
   readonly jobs?: (() => KindView | undefined) | undefined;
+  /** And of Services. */
+  readonly services?: (() => KindView | undefined) | undefined;
 }
 
 const done: SyncResult = {};
+const lookAgainMs = 10_000;
 
 export class UpSync {
   readonly #options: UpSyncOptions;
@@ -71,10 +76,38 @@ export class UpSync {
     if (original.metadata.controller?.kind === "Job" && this.#options.jobs?.()?.hasSynced === false)
       return { againAfterMs: 1000 };
     const copy = view.upstreamObject(key);
+    const sight = this.#serviceOf(key, original);
+    if (sight === "unknown") return { againAfterMs: 1000 };
+    if (sight === "others") return this.#withdraw(key, copy);
     if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(key, copy))
       return this.#followDeletion(key, original, copy);
     const written = await this.#copy(key, original, copy);
     return this.#copyStatus(key, original, written);
+  }
+
+  /** Of endpoints: whether the Service that they are of was synced from here. Those of other Services in the cluster are nobody's business upstream. */
+  #serviceOf(key: ObjectKey, original: CachedObject): "ours" | "others" | "unknown" {
+    const { synced, services, context } = this.#options;
+    const name = serviceBehind(synced.resource, {
+      name: original.metadata.name,
+      labels: original.metadata.labels,
+    });
+    const known = services?.();
+    if (name === undefined || known === undefined) return "ours";
+    if (!known.hasSynced) return "unknown";
+    const service = known.upstreamObject({ ...key, name });
+    const isOurs =
+      service && assignedTargets(service.metadata.labels).has(context.nameIn(key.cluster));
+    return isOurs === true ? "ours" : "others";
+  }
+
+  /** Whether the Service is assigned later is told by nobody: it is looked at again. */
+  async #withdraw(key: ObjectKey, copy: CachedObject | undefined): Promise<SyncResult> {
+    if (copy !== undefined && this.#isOurs(key, copy)) {
+      await this.#release(key, copy);
+      await this.#options.upstreamObjects.delete(key, copy.metadata.uid);
+    }
+    return { againAfterMs: lookAgainMs };
   }
 
   /** Somebody deletes the copy. If it is of an earlier object of this name, it just goes, and comes back as a copy of this one. */

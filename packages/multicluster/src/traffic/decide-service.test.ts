@@ -304,6 +304,33 @@ describe("endpoints of a cluster that is not Ready", () => {
   });
 });
 
+describe("endpoints of a cluster that the Service is not assigned to", () => {
+  it("are not taken, whatever the cluster says of them, and take nothing away from others", () => {
+    const workloads = part("east", 2);
+    const sources = [copy("east", 2), copy("west", 3), copy("north.1x7k2m9d4q", 1)];
+    const decision = decideService(state({ workloads, sources }));
+    assert.deepEqual(readyIn(decision), { east: 2 });
+    // The real one is not seen: another that is not asked does not stand in for it.
+    const targets = new Map([
+      ["east", target("east", false, nowMs - 60_000)],
+      ["west", target("west")],
+    ]);
+    assert.deepEqual(readyIn(decideService(state({ workloads, sources, targets }))), { east: 2 });
+  });
+
+  it("are not taken when people have assigned the Service elsewhere, or to nobody", () => {
+    const placed = (labels: Record<string, string>) => ({
+      ...service,
+      metadata: { ...service.metadata, labels },
+    });
+    const sources = [copy("east", 2), copy("west", 3)];
+    const east = state({ service: placed({ "workloads.kcp.io/cluster": "east" }), sources });
+    assert.deepEqual(readyIn(decideService(east)), { east: 2 });
+    const none = decideService(state({ service: placed({}), workloads: [], sources }));
+    assert.deepEqual(readyIn(none), {});
+  });
+});
+
 describe("endpoints that are about to go", () => {
   const following: Service = {
     ...service,
@@ -322,7 +349,7 @@ describe("endpoints that are about to go", () => {
   assert.ok(leaving !== undefined);
 
   it("do not stand in for those of a cluster that is not seen: its own stay", () => {
-    for (const east of [part("east", 0), [{ ...leaving, isGoing: true }], []]) {
+    for (const east of [part("east", 0), [{ ...leaving, isGoing: true }]]) {
       const workloads = [...east, ...part("west", 3)];
       const decision = decideService(state({ service: following, workloads, sources, targets }));
       assert.deepEqual(readyIn(decision), { east: 3, west: 3 });

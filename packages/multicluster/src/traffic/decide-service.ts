@@ -79,11 +79,12 @@ export interface WantedImport {
   readonly derived: string | undefined;
 }
 
-export function decideService(state: ServiceState): ServiceDecision {
-  const { name, service, workloads } = state;
+export function decideService(found: ServiceState): ServiceDecision {
+  const { name, service, workloads } = found;
   const behind = (workload: Workload) => isBehind(workload, service?.spec);
   const hosts = new Set(workloads.filter(behind).map(({ target }) => target));
   const placed = service && following(service, hosts);
+  const state = { ...found, sources: sourcesOf(found, placed) };
   const verdict = verdictOf(state, placed);
   const sight = sightOfClusters(state, behind);
   const losses = lossesOf(state, hosts);
@@ -107,6 +108,19 @@ export function decideService(state: ServiceState): ServiceDecision {
     }),
     wakeAtMs: earliest(sight.wakeAtMs, losses.wakeAtMs),
   };
+}
+
+/**
+ * A cluster has a say in what is behind a Service as long as the Service is assigned to it. Any other could put its own address there, under a name that it knows or guesses.
+ */
+function sourcesOf(
+  { service, sources }: ServiceState,
+  placed: Service | undefined,
+): readonly EndpointSlice[] {
+  const assigned = new Set(
+    [service, placed].flatMap((one) => [...assignedTargets(one?.metadata.labels)]),
+  );
+  return sources.filter((slice) => assigned.has(sourceOf(slice) ?? ""));
 }
 
 /** In one cluster a Service has that one's status, which the syncer brings up; in several, they are put together here. */

@@ -3,6 +3,7 @@
  * are left out, unless there are no others.
  */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isSharedIngress } from "./endpoint-addresses.ts";
 import { memberObject, memberObjects } from "./objects.ts";
 
 export interface GivenAddresses {
@@ -13,7 +14,7 @@ export interface GivenAddresses {
 
 /** In a status, of a Service or of an Ingress. */
 export function addressesIn(status: JsonObject | undefined): readonly JsonObject[] {
-  return memberObjects(memberObject(status, "loadBalancer"), "ingress");
+  return memberObjects(memberObject(status, "loadBalancer"), "ingress").filter(isSharedIngress);
 }
 
 export function foldAddresses(given: readonly GivenAddresses[]): readonly JsonObject[] {

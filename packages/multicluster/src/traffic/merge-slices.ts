@@ -9,6 +9,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statesOf, stateUpsync } from "../api/index.ts";
+import { endpointsMax, portsMax, sharedAddresses } from "./endpoint-addresses.ts";
 import {
   type EndpointSlice,
   endpointsOf,
@@ -44,7 +45,7 @@ export function mergeSlices(
   for (const source of ordered) {
     const cluster = sourceOf(source);
     if (cluster === undefined || source.metadata.deletionTimestamp !== undefined) continue;
-    const ports = memberObjects(source as unknown as JsonObject, "ports");
+    const ports = memberObjects(source as unknown as JsonObject, "ports").slice(0, portsMax);
     const slice = {
       name: importedSliceName(service, cluster, source.metadata.name),
       cluster,
@@ -54,9 +55,10 @@ export function mergeSlices(
     };
     merged.set(slice.name, slice);
     if (!counts(cluster)) continue;
-    for (const endpoint of endpointsOf(source)) {
-      const shown = shownEndpoint(endpoint);
-      const { addresses } = shown as { addresses: readonly string[] };
+    for (const endpoint of endpointsOf(source).slice(0, endpointsMax)) {
+      const addresses = sharedAddresses(slice.addressType, endpoint);
+      if (addresses === undefined) continue;
+      const shown = shownEndpoint(endpoint, addresses);
       const id = JSON.stringify([cluster, slice.addressType, ports, addresses]);
       place(placed, id, { slice, endpoint: shown });
     }
@@ -78,12 +80,11 @@ function place(placed: Map<string, Placed>, id: string, one: Placed): void {
   if (isBetter) placed.set(id, one);
 }
 
-function shownEndpoint(endpoint: JsonObject): JsonObject {
-  const addresses = endpoint["addresses"];
+function shownEndpoint(endpoint: JsonObject, addresses: readonly string[]): JsonObject {
   const conditions = memberObject(endpoint, "conditions");
   const [hostname, zone] = [memberText(endpoint, "hostname"), memberText(endpoint, "zone")];
   return {
-    addresses: Array.isArray(addresses) ? addresses : [],
+    addresses: [...addresses],
     ...(Object.keys(conditions).length === 0 ? {} : { conditions }),
     ...(hostname === undefined ? {} : { hostname }),
     ...(zone === undefined ? {} : { zone }),

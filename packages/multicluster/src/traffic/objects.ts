@@ -37,8 +37,7 @@ export const endpointSlices = defineResource<EndpointSlice>({
   namespaced: true,
 });
 
-/** On EndpointSlices in a cluster: the Service that they are of. */
-export const serviceNameLabel = "kubernetes.io/service-name";
+export { serviceNameLabel } from "../api/index.ts";
 
 export function memberObject(object: JsonObject | undefined, name: string): JsonObject {
   const value = object?.[name];

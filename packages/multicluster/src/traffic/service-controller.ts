@@ -26,6 +26,7 @@ import {
   assignedTargets,
   clustersetAnnotation,
   importedServiceLabel,
+  isUpsynced,
   type ServiceExport,
   type ServiceImport,
   type SyncTarget,
@@ -210,7 +211,8 @@ async function read(
     serviceExport,
     serviceImport,
     sources: sources.filter((one) => sourceOf(one) !== undefined),
-    imported,
+    // What a cluster wrote is none that was made here, whatever it calls itself.
+    imported: imported.filter(({ metadata }) => !isUpsynced(metadata.labels)),
     workloads: lists.flat(),
   };
 }

@@ -224,10 +224,11 @@ export class VolumeWrites {
     const volume = facts.volumes.get(target);
     const where = this.#whereabouts(target);
     if (volume === undefined || where === undefined) return;
+    const resource = where.client.resource(persistentVolumes);
+    const signal = this.#signal;
     try {
-      await where.client
-        .resource(persistentVolumes)
-        .delete({ name: volume.name }, { signal: this.#signal });
+      const { name, uid = "" } = (await resource.get({ name: volume.name }, { signal })).metadata;
+      await resource.delete({ name }, { preconditions: { uid }, signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

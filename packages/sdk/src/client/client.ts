@@ -4,10 +4,18 @@
  * It adds to a transport what is common to all requests: the base path, headers, warnings, timeouts, patience with a server that
  * asks for it, and errors as StatusError. It holds no state about objects; caches are informers.
  */
-import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  type Clock,
+  type Random,
+  runYielding,
+  sleep,
+  systemClock,
+  systemRandom,
+} from "@kcp-ts/machinery/base";
+import { type JsonValue, parseInPieces, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
+import { requirePreconditions } from "./required-preconditions.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
@@ -36,6 +44,10 @@ export interface ClientOptions {
   readonly requestTimeoutMs?: number;
   /** How often a request is sent again when the server says `Retry-After`. */
   readonly retriesMax?: number;
+  /** Refuses to send deletions, and writes of owners and finalizers, that do not say which object and which state of it they mean. */
+  readonly requiresPreconditions?: boolean;
+  /** Parses long answers a turn's worth at a time: for servers that may answer with anything. */
+  readonly parsesInPieces?: boolean;
   readonly onWarning?: (text: string, request: RequestSummary) => void;
   /** Called behind every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
@@ -129,9 +141,20 @@ export class Client {
     return new Client({ ...this.#options, basePath });
   }
 
+  /** The same server, with `requiresPreconditions`. */
+  withRequiredPreconditions(): Client {
+    return new Client({ ...this.#options, requiresPreconditions: true });
+  }
+
   /** Sends a request and parses the answer. Integers beyond 2^53 are bigints. */
   async json(request: ClientRequest): Promise<JsonValue> {
-    return parseJson((await this.read(request)).text).value;
+    return this.parse((await this.read(request)).text);
+  }
+
+  /** An answer that was read whole. */
+  async parse(text: string): Promise<JsonValue> {
+    if (this.#options.parsesInPieces !== true) return parseJson(text).value;
+    return (await runYielding(parseInPieces(text))).value;
   }
 
   /** Sends a request and reads the answer whole, in the time that a request has. */
@@ -177,6 +200,7 @@ export class Client {
   }
 
   async #send(request: ClientRequest, signal: AbortSignal | undefined): Promise<TransportResponse> {
+    if (this.#options.requiresPreconditions === true) requirePreconditions(request);
     const wire = this.#wire(request, signal);
     const retriesMax = request.retriesMax ?? this.#options.retriesMax ?? retriesMaxDefault;
     let resends = 0;

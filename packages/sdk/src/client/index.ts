@@ -85,4 +85,5 @@ export {
   type UpgradedResponse,
   type UpgradeResponse,
 } from "./transport.ts";
+export { type OnUnreadable, UnreadableObjectError } from "./unreadable.ts";
 export { type Bookmark, initialEventsEndAnnotation, type WatchEvent } from "./watch.ts";

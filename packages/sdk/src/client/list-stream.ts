@@ -4,7 +4,7 @@
  * A page of text is half a megabyte that V8 holds in one piece, and as much again while it is put together; of a list in chunks there is never more
  * than an item and the chunk that it ends in. What is not cut easily is read as a whole.
  */
-import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import {
   backslash,
   closeBrace,
@@ -16,9 +16,10 @@ import {
   quote,
 } from "./json-codes.ts";
 import { completed, metadataOf, readList } from "./list-text.ts";
-import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
-import { joined, objectReader, type ReadObject } from "./object-reader.ts";
+import { joined, objectReader } from "./object-reader.ts";
+import type { MemberOptions } from "./options.ts";
+import { hasMetadata, type OnUnreadable, readAlone } from "./unreadable.ts";
 
 /** As few as a watch hands on at a time, and for the same reason: whatever is being worked on is kept by the garbage collector. */
 const batchItemsMax = 4;
@@ -26,16 +27,22 @@ const batchItemsMax = 4;
 /** Reads one list: `take` for every chunk of it, `end` behind the last. */
 export class ListReader<Object extends KubernetesObject> {
   readonly #cutter = new ItemCutter();
-  readonly #read: ReadObject;
+  readonly #read: (bytes: Uint8Array) => JsonValue | undefined;
+  readonly #onUnreadable: OnUnreadable | undefined;
   #head: JsonObject | undefined;
   /** Items without a kind, in a list that tells its own behind them. */
   readonly #early: unknown[] = [];
 
   /** With `members`, objects have no others; apiVersion and kind are always there. A list that is read as a whole has all. */
-  constructor(members?: MemberTree) {
-    this.#read = objectReader(
+  constructor({ members, onUnreadable }: MemberOptions = {}) {
+    const read = objectReader(
       members === undefined ? undefined : { apiVersion: true, kind: true, ...members },
     );
+    this.#onUnreadable = onUnreadable;
+    this.#read =
+      onUnreadable === undefined
+        ? read
+        : (bytes) => readAlone(() => read(bytes), hasMetadata, onUnreadable);
   }
 
   /** The items that the chunk completes, in batches. */
@@ -43,6 +50,7 @@ export class ListReader<Object extends KubernetesObject> {
     let batch: Object[] = [];
     for (const bytes of this.#cutter.cut(chunk)) {
       const item = this.#read(bytes);
+      if (item === undefined) continue;
       this.#head ??= this.#cutter.headSoFar();
       const isEarly = isJsonObject(item) && item["kind"] === undefined;
       if (isEarly && this.#head["kind"] === undefined) {
@@ -61,7 +69,7 @@ export class ListReader<Object extends KubernetesObject> {
   end(): { readonly items: Object[]; readonly metadata: ListMeta } {
     const rest = this.#cutter.outside();
     if (!this.#cutter.hasItems) {
-      const { items, metadata } = readList<Object>(rest);
+      const { items, metadata } = readList<Object>(rest, this.#onUnreadable);
       return { items: [...items], metadata };
     }
     const whole = parseJson(rest).value;

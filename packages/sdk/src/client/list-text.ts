@@ -7,6 +7,7 @@
 import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
 import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./json-codes.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
+import { hasMetadata, type OnUnreadable, readAlone } from "./unreadable.ts";
 
 export interface LazyList<Object extends KubernetesObject> {
   readonly metadata: ListMeta;
@@ -14,7 +15,11 @@ export interface LazyList<Object extends KubernetesObject> {
   readonly items: Iterable<Object>;
 }
 
-export function readList<Object extends KubernetesObject>(text: string): LazyList<Object> {
+/** Items that cannot be read are left out and told, or an error of the list where nobody wants to hear of them. */
+export function readList<Object extends KubernetesObject>(
+  text: string,
+  onUnreadable?: OnUnreadable,
+): LazyList<Object> {
   const range = findItems(text);
   if (range === undefined) return wholeList(text);
   const head = parseJson(`${text.slice(0, range.start)}${text.slice(range.end)}`).value;
@@ -23,7 +28,12 @@ export function readList<Object extends KubernetesObject>(text: string): LazyLis
     metadata: metadataOf(head),
     items: {
       *[Symbol.iterator]() {
-        for (const item of cutItems(text, range)) yield completed<Object>(item, head);
+        for (const part of cutItems(text, range)) {
+          const read = () => parseJson(part).value;
+          const item =
+            onUnreadable === undefined ? read() : readAlone(read, hasMetadata, onUnreadable);
+          if (item !== undefined) yield completed<Object>(item, head);
+        }
       },
     },
   };
@@ -99,7 +109,7 @@ function closingBracket(text: string, from: number): number {
   return -1;
 }
 
-function* cutItems(text: string, { start, end }: Range): IterableIterator<unknown> {
+function* cutItems(text: string, { start, end }: Range): IterableIterator<string> {
   if (text.slice(start, end).trim() === "") return;
   let depth = 0;
   let from = start;
@@ -109,11 +119,11 @@ function* cutItems(text: string, { start, end }: Range): IterableIterator<unknow
     else if (code === openBrace || code === openBracket) depth++;
     else if (code === closeBrace || code === closeBracket) depth--;
     else if (code === comma && depth === 0) {
-      yield parseJson(text.slice(from, i)).value;
+      yield text.slice(from, i);
       from = i + 1;
     }
   }
-  yield parseJson(text.slice(from, end)).value;
+  yield text.slice(from, end);
 }
 
 /** -1 for a string without end. */

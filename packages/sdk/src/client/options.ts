@@ -2,6 +2,7 @@
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { CallOptions } from "./client.ts";
 import type { MemberTree } from "./member-picker.ts";
+import type { OnUnreadable } from "./unreadable.ts";
 
 export interface ObjectName {
   /** Left out for resources without namespaces. */
@@ -37,6 +38,8 @@ export interface PageOptions extends Omit<ListOptions, "limit" | "continue"> {
 export interface MemberOptions {
   /** Objects have these members, apiVersion and kind, and hardly ever others: `{ metadata: { name: true, labels: true } }`. */
   readonly members?: MemberTree | undefined;
+  /** Told of objects that cannot be read, which are left out. Without it, one of them is an error of the whole list or watch. */
+  readonly onUnreadable?: OnUnreadable | undefined;
 }
 
 export interface WatchOptions extends CallOptions, SelectorOptions {

@@ -4,7 +4,7 @@
  * One method per verb of the API, none of them clever. What a method returns is what the server answered; a delete, which
  * may answer with a Status, returns nothing unless asked.
  */
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { CallOptions, Client, ClientRequest } from "./client.ts";
 import { ListReader } from "./list-stream.ts";
@@ -113,11 +113,12 @@ export class ResourceClient<Object extends KubernetesObject> {
    * has goes on meanwhile. Returns what the last page says of the list. A `pageSize` of 0 asks for everything in one answer.
    */
   async *batches(options: PageOptions & MemberOptions = {}): AsyncGenerator<Object[], ListMeta> {
-    const { pageSize, resourceVersion, resourceVersionMatch, members, ...rest } = options;
+    const { members, onUnreadable, ...list } = options;
+    const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = list;
     const limit = pageSize ?? pageSizeDefault;
     let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
     for (;;) {
-      const reader = new ListReader<Object>(members);
+      const reader = new ListReader<Object>({ members, onUnreadable });
       for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
         for (const batch of reader.take(chunk)) yield batch;
       const { items, metadata } = reader.end();
@@ -128,7 +129,9 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** Like `pages`, with items that are parsed one by one: for who looks at many and keeps few. */
-  async *lazyPages(options: PageOptions = {}): AsyncGenerator<LazyList<Object>> {
+  async *lazyPages(
+    options: PageOptions & Pick<MemberOptions, "onUnreadable"> = {},
+  ): AsyncGenerator<LazyList<Object>> {
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
     const limit = pageSize ?? pageSizeDefault;
     let page = await this.lazyList({ ...rest, resourceVersion, resourceVersionMatch, limit });
@@ -140,8 +143,10 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** Like `list`, with items that are parsed one by one. */
-  async lazyList(options: ListOptions = {}): Promise<LazyList<Object>> {
-    return readList(await this.#getListText(options, {}));
+  async lazyList(
+    options: ListOptions & Pick<MemberOptions, "onUnreadable"> = {},
+  ): Promise<LazyList<Object>> {
+    return readList(await this.#getListText(options, {}), options.onUnreadable);
   }
 
   /**
@@ -156,7 +161,8 @@ export class ResourceClient<Object extends KubernetesObject> {
   async *watchBatches(
     options: WatchOptions & MemberOptions = {},
   ): AsyncGenerator<WatchEvent<Object>[]> {
-    const { signal, namespace, retriesMax, onOpen, sendInitialEvents, members, ...query } = options;
+    const { signal, namespace, retriesMax, onOpen, sendInitialEvents, ...rest } = options;
+    const { members, onUnreadable, ...query } = rest;
     const path = withQuery(this.#path({ namespace }), {
       watch: true,
       ...query,
@@ -167,7 +173,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     try {
       const response = await this.client.send({ method: "GET", path, signal, retriesMax });
       onOpen?.();
-      yield* watchBatches<Object>(response.body, members);
+      yield* watchBatches<Object>(response.body, { members, onUnreadable });
     } catch (error) {
       if (!signal?.aborted) throw error;
     }
@@ -255,7 +261,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     headers: Readonly<Record<string, string>>,
     extra: Readonly<Record<string, string | undefined>> = {},
   ): Promise<JsonValue> {
-    return parseJson(await this.#getListText(options, headers, extra)).value;
+    return await this.client.parse(await this.#getListText(options, headers, extra));
   }
 
   async #getListText(

@@ -3,13 +3,15 @@
  *
  * Events come in batches because they arrive in batches: a wait for each of them would cost more than they do.
  */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type Status, StatusError } from "@kcp-ts/machinery/status";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject } from "./object.ts";
 import { joined, objectReader } from "./object-reader.ts";
+import type { MemberOptions } from "./options.ts";
 import { statusErrorOf } from "./response-error.ts";
 import { TransportError } from "./transport.ts";
+import { hasMetadata, readAlone } from "./unreadable.ts";
 
 export type WatchEvent<Object extends KubernetesObject = KubernetesObject> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: Object }
@@ -43,14 +45,19 @@ const batchEventsMax = 4;
  */
 export async function* watchBatches<Object extends KubernetesObject>(
   body: AsyncIterable<Uint8Array>,
-  members?: MemberTree,
+  { members, onUnreadable }: MemberOptions = {},
 ): AsyncGenerator<WatchEvent<Object>[]> {
   const lines = new LineCutter();
-  const read = objectReader(members === undefined ? undefined : eventMembers(members));
+  const readEvent = objectReader(members === undefined ? undefined : eventMembers(members));
+  const read: (line: Uint8Array) => JsonValue | undefined =
+    onUnreadable === undefined
+      ? readEvent
+      : (line) => readAlone(() => readEvent(line), hasObject, onUnreadable);
   for await (const chunk of body) {
     let events: WatchEvent<Object>[] = [];
     for (const line of lines.cut(chunk)) {
       const event = read(line);
+      if (event === undefined) continue;
       if (!isJsonObject(event) || !isJsonObject(event["object"])) throw notAnEvent(line);
       if (event["type"] === "ERROR") {
         if (events.length > 0) yield events;
@@ -64,6 +71,11 @@ export async function* watchBatches<Object extends KubernetesObject>(
     }
     if (events.length > 0) yield events;
   }
+}
+
+/** An ERROR has a Status, which has metadata only by custom. */
+function hasObject({ type, object }: JsonObject): boolean {
+  return isJsonObject(object) && (type === "ERROR" || hasMetadata(object));
 }
 
 function eventMembers(members: MemberTree): MemberTree {

@@ -19,7 +19,7 @@ import type { Handlers } from "./handlers.ts";
 import type { InformerScope } from "./informer.ts";
 import type { Feeding, FollowOptions, ListingOptions } from "./informer-loop.ts";
 import { Interner } from "./interner.ts";
-import { clusterOf, formatKey, keyInCluster, type ObjectKey, parseKey } from "./object-key.ts";
+import { formatKey, identify, type ObjectKey, parseKey, unidentified } from "./object-key.ts";
 import type { ObjectTable } from "./object-table.ts";
 import type { IndexedStore } from "./store.ts";
 import { membersFor } from "./transforms.ts";
@@ -37,7 +37,8 @@ export interface FeedOptions<Object extends KubernetesObject, Cached> {
   readonly random: Random;
   readonly store: IndexedStore<Cached>;
   readonly handlers: Handlers<Cached>;
-  readonly report: (error: unknown) => void;
+  /** Told of objects that are left out because they cannot be read. */
+  readonly onUnreadable: (error: unknown) => void;
 }
 
 const pageSizeDefault = 500;
@@ -67,7 +68,8 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     const { selector, pageSize = pageSizeDefault } = this.#options;
     const next = this.#options.store.nextTable();
     const size = paged ? pageSize : 0;
-    const options = { ...selector, signal, retriesMax: 0, pageSize: size, members: this.#members };
+    const reading = { members: this.#members, onUnreadable: this.#options.onUnreadable };
+    const options = { ...selector, signal, retriesMax: 0, pageSize: size, ...reading };
     const batches = this.#resource.batches(options);
     let batch = await batches.next();
     for (; batch.done !== true; batch = await batches.next())
@@ -209,13 +211,12 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     return keep === undefined || keep(object);
   }
 
-  /** An object whose cluster nobody knows belongs to no key: it is reported and left out, never put under a wrong one. */
+  /** An object without a name, or whose cluster nobody knows, belongs to no key: it is reported and left out, never put under a wrong one. */
   #keyOf(object: Object): ObjectKey | undefined {
-    const { scope, report } = this.#options;
-    const cluster = scope === "all-clusters" ? clusterOf(object) : scope.cluster;
-    if (cluster !== undefined) return keyInCluster(cluster, object);
-    report(new Error(`object ${object.metadata.namespace}/${object.metadata.name} has no cluster`));
-    return undefined;
+    const { scope, onUnreadable } = this.#options;
+    const key = identify(object, scope);
+    if (key === undefined) onUnreadable(unidentified(object));
+    return key;
   }
 
   #cut(object: Object): Cached {

@@ -20,7 +20,7 @@ import {
   type SelectorOptions,
   type WatchEvent,
 } from "../client/index.ts";
-import { type MetricsRegistry, reflectorMetrics } from "../metrics/index.ts";
+import { type MetricsRegistry, reflectorMetrics, unreadableCounter } from "../metrics/index.ts";
 import type { InformerScope } from "./informer.ts";
 import {
   type Feeding,
@@ -29,7 +29,7 @@ import {
   InformerLoop,
   type ListingOptions,
 } from "./informer-loop.ts";
-import { clusterOf, keyInCluster, type ObjectKey } from "./object-key.ts";
+import { identify, type ObjectKey, unidentified } from "./object-key.ts";
 import { WatchReader } from "./watch-reader.ts";
 
 export interface FollowerOptions<Object extends KubernetesObject> {
@@ -79,9 +79,13 @@ export class Follower<Object extends KubernetesObject> {
     const report = (error: unknown) => options.onError?.(error);
     const { scope, watchList, state } = options;
     const client = scope === "all-clusters" ? options.client.inCluster("*") : options.client;
-    const feed = new PassingFeed<Object>({ ...options, client, clock, random, report });
-    const method = watchList === false || state === "skip" ? "pages" : "stream";
     const metrics = reflectorMetrics(options.metrics, options.resource);
+    const onUnreadable = unreadableCounter(metrics, report);
+    const feed = new PassingFeed<Object>({
+      ...{ ...options, client, clock, random },
+      ...{ report, onUnreadable },
+    });
+    const method = watchList === false || state === "skip" ? "pages" : "stream";
     this.#loop = new InformerLoop({ feed, method, clock, random, report, metrics });
   }
 
@@ -108,6 +112,7 @@ interface PassingFeedOptions<Object extends KubernetesObject> extends FollowerOp
   readonly clock: Clock;
   readonly random: Random;
   readonly report: (error: unknown) => void;
+  readonly onUnreadable: (error: unknown) => void;
 }
 
 /** Small, because a page is all that is ever held. */
@@ -173,8 +178,8 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
   }
 
   async #tellPages(signal: AbortSignal, paged: boolean): Promise<string> {
-    const { selector, pageSize = pageSizeDefault } = this.#options;
-    const options = { ...selector, signal, retriesMax: 0 };
+    const { selector, onUnreadable, pageSize = pageSizeDefault } = this.#options;
+    const options = { ...selector, signal, retriesMax: 0, onUnreadable };
     const pages = paged
       ? this.#resource.lazyPages({ ...options, pageSize })
       : [await this.#resource.lazyList(options)];
@@ -236,12 +241,11 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
     await pause(this.#options.clock, 0, signal);
   }
 
-  /** An object whose cluster nobody knows belongs to no key: it is reported and left out, never put under a wrong one. */
+  /** An object without a name, or whose cluster nobody knows, belongs to no key: it is reported and left out, never put under a wrong one. */
   #keyOf(object: Object): ObjectKey | undefined {
-    const { scope, report } = this.#options;
-    const cluster = scope === "all-clusters" ? clusterOf(object) : scope.cluster;
-    if (cluster !== undefined) return keyInCluster(cluster, object);
-    report(new Error(`object ${object.metadata.namespace}/${object.metadata.name} has no cluster`));
-    return undefined;
+    const { scope, onUnreadable } = this.#options;
+    const key = identify(object, scope);
+    if (key === undefined) onUnreadable(unidentified(object));
+    return key;
   }
 }

@@ -6,7 +6,7 @@
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client, KubernetesObject, Resource, SelectorOptions } from "../client/index.ts";
-import { type MetricsRegistry, reflectorMetrics } from "../metrics/index.ts";
+import { type MetricsRegistry, reflectorMetrics, unreadableCounter } from "../metrics/index.ts";
 import { Feed } from "./feed.ts";
 import { type HandlerRegistration, Handlers, type InformerHandler } from "./handlers.ts";
 import { type InformerHealth, InformerLoop } from "./informer-loop.ts";
@@ -62,6 +62,7 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     const liveMaxDefault = makesJson(options.transform) ? liveObjectsMaxDefault : Infinity;
     this.#store = new IndexedStore(options.liveObjectsMax ?? liveMaxDefault);
     if (options.indexers !== undefined) this.#store.addIndexers(options.indexers);
+    const metrics = reflectorMetrics(options.metrics, options.resource);
     const feed = new Feed({
       ...options,
       client: options.scope === "all-clusters" ? options.client.inCluster("*") : options.client,
@@ -69,10 +70,9 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
       random,
       store: this.#store,
       handlers: this.#handlers,
-      report,
+      onUnreadable: unreadableCounter(metrics, report),
     });
     const method = options.watchList === false ? "pages" : "stream";
-    const metrics = reflectorMetrics(options.metrics, options.resource);
     this.#loop = new InformerLoop({ feed, method, clock, random, report, metrics });
   }
 

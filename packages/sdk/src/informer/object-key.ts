@@ -4,7 +4,12 @@
  * The cluster is part of the key, always: two tenants may well have a ConfigMap `default/app` each.
  */
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
-import { clusterAnnotation, type KubernetesObject, stringMember } from "../client/index.ts";
+import {
+  clusterAnnotation,
+  type KubernetesObject,
+  stringMember,
+  UnreadableObjectError,
+} from "../client/index.ts";
 
 export interface ObjectKey {
   readonly cluster: ClusterName;
@@ -30,6 +35,24 @@ export function parseKey(text: string): ObjectKey {
 
 export function keyInCluster(cluster: ClusterName, { metadata }: KubernetesObject): ObjectKey {
   return { cluster, namespace: metadata.namespace ?? "", name: metadata.name };
+}
+
+/** Undefined for an object that has no name, or, where all clusters are read, no cluster. */
+export function identify(
+  object: KubernetesObject,
+  scope: { readonly cluster: ClusterName } | "all-clusters",
+): ObjectKey | undefined {
+  const { name, namespace } = object.metadata;
+  const cluster = scope === "all-clusters" ? clusterOf(object) : scope.cluster;
+  if (cluster === undefined || typeof name !== "string" || name === "") return undefined;
+  if (namespace !== undefined && typeof namespace !== "string") return undefined;
+  return keyInCluster(cluster, object);
+}
+
+export function unidentified(object: KubernetesObject): UnreadableObjectError {
+  const { namespace, name } = object.metadata;
+  const what = clusterOf(object) === undefined ? "cluster" : "name";
+  return new UnreadableObjectError(`object ${namespace}/${name} has no ${what}`);
 }
 
 /** The logical cluster that the server says an object is from; undefined when it says none. */

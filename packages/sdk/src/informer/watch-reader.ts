@@ -22,6 +22,8 @@ export interface WatchReaderOptions<Object extends KubernetesObject> {
   readonly selector?: SelectorOptions | undefined;
   /** All that anybody looks at; everything if left out. */
   readonly members?: MemberTree | undefined;
+  /** An object that cannot be read does not end the watch. */
+  readonly onUnreadable: (error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -109,7 +111,7 @@ export class WatchReader<Object extends KubernetesObject> {
       readonly pauseMs: () => number | undefined;
     },
   ): Promise<void> {
-    const { resource, clock, random, selector, members } = this.#options;
+    const { resource, clock, random, selector, members, onUnreadable } = this.#options;
     const timeoutSeconds = Math.floor(watchSecondsMin * (1 + random.next()));
     const limit = new ReadLimit(clock, options.signal);
     limit.set(openTimeoutMs, "the server has not answered a watch");
@@ -125,6 +127,7 @@ export class WatchReader<Object extends KubernetesObject> {
         ...selector,
         ...options,
         members,
+        onUnreadable,
         signal: limit.signal,
         retriesMax: 0,
         allowWatchBookmarks: true,

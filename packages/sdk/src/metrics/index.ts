@@ -1,6 +1,10 @@
 /** Metrics without a dependency. Names are those that Kubernetes dashboards know. */
 export { clientMetrics } from "./client-metrics.ts";
-export { type ReflectorMetrics, reflectorMetrics } from "./reflector-metrics.ts";
+export {
+  type ReflectorMetrics,
+  reflectorMetrics,
+  unreadableCounter,
+} from "./reflector-metrics.ts";
 export {
   Counter,
   Family,

@@ -10,6 +10,7 @@ export interface ReflectorMetrics {
   readonly shortWatches: Counter;
   readonly watchSeconds: Histogram;
   readonly itemsPerWatch: Histogram;
+  readonly unreadable: Counter;
   readonly lastResourceVersion: Gauge;
 }
 
@@ -40,6 +41,10 @@ export function reflectorMetrics(
       "How many items an API list returns to the reflectors",
       itemsBuckets,
     ),
+    unreadable: counter(
+      "unreadable_objects_total",
+      "Total number of objects that were left out because they could not be read",
+    ),
     watches: counter("watches_total", "Total number of API watches done by the reflectors"),
     shortWatches: counter(
       "short_watches_total",
@@ -62,5 +67,16 @@ export function reflectorMetrics(
         labels,
       })
       .with({ name }),
+  };
+}
+
+/** Reports objects that could not be read, and counts them where somebody reads the count. */
+export function unreadableCounter(
+  metrics: ReflectorMetrics | undefined,
+  report: (error: unknown) => void,
+): (error: unknown) => void {
+  return (error) => {
+    metrics?.unreadable.increment();
+    report(error);
   };
 }

@@ -1,4 +1,5 @@
 /** What webhooks and policies need to know from elsewhere. Wiring supplies it; this room knows no storage, no sockets and no roles. */
+import type { Bound } from "@kcp-ts/machinery/bounds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
@@ -71,6 +72,7 @@ export interface WebhookCaller {
     config: WebhookClientConfig,
     body: JsonValue,
     call: {
+      readonly answer: Bound;
       readonly cluster: ClusterName;
       readonly timeoutMs: number;
       readonly signal: AbortSignal;

@@ -43,7 +43,7 @@ export class BindingRemoval {
     const finalizers = new Map<string, number>();
     let left = 0;
     for (const bound of binding.bound) {
-      if (this.#isTakenOver(binding, bound)) continue;
+      if (await this.#isTakenOver(binding, bound)) continue;
       left += await this.#deleteAll(binding, bound, finalizers);
     }
     if (left === 0) {
@@ -62,13 +62,25 @@ export class BindingRemoval {
     for (const key of [...this.#waiting.keys()]) this.forget(key);
   }
 
-  /** Another binding serves the very same objects. */
-  #isTakenOver(binding: BindingRecord, { resource, group, identityHash }: BoundResource): boolean {
-    for (const other of this.#options.parts.bindings.in(binding.cluster)?.records.values() ?? []) {
+  /**
+   * Another binding serves the very same objects, or will when this one is gone: its export has the same identity and the same schema, so
+   * that nothing of them changes.
+   */
+  async #isTakenOver(binding: BindingRecord, bound: BoundResource): Promise<boolean> {
+    const { parts } = this.#options;
+    const { resource, group, identityHash, schemaUid } = bound;
+    for (const other of parts.bindings.in(binding.cluster)?.records.values() ?? []) {
       if (other.name === binding.name || other.isDeleted) continue;
       const isSame = (one: BoundResource) =>
         one.resource === resource && one.group === group && one.identityHash === identityHash;
       if (other.bound.some(isSame)) return true;
+      const exported = parts.exportOf(other);
+      if (exported?.identityHash !== identityHash) continue;
+      const offered = exported.resources.find(
+        (one) => one.resource === resource && one.group === group && !one.isVirtual,
+      );
+      const schema = offered && (await parts.schemas.current(exported.cluster, offered.schema));
+      if (schema?.uid === schemaUid) return true;
     }
     return false;
   }

@@ -1,7 +1,14 @@
 /** Goal: the kinds of shared APIs are one workspace's own: others neither see, change nor learn of them, whatever they ask for. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AnyObject, TestServer, type TestUser } from "../testing/index.ts";
+import {
+  type AnyObject,
+  register,
+  rulesFor,
+  TestServer,
+  type TestUser,
+  WebhookServer,
+} from "../testing/index.ts";
 import { apis, bind, bindingTo, cowboy, offer, settle } from "./test-support/cowboys.ts";
 
 const kinds = [
@@ -67,6 +74,29 @@ describe("shared APIs of cluster b", () => {
       nowhere?.replaceAll("cowboys", "nowhere"),
     );
     assert.match(there ?? "", /no permission to bind to export b:cowboys/);
+    await test.close();
+  });
+
+  it("are not learnt of by a webhook that is shown what becomes of a binding", async () => {
+    const test = await started();
+    const webhook = await WebhookServer.start();
+    webhook.answer("/see", () => ({}));
+    await register(test, "mutating", {
+      name: "see.example.com",
+      clientConfig: webhook.client("/see"),
+      rules: rulesFor("apibindings", ["CREATE"], "apis.kcp.io"),
+    });
+    const create = (name: string) =>
+      test.request("POST", `${apis("a")}/apibindings`, {
+        user: "a",
+        body: {
+          ...bindingTo("b"),
+          spec: { reference: { export: { path: "b", name } } },
+        },
+      });
+    for (const name of ["cowboys", "nowhere"]) assert.equal((await create(name)).status, 403);
+    assert.deepEqual(webhook.asked, []);
+    await webhook.close();
     await test.close();
   });
 

@@ -1,9 +1,11 @@
 /** Exports, bindings and slices on their way in: who may bind, what the system keeps on them, and the status that a new binding begins with. */
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { isMaster } from "../request/user.ts";
+import { unresolvedCluster } from "../request/request-scope.ts";
+import { isMaster, type UserInfo } from "../request/user.ts";
 import { member, workspaceTypes } from "../tenancy/index.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 import {
@@ -36,16 +38,27 @@ function bindingAdmission(parts: SharingParts): AdmissionPlugin {
     name: "apis.kcp.io/APIBinding",
     mutate(request, draft, old) {
       if (!isAbout(request, apiBindings) || request.subresource !== "") return undefined;
-      return prepareBinding(parts, request, draft, old);
+      // Before anything is written on it that webhooks could learn by what there is.
+      return old === undefined
+        ? mayBindTo(parts, request, draft).then(() => prepareBinding(parts, request, draft, old))
+        : prepareBinding(parts, request, draft, old);
     },
     validate(request, object, old) {
       if (!isAbout(request, apiBindings) || request.operation === "DELETE") return undefined;
       if (request.subresource !== "") return undefined;
       checkSelectors(request, object);
       if (old !== undefined) return undefined;
-      return mustBind(parts, request, object, ["reference", "export"], "APIBinding");
+      return mayBindTo(parts, request, object);
     },
   };
+}
+
+function mayBindTo(
+  parts: SharingParts,
+  request: AdmissionRequest,
+  object: JsonObject,
+): Promise<void> {
+  return mustBind(parts, request, object, ["reference", "export"], "APIBinding");
 }
 
 async function prepareBinding(
@@ -114,9 +127,19 @@ async function mustBind(
   const outer = member(member(object, "spec"), first);
   const { path, name } = second === undefined ? outer : member(outer, second);
   const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
-  const isAllowed =
-    exportCluster !== undefined && (await parts.mayBind(user, exportCluster, textOf(name)));
+  const isAllowed = await mayBind(parts, user, exportCluster, textOf(name));
   if (!isAllowed) throw noPermission(request, kind, `${textOf(path) || cluster}:${textOf(name)}`);
+}
+
+/** Asked alike whether the path leads anywhere or not, so that the time it takes tells nothing either. */
+async function mayBind(
+  parts: SharingParts,
+  user: UserInfo,
+  exportCluster: ClusterName | undefined,
+  name: string,
+): Promise<boolean> {
+  const isAllowed = await parts.mayBind(user, exportCluster ?? unresolvedCluster, name);
+  return isAllowed && exportCluster !== undefined;
 }
 
 /** The words for whoever may not bind to an export, and for an export that is not there. */
@@ -215,9 +238,7 @@ async function mayBindAll(
   for (const one of added) {
     const [path, name] = [textOf(one["path"]), textOf(one["export"])];
     const exportCluster = await resolveExportPath(parts, request.cluster, path);
-    const isAllowed =
-      exportCluster !== undefined && (await parts.mayBind(request.user, exportCluster, name));
-    if (isAllowed) continue;
+    if (await mayBind(parts, request.user, exportCluster, name)) continue;
     const reference = path === "" ? name : `${path}:${name}`;
     const message = `unable to create or update WorkspaceType: no permission to bind to export ${reference}`;
     throw refused(request, message);

@@ -3,16 +3,26 @@
  */
 import type { Pieces } from "@kcp-ts/machinery/base";
 import {
+  type Bound,
+  type BoundExceededError,
+  bounds,
+  isBoundExceeded,
+  parseBoundedInPieces,
+} from "@kcp-ts/machinery/bounds";
+import {
   isJsonObject,
   type JsonObject,
   JsonSyntaxError,
-  JsonTooManyValuesError,
   type JsonValue,
   type ParsedText,
-  parseInPieces,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
-import { decodeEnvelope, decodeMessage, type MessageShape } from "@kcp-ts/machinery/shape";
+import {
+  decodeEnvelope,
+  decodeMessage,
+  FieldCount,
+  type MessageShape,
+} from "@kcp-ts/machinery/shape";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { TranslatedYaml } from "./translate-yaml.ts";
 
@@ -41,10 +51,10 @@ export interface BodyKind {
 }
 
 /** Values of a JSON body (objects, arrays and what is in them), managedFields included: what is parsed in a few tens of milliseconds. */
-export const bodyValuesMax = 100_000;
+export const bodyValuesMax: number = bounds.requestBody.valuesMax;
 
 /** Members of one object in a JSON body: from some ten thousand on, every look at an object takes milliseconds. */
-export const bodyMembersMax = 20_000;
+export const bodyMembersMax: number = bounds.requestBody.membersMax;
 
 const protobufType = "application/vnd.kubernetes.protobuf";
 
@@ -103,13 +113,18 @@ function* decodeJson(bytes: Uint8Array, { kind }: BodyKind): Pieces<ParsedText> 
 const longTextBytes = 512 << 10;
 
 /** JSON from a client. Throws a JsonSyntaxError, or a 413. */
-export function* parseBody(text: string): Pieces<ParsedText> {
+export function* parseBody(text: string, bound: Bound = bounds.requestBody): Pieces<ParsedText> {
   try {
-    return yield* parseInPieces(text, { valuesMax: bodyValuesMax, membersMax: bodyMembersMax });
+    return yield* parseBoundedInPieces(bound, text);
   } catch (error) {
-    if (!(error instanceof JsonTooManyValuesError)) throw error;
-    throw statusError.tooLarge(error.message);
+    if (isBoundExceeded(error)) throw tooLargeFor(error);
+    throw error;
   }
+}
+
+function tooLargeFor({ dimension, max }: BoundExceededError): StatusError {
+  const of = dimension === "members" ? "members of one object" : dimension;
+  return statusError.tooLarge(`limit is ${max} ${of}`);
 }
 
 function* decodeYaml({ bytes, yaml }: SentBody, { kind }: BodyKind): Pieces<ParsedBody> {
@@ -129,7 +144,7 @@ export function* parseTranslated({
 }: Exclude<TranslatedYaml, { error: string }>): Pieces<ParsedBody> {
   const text = decodeText(json);
   if (json.length > longTextBytes) yield;
-  const { value, values } = yield* parseBody(text);
+  const { value, values } = yield* parseBody(text, bounds.translatedYaml);
   return { value, values, duplicates: [], yamlDuplicates: duplicates };
 }
 
@@ -144,8 +159,9 @@ function decodeProtobuf(
   shape: MessageShape,
 ): DecodedBody {
   try {
-    const envelope = decodeEnvelope(bytes);
-    const value = decodeMessage(shape, envelope.raw);
+    const count = new FieldCount(bounds.requestBody);
+    const envelope = decodeEnvelope(bytes, count);
+    const value = decodeMessage(shape, envelope.raw, count);
     return {
       value: {
         kind: envelope.kind || kind,
@@ -155,6 +171,7 @@ function decodeProtobuf(
       duplicates: [],
     };
   } catch (error) {
+    if (isBoundExceeded(error)) throw tooLargeFor(error);
     const why = error instanceof Error ? error.message : String(error);
     const start = Buffer.from(bytes.subarray(0, excerptBytes)).toString("hex");
     const shown = bytes.length > excerptBytes ? `${start} ...` : start;

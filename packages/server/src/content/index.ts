@@ -13,6 +13,7 @@ export {
   yamlProblemOf,
 } from "./decode-body.ts";
 export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";
+export { type AnswerTexts, paced, pacedMicrosPerByte } from "./paced.ts";
 export { pretty, wantsPretty } from "./pretty.ts";
 export { failure, json, jsonBytes, jsonType, success, text, toStatusError } from "./respond.ts";
 export {
@@ -21,10 +22,13 @@ export {
   partialOf,
   rowOf,
   type TableForm,
+  tableInPieces,
   tableOf,
   toBytes,
 } from "./table.ts";
+export { TableBudget } from "./table-budget.ts";
 export { type TranslatedYaml, translateYaml } from "./translate-yaml.ts";
+export { type ListWriter, listWriter, type Texts, valueTexts } from "./write-value.ts";
 export { parseYamlDocuments, toYaml } from "./yaml.ts";
 export {
   isJsonLike,

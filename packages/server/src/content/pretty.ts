@@ -4,6 +4,7 @@
  *
  * It works on the bytes of an answer, whoever made them, piece by piece.
  */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import { jsonType } from "./respond.ts";
 
@@ -34,23 +35,35 @@ export function pretty(response: ApiResponse): ApiResponse {
   const type = headers["content-type"];
   const isJson = typeof type === "string" && type.startsWith(jsonType);
   if (body === undefined || isWatch === true || !isJson) return response;
-  if (body instanceof Uint8Array && body.length <= pieceBytes)
-    return { ...response, body: new Indenter().write(body) };
-  return { ...response, body: indented(body instanceof Uint8Array ? piecesOf(body) : body) };
+  if (!(body instanceof Uint8Array)) return { ...response, body: indented(body) };
+  const pieces = new Indenter().write(body);
+  const first = pieces.next().value ?? noBytes;
+  const second = pieces.next();
+  if (second.done === true) return { ...response, body: first };
+  return { ...response, body: rested([first, second.value], pieces) };
 }
 
-/** What is indented without a rest. */
+const noBytes = new Uint8Array(0);
+
+/** Bytes that are written between two rests. What is written of a byte depends on how deep it stands: a line break at the deepest is 2,000 bytes. */
 const pieceBytes = 64 << 10;
 
-function* piecesOf(body: Uint8Array): Iterable<Uint8Array> {
-  for (let at = 0; at < body.length; at += pieceBytes) yield body.subarray(at, at + pieceBytes);
+async function* indented(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const indenter = new Indenter();
+  for await (const bytes of body) yield* rested([], indenter.write(bytes));
 }
 
-async function* indented(
-  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+async function* rested(
+  begun: readonly Uint8Array[],
+  pieces: Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  const indenter = new Indenter();
-  for await (const piece of body) yield indenter.write(piece);
+  yield* begun;
+  let isFirst = begun.length === 0;
+  for (const piece of pieces) {
+    if (!isFirst) await yieldToEventLoop();
+    isFirst = false;
+    yield piece;
+  }
 }
 
 const [quote, backslash, comma, colon, space, newline] = [0x22, 0x5c, 0x2c, 0x3a, 0x20, 0x0a];
@@ -65,11 +78,22 @@ class Indenter {
   #out = Buffer.alloc(0);
   #length = 0;
 
-  write(bytes: Uint8Array): Uint8Array {
-    this.#out = Buffer.allocUnsafe(bytes.length * 2 + 64);
+  /** As many pieces as it takes: none of them is much longer than the others, whatever the bytes are. */
+  *write(bytes: Uint8Array): Generator<Uint8Array, undefined, void> {
+    this.#begin(bytes.length);
+    for (const byte of bytes) {
+      this.#take(byte);
+      if (this.#length < pieceBytes) continue;
+      yield this.#out.subarray(0, this.#length);
+      this.#begin(bytes.length);
+    }
+    if (this.#length > 0) yield this.#out.subarray(0, this.#length);
+    return undefined;
+  }
+
+  #begin(bytes: number): void {
+    this.#out = Buffer.allocUnsafe(Math.min(bytes * 2, pieceBytes) + 4096);
     this.#length = 0;
-    for (const byte of bytes) this.#take(byte);
-    return this.#out.subarray(0, this.#length);
   }
 
   #take(byte: number): void {

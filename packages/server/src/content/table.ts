@@ -1,7 +1,9 @@
 /** Table and PartialObjectMetadata: the forms that kubectl and metadata clients ask for. */
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../registry/index.ts";
+import { TableBudget } from "./table-budget.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
@@ -26,6 +28,22 @@ export function tableOf(
   metadata: JsonObject,
   form: TableForm & { readonly withColumns: boolean },
 ): JsonObject {
+  return atOnce(tableInPieces(definition, objects, metadata, form));
+}
+
+/** The same with a rest between rows: columns that a tenant wrote may take milliseconds for each. */
+export function* tableInPieces(
+  definition: ResourceDefinition,
+  objects: readonly JsonObject[],
+  metadata: JsonObject,
+  form: TableForm & { readonly withColumns: boolean },
+): Pieces<JsonObject> {
+  const budget = new TableBudget();
+  const rows: JsonObject[] = [];
+  for (const object of objects) {
+    rows.push(rowOf(definition, object, form, budget));
+    yield;
+  }
   return {
     kind: "Table",
     apiVersion: `meta.k8s.io/${form.version}`,
@@ -33,7 +51,7 @@ export function tableOf(
     columnDefinitions: (form.withColumns
       ? definition.strategy.columns
       : null) as unknown as JsonValue,
-    rows: objects.map((object) => rowOf(definition, object, form)),
+    rows,
   };
 }
 
@@ -41,8 +59,9 @@ export function rowOf(
   definition: ResourceDefinition,
   object: JsonObject,
   form: TableForm,
+  budget: TableBudget,
 ): JsonObject {
-  const cells = definition.strategy.cells(object, form.nowMs);
+  const cells = budget.row((units) => definition.strategy.cells(object, form.nowMs, units));
   switch (form.includeObject) {
     case "None":
       return { cells, object: null };

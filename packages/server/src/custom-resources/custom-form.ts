@@ -4,12 +4,14 @@
  * Whatever is stored was shaped by the schema of the storage version, so bytes that were written in that version since the definition last
  * changed are served as they are. All others are parsed, converted, pruned and defaulted; what came out is remembered with the entry.
  */
+import type { Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { apiVersionOf, type StoredForm } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
+import { promptly } from "../request/other-work.ts";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { decodeObject, encodeObject, hasHead, headOf } from "../stored-object/index.ts";
 import { type Conversion, isTrivial } from "./conversion.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
@@ -49,7 +51,7 @@ export class CustomForm implements StoredForm {
   }
 
   present(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
-    if (this.presentNow !== undefined) return entries.map(this.presentNow);
+    if (this.presentNow !== undefined) return promptly(this.#presentAll(entries));
     const isAtHand = (entry: Entry) => this.#isRight(entry) || this.#turned.has(entry);
     if (entries.every(isAtHand)) return entries.map((entry) => this.#turned.get(entry) ?? entry);
     return this.#convert(entries);
@@ -69,12 +71,8 @@ export class CustomForm implements StoredForm {
   }
 
   /** Written in this version, under the present schema. */
-  #isRight({ value, modifiedAt }: Entry): boolean {
-    return (
-      modifiedAt > this.#since &&
-      value.length > this.#head.length &&
-      this.#head.compare(value, 0, this.#head.length) === 0
-    );
+  #isRight(entry: Entry): boolean {
+    return entry.modifiedAt > this.#since && hasHead(entry, this.#head);
   }
 
   #presentOne(entry: Entry): Entry {
@@ -87,7 +85,13 @@ export class CustomForm implements StoredForm {
 
   async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
     const missing = entries.filter((entry) => !this.#isRight(entry) && !this.#turned.has(entry));
-    const objects = missing.map(decodeObject);
+    const shown = new Map<Entry, Entry>();
+    for (const batch of batchesOf(missing)) await this.#convertBatch(batch, shown);
+    return entries.map((entry) => shown.get(entry) ?? this.#turned.get(entry) ?? entry);
+  }
+
+  async #convertBatch(batch: readonly Entry[], shown: Map<Entry, Entry>): Promise<void> {
+    const objects = batch.map(decodeObject);
     const { definition } = this.#version;
     const converted = await this.#conversion.convert(
       definition,
@@ -95,12 +99,20 @@ export class CustomForm implements StoredForm {
       this.#apiVersion,
       this.#owner,
     );
-    const shown = new Map<Entry, Entry>();
-    for (const [i, entry] of missing.entries()) {
+    for (const [i, entry] of batch.entries()) {
       const object = objects[i] as JsonObject;
       shown.set(entry, this.#shaped(entry, object, converted[i] as JsonObject));
     }
-    return entries.map((entry) => shown.get(entry) ?? this.#turned.get(entry) ?? entry);
+  }
+
+  *#presentAll(entries: readonly Entry[]): Pieces<readonly Entry[]> {
+    const shown: Entry[] = [];
+    for (const entry of entries) {
+      const presented = this.#presentOne(entry);
+      shown.push(presented);
+      if (presented !== entry) yield;
+    }
+    return shown;
   }
 
   #shaped(entry: Entry, stored: JsonObject, converted: JsonObject): Entry {
@@ -112,7 +124,20 @@ export class CustomForm implements StoredForm {
   }
 }
 
-/** The first bytes of every stored object of a kind and version. */
-function headOf(kind: string, apiVersion: string): Buffer {
-  return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
+/** Bytes of objects that are sent to a webhook in one review: what comes back fits into what an answer may be. */
+const batchBytes = 1 << 20;
+
+function* batchesOf(entries: readonly Entry[]): Generator<readonly Entry[]> {
+  let batch: Entry[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    bytes += entry.value.length;
+    if (batch.length > 0 && bytes > batchBytes) {
+      yield batch;
+      batch = [];
+      bytes = entry.value.length;
+    }
+    batch.push(entry);
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -72,10 +72,10 @@ export function customStrategy(version: SharedVersion): Strategy {
     get columns() {
       return [nameColumn, ...(printer?.columns ?? version.compiled().columns.definitions)];
     },
-    cells: (object, nowMs) => {
+    cells: (object, nowMs, budget) => {
       const { name } = object["metadata"] as JsonObject;
       const { cells } = printer ?? version.compiled().columns;
-      return [String(name), ...cells(object, nowMs)];
+      return [String(name), ...cells(object, nowMs, budget)];
     },
   };
 }

@@ -20,7 +20,7 @@ import {
   type Storage,
   type StorageError,
 } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObject, isBeingDeleted, isEstablished } from "../stored-object/index.ts";
 import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
 import type { DefinitionIndex } from "./definition-index.ts";
 import { DefinitionRemoval } from "./definition-removal.ts";
@@ -215,13 +215,7 @@ export class DefinitionController implements HubListener {
   }
 }
 
-const establishedText = '"type":"Established","status":"True"';
-
-/** A guess from the bytes alone: a definition that is in service and stays so. */
-function isSettled({ value }: Entry): boolean {
-  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  return (
-    bytes.includes(establishedText, 0, "latin1") &&
-    !bytes.includes('"deletionTimestamp":', 0, "latin1")
-  );
+/** A definition that is in service and stays so, told without reading it. */
+function isSettled(entry: Entry): boolean {
+  return isEstablished(entry) && !isBeingDeleted(entry);
 }

@@ -137,7 +137,11 @@ function evaluate(
 ): RuleOutcome {
   if (program === undefined) return { error: "the rule does not compile", cost: 0 };
   const costLimit = Math.min(costMax, COST_PER_CALL_MAX);
-  const { result, cost, cancelled } = program.evaluate(activation(values, rule), { costLimit });
+  const {
+    result,
+    charged: cost,
+    cancelled,
+  } = program.evaluate(activation(values, rule), { costLimit });
   if (cancelled !== undefined) return { exceeded: true, cost };
   if (result instanceof CelError) return { error: result.message, cost };
   return { result: result === true, cost };
@@ -150,7 +154,11 @@ function evaluateMessage(
   costMax: number,
 ): MessageOutcome {
   const costLimit = Math.min(costMax, COST_PER_CALL_MAX);
-  const { result, cost, cancelled } = program.evaluate(activation(values, rule), { costLimit });
+  const {
+    result,
+    charged: cost,
+    cancelled,
+  } = program.evaluate(activation(values, rule), { costLimit });
   if (cancelled !== undefined) return { exceeded: true, cost };
   if (result instanceof CelError) return { error: result.message, cost };
   return typeof result === "string"

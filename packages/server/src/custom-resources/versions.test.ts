@@ -1,6 +1,8 @@
 /** Objects that were stored in another version, or under another schema, are served as the present definition wants them. */
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
+import type { Entry } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
 import {
   type AnyObject,
   definitionsPath,
@@ -151,9 +153,9 @@ describe("two versions without a webhook", () => {
       signal: new AbortController().signal,
       entriesMax: 10,
     });
-    const stored = JSON.parse(Buffer.from(page.entries[0]?.value ?? []).toString("utf8"));
-    assert.equal(stored.apiVersion, "stable.example.com/v1");
-    assert.deepEqual(stored.spec, { a: "1" });
+    const stored = decodeObject(page.entries[0] as Entry);
+    assert.equal(stored["apiVersion"], "stable.example.com/v1");
+    assert.deepEqual(stored["spec"], { a: "1" });
     const patched = await server.patch(`${v2}/x`, "merge", { spec: { b: "3" } });
     assert.equal(patched.object.apiVersion, "stable.example.com/v2");
   });

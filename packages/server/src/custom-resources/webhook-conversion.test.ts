@@ -183,6 +183,35 @@ describe("a webhook that converts", () => {
     await watch.leave();
   });
 
+  it("says of no object that it is in another logical cluster", async (t) => {
+    answer = (review) =>
+      converted(review, (object) => {
+        const metadata = object["metadata"] as AnyObject["metadata"];
+        const annotations = { ...metadata.annotations, "kcp.io/cluster": "b", seen: "yes" };
+        return { ...object, metadata: { ...metadata, annotations } };
+      });
+    await filled(t);
+    const live = await server.watch(`${v2}?watch=1&fieldSelector=spec.width!%3D9`);
+    const shown = [...(await live.take(1)).map(({ object }) => object)];
+    shown.push(await server.must("POST", v2, { body: { metadata: { name: "two" }, spec: {} } }));
+    shown.push(...(await live.take(1)).map(({ object }) => object));
+    shown.push((await server.patch(`${v2}/two`, "merge", { spec: { width: 4 } })).object);
+    shown.push(await server.must("GET", `${v2}/one`), await server.must("GET", `${v1}/two`));
+    shown.push(...(await server.get(v2)).items);
+    for (const { metadata } of shown) {
+      assert.equal(metadata.annotations?.["kcp.io/cluster"], "a");
+      assert.equal(metadata.annotations?.["seen"], "yes");
+    }
+    const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    const everywhere = "/clusters/*/apis/stable.example.com/v1/crontabs";
+    const { items } = await server.get(everywhere, { headers: { accept }, user: "masters" });
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.annotations?.["kcp.io/cluster"]),
+      ["a", "a"],
+    );
+    await live.leave();
+  });
+
   it("lists and deletes by the fields of the version that was asked for", async (t) => {
     await filled(t);
     await server.must("POST", v2, { body: { metadata: { name: "two" }, spec: { width: 5 } } });

@@ -4,6 +4,7 @@
  * A webhook is a stranger's code: it gets a bounded time and a bounded answer, and may change labels and annotations but no other metadata.
  */
 import { randomUUID } from "node:crypto";
+import { bounds } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { annotationErrors, labelErrors } from "@kcp-ts/machinery/meta";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -67,7 +68,10 @@ export class WebhookConversion implements Conversion {
     const uid = randomUUID();
     const request = { uid, desiredAPIVersion, objects };
     const review = { kind: "ConversionReview", apiVersion, request };
-    const answer = await this.#client.post(clientConfig, review, { cluster });
+    const answer = await this.#client.post(clientConfig, review, {
+      answer: bounds.conversionAnswer,
+      cluster,
+    });
     return convertedObjects(answer, apiVersion, uid);
   }
 }

@@ -1,4 +1,5 @@
 /** Bytes of request bodies that are held in memory, from the moment they arrive until their request is answered. */
+import { BytesInFlight, bytesInFlight } from "@kcp-ts/machinery/bounds";
 import { tooBusy } from "./too-busy.ts";
 
 export interface BodyLimits {
@@ -8,42 +9,36 @@ export interface BodyLimits {
 }
 
 export const bodyLimitDefaults: BodyLimits = {
-  bodyBytesMax: 256 << 20,
-  bodyBytesPerClusterMax: 64 << 20,
+  bodyBytesMax: bytesInFlight.requestBodies.bytesMax,
+  bodyBytesPerClusterMax: bytesInFlight.requestBodies.bytesPerTenantMax,
 };
 
 export class BodyBudget {
-  readonly #limits: BodyLimits;
-  readonly #ofClusters = new Map<string, number>();
-  #held = 0;
+  readonly #bytes: BytesInFlight;
 
   constructor(limits: BodyLimits = bodyLimitDefaults) {
-    this.#limits = limits;
+    const { bodyBytesMax, bodyBytesPerClusterMax } = limits;
+    this.#bytes = new BytesInFlight({
+      bytesMax: bodyBytesMax,
+      bytesPerTenantMax: bodyBytesPerClusterMax,
+    });
   }
 
   get held(): number {
-    return this.#held;
+    return this.#bytes.held;
   }
 
   /** Clusters of which a body is held. */
   get clusterCount(): number {
-    return this.#ofClusters.size;
+    return this.#bytes.tenantCount;
   }
 
   /** Throws a 429 when there is no room; the sender keeps what it has not sent. */
   take(cluster: string, bytes: number): void {
-    const ofCluster = this.#ofClusters.get(cluster) ?? 0;
-    const { bodyBytesMax, bodyBytesPerClusterMax } = this.#limits;
-    if (this.#held + bytes > bodyBytesMax || ofCluster + bytes > bodyBytesPerClusterMax)
-      throw tooBusy;
-    this.#held += bytes;
-    this.#ofClusters.set(cluster, ofCluster + bytes);
+    if (!this.#bytes.tryTake(cluster, bytes)) throw tooBusy;
   }
 
   release(cluster: string, bytes: number): void {
-    const left = (this.#ofClusters.get(cluster) ?? 0) - bytes;
-    this.#held -= bytes;
-    if (left <= 0) this.#ofClusters.delete(cluster);
-    else this.#ofClusters.set(cluster, left);
+    this.#bytes.release(cluster, bytes);
   }
 }

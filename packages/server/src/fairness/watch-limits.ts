@@ -4,7 +4,7 @@
  * A watch has its place from the moment it is asked for, so that those that come together cannot pass the limit together, and gives it back
  * when it is refused, over, or its client gone.
  */
-import { type ApiResponse, isNoted } from "../request/api-request.ts";
+import { type ApiResponse, isNoted, leaveUnread } from "../request/api-request.ts";
 import { tooBusy } from "./too-busy.ts";
 
 export interface WatchLimits {
@@ -66,22 +66,44 @@ export function keepingPlace(
   const events = response.body as AsyncIterable<Uint8Array>;
   if (signal.aborted) leave();
   else signal.addEventListener("abort", leave, { once: true });
-  if (!isNoted(events)) return { ...response, body: noted(events, onBegin, leave) };
-  events.note({ onBegin, onEnd: leave });
+  if (!isNoted(events)) return { ...response, body: keeping(events, onBegin, leave) };
+  events.note({ onBegin, onEnd: leave, onUnread: leave });
   return response;
 }
 
-async function* noted(
+/** As a generator would, and also when it is left before it is begun: a generator that was not begun leaves nothing. */
+function keeping(
   events: AsyncIterable<Uint8Array>,
   onBegin: () => void,
   onEnd: () => void,
-): AsyncGenerator<Uint8Array> {
-  onBegin();
-  try {
-    yield* events;
-  } finally {
-    onEnd();
-  }
+): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      let source: AsyncIterator<Uint8Array> | undefined;
+      const ending = (result: IteratorResult<Uint8Array>) => {
+        if (result.done === true) onEnd();
+        return result;
+      };
+      return {
+        async next() {
+          onBegin();
+          source ??= events[Symbol.asyncIterator]();
+          try {
+            return ending(await source.next());
+          } catch (error) {
+            onEnd();
+            throw error;
+          }
+        },
+        async return() {
+          onEnd();
+          if (source === undefined) leaveUnread(events);
+          else await source.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
 }
 
 /** The same name in two clusters is two users. */

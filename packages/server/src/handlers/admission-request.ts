@@ -11,7 +11,7 @@ import type {
   ObjectForm,
   Operation,
 } from "../admission/index.ts";
-import type { Build, Draft, ResourceDefinition, Validator } from "../registry/index.ts";
+import type { Build, Draft, ResourceDefinition, Validator, Written } from "../registry/index.ts";
 import { inPieces } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
@@ -46,6 +46,8 @@ class HandledAdmission implements AdmissionRequest {
   readonly user: UserInfo;
   readonly isDryRun: boolean;
   sent: MutableObject | undefined;
+  /** This write as a creation, if it ever looked like one. */
+  created: AdmissionRequest | undefined;
   readonly #handled: HandlerRequest;
   readonly #particulars: Particulars;
 
@@ -106,9 +108,15 @@ class HandledAdmission implements AdmissionRequest {
     this.#handled.annotate(key, value, level);
   }
 
-  /** The same write, when there turns out to be nothing to update. */
+  /** The same write, when there turns out to be nothing to update; one and the same however often it is tried. */
   asCreate(): AdmissionRequest {
-    return new HandledAdmission(this.#handled, "CREATE", this.isDryRun, this.#particulars);
+    this.created ??= new HandledAdmission(
+      this.#handled,
+      "CREATE",
+      this.isDryRun,
+      this.#particulars,
+    );
+    return this.created;
   }
 }
 
@@ -179,6 +187,7 @@ export function mutating(
   return async (old) => {
     const present = actual(request, old);
     request.sent = undefined;
+    present.sent = undefined;
     if (present !== request) {
       await authorizeCreate(present);
       await admission.admit(present);
@@ -198,6 +207,23 @@ export function mutating(
 /** Admission's last word, as the registry wants it. */
 export function validatorFor({ admission }: HandlerRooms, request: AdmissionRequest): Validator {
   return (object, old) => admission.validate(actual(request, old), object, old);
+}
+
+/** Stores what admission let pass. A creation that came to nothing is given up: what it was charged is given back. */
+export async function storing(
+  { admission }: HandlerRooms,
+  request: AdmissionRequest,
+  store: () => Promise<Written>,
+): Promise<Written> {
+  let isCreated = false;
+  try {
+    const written = await store();
+    isCreated = written.outcome === "created";
+    return written;
+  } finally {
+    const creation = request instanceof HandledAdmission ? (request.created ?? request) : request;
+    if (!isCreated && creation.operation === "CREATE") await admission.abandon(creation);
+  }
 }
 
 function actual(request: AdmissionRequest, old: JsonObject | undefined): AdmissionRequest {

@@ -3,6 +3,7 @@ import { cloneJson, type JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   type Draft,
+  presented,
   type SubresourceCall,
   type SubresourceKind,
   type SubresourceStrategy,
@@ -69,7 +70,7 @@ async function find(handled: HandlerRequest, rooms: HandlerRooms): Promise<Entry
     ));
   if (entry === undefined || definition.isVisible?.(entry) === false)
     throw statusError.notFound(definition, name);
-  return entry;
+  return presented(definition, entry);
 }
 
 async function update(
@@ -98,7 +99,7 @@ async function update(
       subresource,
     },
   );
-  return decodeObject(written.entry);
+  return decodeObject(await presented(definition, written.entry));
 }
 
 async function admitChange(

@@ -1,5 +1,5 @@
 /** What every handler gets: the server's rooms, and the one request it is about. */
-import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted, type Random } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -18,6 +18,7 @@ export interface HandlerRooms {
   readonly watchCache: WatchCache;
   readonly admission: Admission;
   readonly clock: Clock;
+  readonly random: Random;
   /** Undefined where service accounts get no tokens. */
   readonly tokens: TokenSource | undefined;
   readonly reviewers: Reviewers;

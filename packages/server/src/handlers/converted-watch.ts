@@ -9,7 +9,7 @@ import { toBytes, toStatusError } from "../content/index.ts";
 import type { ResourceDefinition, StoredForm } from "../registry/index.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
-import { type EventForm, frame, wholeObject } from "../watch-cache/index.ts";
+import { type EventForm, type EventType, frame, wholeObject } from "../watch-cache/index.ts";
 
 export interface ConvertedWatch {
   /** What the client gets. */
@@ -20,10 +20,22 @@ export interface ConvertedWatch {
 
 /** The form of the watch whose events are converted. */
 export function storedForm(ofServed: ConvertedWatch["ofServed"]): EventForm {
-  return ofServed === undefined ? wholeObject : withPrevious;
+  return ofServed === undefined ? keyed : withPrevious;
 }
 
-const withPrevious: EventForm = { ...wholeObject, name: "object/previous", tellsPrevious: true };
+/** An object and its key: whose it is, is not for the webhook to say. */
+const keyed: EventForm = {
+  name: "keyed",
+  encode: (entry, revision) =>
+    Buffer.concat([
+      Buffer.from(`{"key":${JSON.stringify(entry.key)},"object":`),
+      wholeObject.encode(entry, revision),
+      closing,
+    ]),
+};
+
+const closing = Buffer.from("}");
+const withPrevious: EventForm = { ...keyed, name: "keyed/previous", tellsPrevious: true };
 
 export async function* convertedEvents(
   stored: AsyncIterable<Uint8Array>,
@@ -71,34 +83,37 @@ function toldOf(
   return was ? { type: "DELETED", entry: previous } : undefined;
 }
 
-interface WatchedEvent {
-  readonly type: string;
+interface Keyed {
+  readonly key: StorageKey;
   readonly object: JsonObject;
-  readonly previous?: JsonObject;
 }
 
-function objectsOf(event: WatchedEvent): JsonObject[] {
+type WatchedEvent =
+  | { readonly type: EventType; readonly object: Keyed; readonly previous?: Keyed }
+  | { readonly type: "BOOKMARK" | "ERROR"; readonly object: JsonObject };
+
+function objectsOf(event: WatchedEvent): Keyed[] {
   if (!isObject(event)) return [];
   return event.previous === undefined ? [event.object] : [event.object, event.previous];
 }
 
-function isObject({ type }: WatchedEvent): boolean {
+function isObject(
+  event: WatchedEvent,
+): event is Extract<WatchedEvent, { readonly type: EventType }> {
+  const { type } = event;
   return type === "ADDED" || type === "MODIFIED" || type === "DELETED";
 }
 
-async function present(
-  form: StoredForm,
-  objects: readonly JsonObject[],
-): Promise<readonly Entry[]> {
+async function present(form: StoredForm, objects: readonly Keyed[]): Promise<readonly Entry[]> {
   if (objects.length === 0) return [];
   return form.present(objects.map(entryOf));
 }
 
 /** The entry that an event was made from, as far as presenting it needs that. */
-function entryOf(object: JsonObject): Entry {
+function entryOf({ key, object }: Keyed): Entry {
   const { resourceVersion } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
   const modifiedAt: Revision = toRevision(Number(resourceVersion));
-  return { key: "" as StorageKey, value: encodeObject(object), createdAt: modifiedAt, modifiedAt };
+  return { key, value: encodeObject(object), createdAt: modifiedAt, modifiedAt };
 }
 
 /** Whole lines; a chunk holds at least one. */

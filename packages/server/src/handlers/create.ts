@@ -1,8 +1,7 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import type { Written } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
-import { addressOf, admissionRequest, validatorFor } from "./admission-request.ts";
+import { addressOf, admissionRequest, storing, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject, refuseCreation } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
@@ -33,9 +32,8 @@ export async function handleCreate(
   const target = { cluster, namespace: scope.namespace, name: "" };
   const validate = validatorFor(rooms, admitted);
   let stored: JsonObject = {};
-  let written: Written;
-  try {
-    written = await rooms.registry.create(definition, target, draft, {
+  const written = await storing(rooms, admitted, () =>
+    rooms.registry.create(definition, target, draft, {
       isDryRun: options.isDryRun,
       isLarge,
       user: handled.user,
@@ -46,11 +44,8 @@ export async function handleCreate(
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),
       asSent: admitted,
-    });
-  } catch (error) {
-    await rooms.admission.abandon(admitted);
-    throw error;
-  }
+    }),
+  );
   handled.noteObject(stored);
   const seen = settled(written, handled, rooms);
   const answered = seen instanceof Promise ? await seen : seen;

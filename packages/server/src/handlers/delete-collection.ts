@@ -1,15 +1,12 @@
 /** Deletes what a list would show, each object by the normal way, page by page. */
 
-import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
-import { json } from "../content/index.ts";
-import { apiVersionOf } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { deleteOne } from "./delete.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
-import { listItem, listObjects } from "./list.ts";
+import { listObjects, renderItems } from "./list.ts";
 import { parseListOptions } from "./options.ts";
 
 /** Deletions under way at once: enough to share a disk flush, few enough not to crowd out others. */
@@ -25,20 +22,34 @@ export async function handleDeleteCollection(
     throw statusError.methodNotAllowed(definition, "deletecollection");
   const options = await readDeleteOptions(handled);
   const { listing } = await listObjects(handled, rooms, parseListOptions(scope.query, false));
-  const items: JsonObject[] = [];
+  const deleted = new DeletedItems();
   const batches = Symbol.asyncIterator in listing.entries ? listing.entries : [listing.entries];
   for await (const batch of batches) {
     await forEachConcurrently(batch, concurrency, async (entry) => {
-      if (await deleteEntry(handled, rooms, entry, options))
-        items.push(listItem(definition, entry));
+      if (definition.isWritable?.(entry) === false) return;
+      if (await deleteEntry(handled, rooms, entry, options)) deleted.add(entry);
     });
   }
-  return json(200, {
-    kind: definition.listKind,
-    apiVersion: apiVersionOf(definition),
-    metadata: { resourceVersion: String(listing.revision) },
-    items,
+  const { entries, leftOut } = deleted;
+  return renderItems(definition, entries, {
+    resourceVersion: String(listing.revision),
+    ...(leftOut === 0 ? {} : { remainingItemCount: leftOut }),
   });
+}
+
+/** UTF-8 bytes of deleted objects that are shown; those beyond are deleted and counted, and not kept in memory for it. */
+const shownBytesMax = 32 << 20;
+
+class DeletedItems {
+  readonly entries: Entry[] = [];
+  leftOut = 0;
+  #bytes = 0;
+
+  add(entry: Entry): void {
+    this.#bytes += entry.value.length;
+    if (this.#bytes <= shownBytesMax) this.entries.push(entry);
+    else this.leftOut++;
+  }
 }
 
 /** False when somebody else deleted it first, which is as good. */

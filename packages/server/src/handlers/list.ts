@@ -7,6 +7,8 @@ import {
   parseIncludeObject,
   partialOf,
   rowOf,
+  TableBudget,
+  tableInPieces,
   tableOf,
 } from "../content/index.ts";
 import {
@@ -17,6 +19,7 @@ import {
   type ResourceDefinition,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
+import { promptly } from "../request/other-work.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import {
   clusterPrefix,
@@ -181,31 +184,44 @@ export async function renderList(
   const { definition, scope } = handled;
   const metadata = listMetadata(listing, continueToken);
   if (form.as === "object" && form.mediaType === "application/json") {
-    return renderItems(definition, listing, metadata);
+    return renderItems(definition, listing.entries, metadata);
   }
-  if (form.as !== "object" && form.mediaType === "application/json" && !isShort(listing))
-    return renderSlices(listing, metadata, form, handled, clock.now());
+  if (!isShort(listing)) return renderSlices(listing, metadata, form, handled, clock.now());
   const entries: Entry[] = [];
   for await (const batch of batchesOf(listing)) for (const entry of batch) entries.push(entry);
   if (form.as === "table") {
     const objects = entries.map((entry) => decodeObject(entry));
     const includeObject = parseIncludeObject(scope.query);
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
-    return renderValue(200, tableOf(definition, objects, metadata, table), form);
+    const rows = tableInPieces(definition, objects, metadata, table);
+    return renderValue(200, await promptly(rows), form);
   }
   const isPartial = form.as === "partial";
+  const items = entries.map((entry) => decodeObject(entry));
   const list: JsonObject = {
-    kind: isPartial ? "PartialObjectMetadataList" : definition.listKind,
-    apiVersion: isPartial ? `meta.k8s.io/${form.version}` : apiVersionOf(definition),
-    metadata,
-    items: entries.map((entry) =>
-      isPartial ? partialOf(decodeObject(entry), form.version) : listItem(definition, entry),
+    ...listHead(definition, metadata, form),
+    items: items.map((object) =>
+      isPartial ? partialOf(object, form.version) : listItem(definition, object),
     ),
   };
   return renderValue(200, list, form);
 }
 
-/** What is made in one slice is answered whole. */
+function listHead(
+  definition: ResourceDefinition,
+  metadata: JsonObject,
+  form: AnswerForm,
+): JsonObject {
+  return form.as === "partial"
+    ? {
+        kind: "PartialObjectMetadataList",
+        apiVersion: `meta.k8s.io/${form.version}`,
+        metadata,
+      }
+    : { kind: definition.listKind, apiVersion: apiVersionOf(definition), metadata };
+}
+
+/** What is made in one slice is answered whole. Columns that a tenant wrote may take long for the smallest of objects. */
 function isShort({ entries }: Listing): boolean {
   if (Symbol.asyncIterator in entries || entries.length > sliceItems) return false;
   let bytes = 0;
@@ -216,24 +232,23 @@ function isShort({ entries }: Listing): boolean {
 function renderSlices(
   listing: Listing,
   metadata: JsonObject,
-  form: AnswerForm & { readonly version: string },
+  form: AnswerForm,
   { definition, scope }: HandlerRequest,
   nowMs: number,
 ): ApiResponse {
-  const { version } = form;
-  if (form.as === "partial") {
-    const head = {
-      kind: "PartialObjectMetadataList",
-      apiVersion: `meta.k8s.io/${version}`,
-      metadata,
-    };
-    const item = (entry: Entry) => partialOf(decodeObject(entry), version);
-    return slicedList(batchesOf(listing), { head, member: "items", item });
+  const batches = batchesOf(listing);
+  if (form.as !== "table") {
+    const item = (object: JsonObject) =>
+      form.as === "partial" ? partialOf(object, form.version) : listItem(definition, object);
+    const head = listHead(definition, metadata, form);
+    return slicedList(batches, { head, member: "items", item }, form);
   }
+  const { version } = form;
   const table = { version, includeObject: parseIncludeObject(scope.query), nowMs };
   const { rows: _, ...head } = tableOf(definition, [], metadata, { ...table, withColumns: true });
-  const item = (entry: Entry) => rowOf(definition, decodeObject(entry), table);
-  return slicedList(batchesOf(listing), { head, member: "rows", item });
+  const budget = new TableBudget();
+  const item = (object: JsonObject) => rowOf(definition, object, table, budget);
+  return slicedList(batches, { head, member: "rows", item }, form);
 }
 
 function listMetadata(listing: Listing, continueToken: string | undefined): JsonObject {
@@ -247,10 +262,8 @@ function listMetadata(listing: Listing, continueToken: string | undefined): Json
 }
 
 /** Built-in kinds are not named again in the items of their lists. */
-export function listItem(definition: ResourceDefinition, entry: Entry): JsonObject {
-  const { kind, apiVersion, ...rest } = decodeObject(entry) as {
-    [member: string]: JsonValue;
-  };
+export function listItem(definition: ResourceDefinition, object: JsonObject): JsonObject {
+  const { kind, apiVersion, ...rest } = object as { [member: string]: JsonValue };
   return definition.itemsCarryKind ? ({ kind, apiVersion, ...rest } as JsonObject) : rest;
 }
 
@@ -259,13 +272,14 @@ async function* batchesOf(listing: Listing): AsyncGenerator<readonly Entry[]> {
   else yield listing.entries;
 }
 
-function renderItems(
+/** Stored bytes, as a list. */
+export function renderItems(
   definition: ResourceDefinition,
-  listing: Listing,
+  entries: Listing["entries"],
   metadata: JsonObject,
 ): ApiResponse {
   const { listKind: kind, itemsCarryKind } = definition;
   const head = JSON.stringify({ kind, apiVersion: apiVersionOf(definition), metadata });
   const opening = Buffer.from(`${head.slice(0, -1)},"items":[`);
-  return itemList(opening, listing.entries, itemsCarryKind);
+  return itemList(opening, entries, itemsCarryKind);
 }

@@ -20,7 +20,7 @@ import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
 import { otherWork, promptly } from "../request/other-work.ts";
 import { isTrue } from "../request/query.ts";
 import { holdsSecrets } from "../request/secret-kinds.ts";
-import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
+import { admissionRequest, mutating, storing, validatorFor } from "./admission-request.ts";
 import { applyBuild } from "./apply.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import {
@@ -81,18 +81,20 @@ export async function handlePatch(
     admitted,
     isApply ? admittingCreation(handled, rooms, options, build) : build,
   );
-  const written = await rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
-    isDryRun: options.isDryRun,
-    isLarge,
-    user: handled.user,
-    validate: validatorFor(rooms, admitted),
-    signal: uncancelled,
-    subresource: definition.subresources.get(scope.subresource),
-    mayCreate: isApply && scope.subresource === "",
-    isDerived: true,
-    owner,
-    asSent: admitted,
-  });
+  const written = await storing(rooms, admitted, () =>
+    rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
+      isDryRun: options.isDryRun,
+      isLarge,
+      user: handled.user,
+      validate: validatorFor(rooms, admitted),
+      signal: uncancelled,
+      subresource: definition.subresources.get(scope.subresource),
+      mayCreate: isApply && scope.subresource === "",
+      isDerived: true,
+      owner,
+      asSent: admitted,
+    }),
+  );
   const status = written.outcome === "created" ? 201 : 200;
   return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
 }

@@ -4,17 +4,23 @@ import {
   type AnswerForm,
   jsonBytes,
   negotiate,
+  paced,
+  pacedMicrosPerByte,
   parseIncludeObject,
   partialOf,
+  type Texts,
   tableOf,
   toBytes,
   toYaml,
+  valueTexts,
 } from "../content/index.ts";
 import type { Written } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
+import { responseHeaders } from "../request/response-headers.ts";
 import type { Entry } from "../storage/index.ts";
 import { decodeObject, servedBytes } from "../stored-object/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import { decodeInRests, shortObjectBytes } from "./decode-rests.ts";
 
 export function negotiateObject({ request }: HandlerRequest): AnswerForm {
   return negotiate(header(request.headers, "accept"), {
@@ -32,8 +38,25 @@ export function renderObject(
 ): ApiResponse {
   if (form.as === "object" && form.mediaType === "application/json")
     return jsonBytes(status, servedBytes(entry));
-  const object = decodeObject(entry);
-  return renderValue(status, transform(object, form, handled, clock.now()), form);
+  const show = (object: JsonObject) => transform(object, form, handled, clock.now());
+  if (entry.value.length <= shortObjectBytes)
+    return renderValue(status, show(decodeObject(entry)), form);
+  return renderTexts(status, largeObject(entry, show, form), form);
+}
+
+function* largeObject(
+  entry: Entry,
+  show: (object: JsonObject) => JsonObject,
+  { mediaType }: AnswerForm,
+): Texts {
+  const object = yield* decodeInRests(entry);
+  yield* valueTexts(show(object), mediaType);
+}
+
+/** Made while it is sent. */
+function renderTexts(status: number, texts: Texts, { mediaType }: AnswerForm): ApiResponse {
+  const headers = responseHeaders(mediaType);
+  return { status, headers, body: paced(texts), microsPerByte: pacedMicrosPerByte };
 }
 
 /** A written object; a dry run of a create has no resourceVersion to show. */
@@ -45,15 +68,16 @@ export function renderWritten(
   rooms: HandlerRooms,
 ): ApiResponse {
   if (isStored) return renderObject(status, entry, form, handled, rooms);
-  const object = decodeObject(entry);
-  const { resourceVersion: _, ...metadata } = object["metadata"] as JsonObject;
-  return renderValue(
-    status,
-    transform({ ...object, metadata }, form, handled, rooms.clock.now()),
-    form,
-  );
+  const show = (object: JsonObject) => {
+    const { resourceVersion: _, ...metadata } = object["metadata"] as JsonObject;
+    return transform({ ...object, metadata }, form, handled, rooms.clock.now());
+  };
+  if (entry.value.length <= shortObjectBytes)
+    return renderValue(status, show(decodeObject(entry)), form);
+  return renderTexts(status, largeObject(entry, show, form), form);
 }
 
+/** For values that are small, or were made here. */
 export function renderValue(status: number, value: JsonObject, form: AnswerForm): ApiResponse {
   return form.mediaType === "application/yaml"
     ? jsonBytes(status, Buffer.from(toYaml(value)), "application/yaml")

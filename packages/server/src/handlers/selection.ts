@@ -17,7 +17,12 @@ import {
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
-import { decodeObject, hasMetadataOfOwnership, mentions } from "../stored-object/index.ts";
+import {
+  decodeObject,
+  hasMetadataOfOwnership,
+  labelsMention,
+  mentions,
+} from "../stored-object/index.ts";
 import { cachedLabels, hasCachedLabels, type Selection } from "../watch-cache/index.ts";
 
 export interface Selectors {
@@ -156,7 +161,7 @@ function labelMatcher(
 ): (entry: Entry) => boolean {
   const words = requiredLabels(definition, labels);
   return (entry) =>
-    (hasCachedLabels(entry) || words.every((word) => mentions(entry, word))) &&
+    (hasCachedLabels(entry) || words.every((word) => labelsMention(entry, word))) &&
     labels.matches(cachedLabels(entry));
 }
 

@@ -28,7 +28,8 @@ async function settle(
   { definition, warnings }: HandlerRequest,
   { watchCache }: HandlerRooms,
 ): Promise<Written> {
-  const { entry, isStored, outcome } = written;
+  const { isStored, outcome } = written;
+  const entry = await presented(definition, written.entry);
   if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked") {
     if (entry.value.length > largeBytes) await otherWork();
     warnings.push(...definition.strategy.warnings(decodeObject(entry)));
@@ -36,6 +37,5 @@ async function settle(
   if (definition.warnings !== undefined) warnings.push(...definition.warnings);
   if (definition.isSeenOnAnswer === true && isStored)
     await watchCache.hub.reach(entry.modifiedAt, uncancelled);
-  if (definition.form === undefined) return written;
-  return { ...written, entry: await presented(definition, entry) };
+  return entry === written.entry ? written : { ...written, entry };
 }

@@ -1,53 +1,53 @@
-/** Lists in forms that are made object by object, such as tables: written in slices, each well under the time of a turn. */
-
-import { systemClock } from "@kcp-ts/machinery/base";
-import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+/** Lists in forms that are made object by object, such as tables or YAML: written while they are sent, a little in each turn. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  type AnswerForm,
+  type ListWriter,
+  listWriter,
+  paced,
+  pacedMicrosPerByte,
+  type Texts,
+} from "../content/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
-import { otherWork } from "../request/other-work.ts";
+import { responseHeaders } from "../request/response-headers.ts";
 import type { Entry } from "../storage/index.ts";
+import { decodeInRests } from "./decode-rests.ts";
 
-/** A row of a table takes some twenty microseconds to make, and has some four hundred bytes. */
+/** Objects, and UTF-8 bytes of objects, that are written at once: a row of a table takes some twenty microseconds to make. */
 export const sliceItems = 20;
-const microsPerByte = 1 / 20;
-
-/** Milliseconds after which a slice ends before that: columns may look at much. */
-const sliceMs = 5;
-
-/** UTF-8 bytes of objects that are worth slices of their own, however few they are. */
 export const sliceBytes = 64 << 10;
 
 export interface SlicedList {
   /** Everything but the items. */
   readonly head: JsonObject;
   readonly member: "rows" | "items";
-  readonly item: (entry: Entry) => JsonObject;
+  readonly item: (object: JsonObject) => JsonObject;
 }
 
 export function slicedList(
   batches: AsyncIterable<readonly Entry[]>,
   list: SlicedList,
+  { mediaType }: Pick<AnswerForm, "mediaType">,
 ): ApiResponse {
-  const headers = { "content-type": "application/json" };
-  return { status: 200, headers, body: slices(batches, list), microsPerByte };
+  const body = slices(batches, list, listWriter(mediaType));
+  const headers = responseHeaders(mediaType);
+  return { status: 200, headers, body, microsPerByte: pacedMicrosPerByte };
 }
 
 async function* slices(
   batches: AsyncIterable<readonly Entry[]>,
   { head, member, item }: SlicedList,
+  writer: ListWriter,
 ): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`${stringifyJson(head).slice(0, -1)},"${member}":[`);
-  let isFirst = true;
-  for await (const batch of batches) {
-    for (let at = 0; at < batch.length; ) {
-      const texts: string[] = [];
-      const endsAt = systemClock.monotonic() + sliceMs;
-      do texts.push(stringifyJson(item(batch[at++] as Entry)));
-      while (at < batch.length && texts.length < sliceItems && systemClock.monotonic() < endsAt);
-      if (texts.length < sliceItems && at < batch.length) await otherWork();
-      const text = texts.join(",");
-      yield Buffer.from(isFirst ? text : `,${text}`);
-      isFirst = false;
-    }
+  yield Buffer.from(writer.opening(head, member));
+  for await (const batch of batches) yield* paced(itemsOf(batch, item, writer));
+  yield Buffer.from(writer.closing());
+}
+
+function* itemsOf(batch: readonly Entry[], item: SlicedList["item"], writer: ListWriter): Texts {
+  for (const entry of batch) {
+    const object = yield* decodeInRests(entry);
+    yield* writer.item(item(object));
+    yield;
   }
-  yield Buffer.from("]}");
 }

@@ -46,7 +46,8 @@ async function readView(
   const entry = await translating({ resource: definition }, () =>
     rooms.watchCache.get(key, { kind: "latest" }, signal),
   );
-  if (entry === undefined) throw statusError.notFound(definition, name);
+  if (entry === undefined || definition.isVisible?.(entry) === false)
+    throw statusError.notFound(definition, name);
   return view.read(decodeObject(await presented(definition, entry)));
 }
 

@@ -1,6 +1,6 @@
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
-import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
+import { admissionRequest, mutating, storing, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
@@ -23,21 +23,23 @@ export async function handleUpdate(
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const written = await rooms.registry.update(
-    definition,
-    { cluster, namespace, name },
-    mutating(rooms, admitted, async () => ({ ...draft })),
-    {
-      isDryRun: options.isDryRun,
-      isLarge,
-      user: handled.user,
-      validate: validatorFor(rooms, admitted),
-      signal: uncancelled,
-      owner: fieldOwner(handled, options, "update"),
-      asSent: admitted,
-      subresource: definition.subresources.get(scope.subresource),
-      mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
-    },
+  const written = await storing(rooms, admitted, () =>
+    rooms.registry.update(
+      definition,
+      { cluster, namespace, name },
+      mutating(rooms, admitted, async () => ({ ...draft })),
+      {
+        isDryRun: options.isDryRun,
+        isLarge,
+        user: handled.user,
+        validate: validatorFor(rooms, admitted),
+        signal: uncancelled,
+        owner: fieldOwner(handled, options, "update"),
+        asSent: admitted,
+        subresource: definition.subresources.get(scope.subresource),
+        mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
+      },
+    ),
   );
   return renderWritten(
     written.outcome === "created" ? 201 : 200,

@@ -1,5 +1,6 @@
 /** Watches: a stream of events from a revision, or from the present state on. */
 
+import type { Random } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
@@ -21,15 +22,21 @@ import { type ApiResponse, header, type NotedBody } from "../request/api-request
 import { responseHeaders } from "../request/response-headers.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
-import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
+import {
+  type EventForm,
+  type Freshness,
+  type Listing,
+  type Watcher,
+  wholeObject,
+} from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { convertedEvents, storedForm } from "./converted-watch.ts";
 import { checkForm, collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
 import { selectionOf } from "./selection.ts";
 
-/** Without a timeout of its own a watch ends after this long, less a random part so that not all end at once. */
-const timeoutDefaultMs = 3_600_000;
+/** Without a timeout of its own a watch ends after this long and up to as much again, as in Kubernetes: not all end at once. */
+export const timeoutDefaultMinMs = 1_800_000;
 const timeoutMaxMs = 24 * 3_600_000;
 const initialEventsEnd = "k8s.io/initial-events-end";
 
@@ -69,7 +76,7 @@ export async function handleWatch(
   });
   const eventForm = presentedForm(definition, eventFormOf(form, handled, rooms));
   const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
-  const { signal, end } = untilRetired(definition, handled.signal);
+  const unread = rooms.watchCache.unread.account(holderOf(handled));
   const events = rooms.watchCache.watch({
     prefix,
     selection,
@@ -79,45 +86,50 @@ export async function handleWatch(
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
     errorObject: (error) =>
       toBytes(toStatusError(fromStorageError(error, failed)).status as unknown as JsonObject),
-    timeoutMs: timeoutOf(options),
-    signal,
+    timeoutMs: timeoutOf(options, rooms.random),
+    signal: handled.signal,
+    unread,
   });
+  endWhenRetired(events, definition);
   const shown = needsConversion
     ? noted(convertedEvents(events, definition, { form: eventForm, ofServed }), events)
     : events;
-  events.note({ onEnd: end });
-  return { status: 200, headers: responseHeaders("application/json"), body: shown, isWatch: true };
+  const headers = responseHeaders("application/json");
+  return { status: 200, headers, body: shown, isWatch: true, unread };
 }
 
-/** What is made of a stream begins and ends with it. */
-function noted(made: AsyncIterable<Uint8Array>, source: NotedBody): NotedBody {
+/** Whose memory it is: the logical cluster's, or of who watches many of them. */
+function holderOf({ scope, user }: HandlerRequest): string {
+  return scope.cluster === "*" || scope.service !== undefined
+    ? `* ${user.username}`
+    : scope.cluster;
+}
+
+/** What is made of a stream begins and ends with it, also when nobody reads it: a generator that was not begun knows nothing of its source. */
+function noted(made: AsyncGenerator<Uint8Array>, source: Watcher): NotedBody {
+  const iterator: AsyncIterator<Uint8Array> = {
+    next: () => made.next(),
+    return: async () => {
+      await source.leave();
+      return made.return(undefined);
+    },
+  };
   return {
-    [Symbol.asyncIterator]: () => made[Symbol.asyncIterator](),
+    [Symbol.asyncIterator]: () => iterator,
     note: (notes) => source.note(notes),
   };
 }
 
-interface Lifetime {
-  readonly signal: AbortSignal;
-  /** To be called when the watch is over. */
-  readonly end: () => void;
-}
-
-/** Whoever watches objects of a definition that is replaced starts anew, with the new one. */
-function untilRetired({ onRetired }: ResourceDefinition, signal: AbortSignal): Lifetime {
-  if (onRetired === undefined) return { signal, end: () => {} };
-  const ending = new AbortController();
-  const onAbort = () => ending.abort(signal.reason);
-  const stop = onRetired(() => ending.abort());
-  if (ending.signal.aborted) return { signal: ending.signal, end: stop };
-  const end = () => {
-    stop();
-    signal.removeEventListener("abort", onAbort);
-  };
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  ending.signal.addEventListener("abort", end, { once: true });
-  return { signal: ending.signal, end };
+/** Whoever watches objects of a definition that is replaced starts anew, with the new one. Nobody is told of a watch that is never read. */
+function endWhenRetired(events: Watcher, { onRetired }: ResourceDefinition): void {
+  if (onRetired === undefined) return;
+  let stop = () => {};
+  events.note({
+    onBegin: () => {
+      stop = onRetired(() => events.end());
+    },
+    onEnd: () => stop(),
+  });
 }
 
 /** Events show objects as reads do. */
@@ -150,8 +162,9 @@ function startOf({ resourceVersion, sendInitialEvents }: ListOptions): Start {
   return { kind: "after", revision };
 }
 
-function timeoutOf({ timeoutSeconds }: ListOptions): number {
-  if (timeoutSeconds === undefined || timeoutSeconds <= 0) return timeoutDefaultMs;
+function timeoutOf({ timeoutSeconds }: ListOptions, random: Random): number {
+  if (timeoutSeconds === undefined || timeoutSeconds <= 0)
+    return Math.round(timeoutDefaultMinMs * (1 + random.next()));
   return Math.min(timeoutSeconds * 1000, timeoutMaxMs);
 }
 

@@ -4,11 +4,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Backlog } from "../http2/index.ts";
-import type {
-  ApiRequest,
-  ApiResponse,
-  HeaderRecord,
-  MaybePromise,
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type HeaderRecord,
+  leaveUnread,
+  type MaybePromise,
 } from "../request/api-request.ts";
 import { sentHeaders } from "../request/response-headers.ts";
 import { compressed } from "./compress.ts";
@@ -22,9 +23,30 @@ export class Http1Connection {
   isWatched = false;
   /** Other answers that are being sent: a client may send requests without waiting for answers. */
   answers = 0;
+  readonly onAuthenticated: (username: string) => void;
+  /** Requests without an end of their answers. */
+  #open = 0;
+  /** One has begun since it was last looked. */
+  #hasBegun = false;
 
-  constructor(backlog: Backlog) {
+  constructor(backlog: Backlog, onAuthenticated: (username: string) => void) {
     this.backlog = backlog;
+    this.onAuthenticated = onAuthenticated;
+  }
+
+  begin(response: ServerResponse): void {
+    this.#open++;
+    this.#hasBegun = true;
+    response.once("close", () => {
+      this.#open--;
+    });
+  }
+
+  /** Something is open on it, or was asked since this was last looked at. */
+  get isBusy(): boolean {
+    const isBusy = this.#open > 0 || this.isWatched || this.#hasBegun;
+    this.#hasBegun = false;
+    return isBusy;
   }
 
   get isHeldOpen(): boolean {
@@ -62,6 +84,10 @@ export class Http1Exchange implements ApiRequest {
     this.clientCertificate = clientCertificate;
   }
 
+  onAuthenticated(username: string): void {
+    this.#facts.onAuthenticated(username);
+  }
+
   get rawHeaders(): readonly string[] {
     return this.#request.rawHeaders;
   }
@@ -95,28 +121,46 @@ export class Http1Exchange implements ApiRequest {
       onDebug("answer failed", error);
       this.#response.destroy();
     };
-    const response = handle(this);
-    if (response instanceof Promise)
-      response.then((resolved) => this.#respond(resolved)).catch(fail);
-    else this.#respond(response)?.catch(fail);
+    // What throws at once fails this answer, not the process.
+    try {
+      const response = handle(this);
+      if (response instanceof Promise)
+        response.then((resolved) => this.#respond(resolved)).catch(fail);
+      else this.#respond(response)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   }
 
   /** Whole answers are written at once; streams take as long as their reader. */
   #respond(answer: ApiResponse): Promise<void> | undefined {
+    const isGone = this.#response.destroyed || this.#connection?.destroyed === true;
+    if (isGone) leaveUnread(answer.body);
+    if (isGone) return undefined;
+    try {
+      return this.#write(answer);
+    } catch (error) {
+      leaveUnread(answer.body);
+      throw error;
+    }
+  }
+
+  #write(answer: ApiResponse): Promise<void> | undefined {
     const response = this.#response;
-    if (response.destroyed || this.#connection?.destroyed === true) return undefined;
     if (answer.takeOver !== undefined) {
       this.#handOver(answer, answer.takeOver);
       return undefined;
     }
-    const { status, headers, body } = compressed(answer, this.headers);
+    const isHead = this.method === "HEAD";
+    if (isHead) leaveUnread(answer.body);
+    const { status, headers, body } = isHead ? answer : compressed(answer, this.headers);
     // A body that was not read to its end would be taken for the next request.
     const isUnread = !this.#request.complete && this.#hasBody();
     if (isUnread || this.#connection !== undefined) response.setHeader("connection", "close");
     if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
     response.writeHead(status, sentHeaders(headers));
     this.#facts.isWatched = answer.isWatch === true;
-    if (body === undefined || this.method === "HEAD") response.end();
+    if (body === undefined || isHead) response.end();
     else if (!(body instanceof Uint8Array)) return this.#pipe(body, answer);
     else if (body.length > pieceBytesMax) return this.#pipeWhole(body);
     else response.end(body);
@@ -157,16 +201,19 @@ export class Http1Exchange implements ApiRequest {
 
   async #pipe(
     body: AsyncIterable<Uint8Array>,
-    { pace, isWatch, onSent }: Pick<ApiResponse, "pace" | "isWatch" | "onSent">,
+    { pace, isWatch, onSent, unread }: Pick<ApiResponse, "pace" | "isWatch" | "onSent" | "unread">,
   ): Promise<void> {
     const counted = isWatch === true ? 0 : 1;
+    if (unread !== undefined) unread.onCut = () => this.#response.destroy();
     this.#facts.answers += counted;
     this.#response.flushHeaders();
     try {
-      const bytes = await pipe(body, this.#response, pace);
+      const bytes = await pipe(body, this.#response, { pace, unread });
       onSent?.(bytes);
     } finally {
       this.#facts.answers -= counted;
+      // What is left of a watch that is over is an answer like any other: it may not wait for ever.
+      if (isWatch === true) this.#facts.isWatched = false;
     }
     this.#response.end();
   }

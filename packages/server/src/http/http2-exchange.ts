@@ -8,6 +8,7 @@ import {
   type HeaderRecord,
   isCalling,
   isLending,
+  leaveUnread,
   type MaybePromise,
 } from "../request/api-request.ts";
 import { compressed } from "./compress.ts";
@@ -15,6 +16,7 @@ import { incomplete, together, tooLarge } from "./read-body.ts";
 
 /** What all requests of a connection have in common. */
 export interface ConnectionFacts {
+  readonly onAuthenticated: (username: string) => void;
   readonly remoteAddress: string;
   readonly certificate: () => X509Certificate | undefined;
   /** Now, as HTTP writes it. */
@@ -29,9 +31,12 @@ export class Http2Exchange implements ApiRequest {
   readonly clientCertificate: () => X509Certificate | undefined;
   readonly #stream: ServerStream;
   readonly #date: () => string;
+  readonly onAuthenticated: (username: string) => void;
 
-  constructor(stream: ServerStream, { remoteAddress, certificate, date }: ConnectionFacts) {
+  constructor(stream: ServerStream, facts: ConnectionFacts) {
+    const { remoteAddress, certificate, date, onAuthenticated } = facts;
     this.#stream = stream;
+    this.onAuthenticated = onAuthenticated;
     this.#date = date;
     this.method = stream.head.method;
     this.target = stream.head.path;
@@ -80,31 +85,52 @@ export class Http2Exchange implements ApiRequest {
       this.#stream.reset(errorCode.internalError);
     };
     this.#stream.whenHere(() => {
-      const response = handle(this);
-      if (response instanceof Promise)
-        response.then((resolved) => this.#respond(resolved)).catch(fail);
-      else this.#respond(response)?.catch(fail);
+      // What throws at once fails this answer, not the connection or the process.
+      try {
+        const response = handle(this);
+        if (response instanceof Promise)
+          response.then((resolved) => this.#respond(resolved)).catch(fail);
+        else this.#respond(response)?.catch(fail);
+      } catch (error) {
+        fail(error);
+      }
     });
   }
 
   /** Whole answers are written at once; streams take as long as their reader. */
   #respond(answer: ApiResponse): Promise<void> | undefined {
-    const stream = this.#stream;
-    if (stream.isClosed) return undefined;
     if (answer.takeOver !== undefined)
       throw new Error("a stream of HTTP/2 is no connection that can be handed over");
-    const { status, headers, body } = compressed(answer, this.headers);
-    const isWhole = body === undefined || body instanceof Uint8Array;
+    const isHead = this.method === "HEAD";
+    if (isHead || this.#stream.isClosed) leaveUnread(answer.body);
+    if (this.#stream.isClosed) return undefined;
+    const { status, headers, body } = isHead ? answer : compressed(answer, this.headers);
     headers["date"] ??= this.#date();
-    if (answer.isWatch === true) stream.isWatch = true;
-    if (isWhole && body !== undefined && this.method !== "HEAD")
-      headers["content-length"] = String(body.length);
-    if (!isWhole && this.method !== "HEAD") {
-      stream.begin(status, headers);
-      return isCalling(body) ? this.#follow(body, answer) : this.#pipe(body, answer);
-    }
-    stream.answer(status, headers, isWhole && this.method !== "HEAD" ? body : undefined);
+    if (isHead) this.#stream.answer(status, headers, undefined);
+    else return this.#write(status, headers, body, answer);
     return undefined;
+  }
+
+  #write(
+    status: number,
+    headers: ApiResponse["headers"],
+    body: ApiResponse["body"],
+    answer: ApiResponse,
+  ): Promise<void> | undefined {
+    const stream = this.#stream;
+    if (answer.isWatch === true) stream.isWatch = true;
+    const { unread } = answer;
+    if (unread !== undefined) {
+      stream.unread = unread;
+      unread.onCut = () => stream.reset(errorCode.cancel);
+    }
+    if (body === undefined || body instanceof Uint8Array) {
+      if (body !== undefined) headers["content-length"] = String(body.length);
+      stream.answer(status, headers, body);
+      return undefined;
+    }
+    stream.begin(status, headers);
+    return isCalling(body) ? this.#follow(body, answer) : this.#pipe(body, answer);
   }
 
   /** Its beginning at the pace of its reader, and then what comes when it comes. */

@@ -1,7 +1,7 @@
 /** Requests begin when their bodies are here. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { arrivalMaxMs } from "./connection.ts";
+import { arrivalMaxMs } from "./arrivals.ts";
 import { Intake, intakeDefaults } from "./intake.ts";
 import { errorCode } from "./protocol.ts";
 import { awaitedBodyBytesMax } from "./server-stream.ts";

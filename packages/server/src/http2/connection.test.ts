@@ -1,7 +1,8 @@
 /** The rules of RFC 9113, and what becomes of those who break them. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { connectionWindowBytes, headerFramesMax, streamWindowBytes } from "./connection.ts";
+import { connectionWindowBytes, streamWindowBytes } from "./connection.ts";
+import { headerFramesMax } from "./header-blocks.ts";
 import { errorCode, flag, frameType } from "./protocol.ts";
 import { BodyError } from "./server-stream.ts";
 import {

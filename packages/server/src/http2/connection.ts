@@ -4,10 +4,20 @@
  * Why our own: Node's costs some 30 us of its one thread per request, in objects and events that nobody here asks for; this costs
  * about 6 (docs/adr/0008). It leaves out what an API server has no use for: push, priorities, CONNECT, trailers of its own.
  */
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { Clock } from "@kcp-ts/machinery/base";
+import { Arrivals } from "./arrivals.ts";
 import type { Backlog } from "./backlog.ts";
-import { checkLength, protocolError, unpadded } from "./frame-checks.ts";
+import { ClosedStreams } from "./closed-streams.ts";
+import {
+  checkGoAway,
+  checkLength,
+  dependsOnItself,
+  isIdle,
+  protocolError,
+  unpadded,
+} from "./frame-checks.ts";
 import type { Frame } from "./frame-reader.ts";
+import { type HeaderBlock, HeaderBlocks } from "./header-blocks.ts";
 import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
 import { HeldRequests } from "./held-requests.ts";
 import { Inbound } from "./inbound.ts";
@@ -20,14 +30,15 @@ import {
   type ErrorCode,
   errorCode,
   flag,
-  framePayloadBytesMax,
+  frameHeadBytes,
   frameType,
   setting,
   windowDefault,
   windowMax,
 } from "./protocol.ts";
 import { isTrailer, readHead } from "./request-head.ts";
-import { ServerStream, type StreamHost } from "./server-stream.ts";
+import { awaitedBodyBytesMax, ServerStream, type StreamHost } from "./server-stream.ts";
+import { readSettings, writeSettings } from "./settings.ts";
 
 export interface ConnectionOptions {
   readonly clock: Clock;
@@ -58,38 +69,32 @@ export interface ConnectionLimits {
 export const streamWindowBytes = 1 << 20;
 /** The same for all bodies of a connection together. */
 export const connectionWindowBytes = 8 << 20;
-/** A header block comes in at most so many frames. */
-export const headerFramesMax = 64;
+/** What a frame without a request or a body counts for in a turn: so many of them are one request. */
+export const controlFramesPerUnit = 64;
 
-/** A body that is waited for takes no longer, or its request begins without it. */
-export const arrivalMaxMs = 1000;
+/** Windows that a client may widen before it has asked for or got anything. */
+const windowUpdatesFree = 16;
 
 /** Streams of a connection that is gone that are closed in one turn of the event loop. */
 export const closedPerTurnMax = 32;
 
-interface HeaderBlock {
-  readonly streamId: number;
-  readonly isEnd: boolean;
-  readonly parts: Buffer[];
-  bytes: number;
-}
-
 export class Connection implements StreamHost {
   readonly #options: ConnectionOptions;
   readonly #in: Inbound;
+  readonly #blocks: HeaderBlocks;
   readonly #decoder = new HeaderDecoder();
   readonly #out: Outbound;
   readonly #patience: Patience;
   readonly #streams = new Map<number, ServerStream>();
-  /** Requests whose bodies are waited for, in the order of their numbers. */
-  readonly #arriving = new Set<ServerStream>();
-  #arrivalTimer: Timer | undefined;
+  readonly #closedStreams = new ClosedStreams();
+  readonly #arrivals: Arrivals;
   readonly #held: HeldRequests;
-  #block: HeaderBlock | undefined;
   #isGreeted = false;
   #isClosed = false;
   #isDraining = false;
   #lastStreamId = 0;
+  #seenStreamId = 0;
+  #windowUpdates = 0;
   #streamSendWindow = windowDefault;
   #receiveWindow = connectionWindowBytes;
   /** What was taken of bodies, and the peer has not been told yet. */
@@ -97,7 +102,9 @@ export class Connection implements StreamHost {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.#blocks = new HeaderBlocks(options.limits.headerBytesMax);
     this.#patience = new Patience(options.clock);
+    this.#arrivals = new Arrivals(options.clock, options.intake);
     this.#in = new Inbound({
       intake: options.intake,
       readOn: () => this.#readOn(),
@@ -116,6 +123,13 @@ export class Connection implements StreamHost {
 
   get openStreams(): number {
     return this.#streams.size;
+  }
+
+  /** Something is open, or was asked since this was last called. */
+  wasBusy(): boolean {
+    const isBusy = this.#streams.size > 0 || this.#lastStreamId !== this.#seenStreamId;
+    this.#seenStreamId = this.#lastStreamId;
+    return isBusy;
   }
 
   /** Bytes from the peer. */
@@ -159,7 +173,7 @@ export class Connection implements StreamHost {
   /** The peer is gone. */
   closed(): void {
     this.#isClosed = true;
-    this.#arrivalTimer?.cancel();
+    this.#arrivals.cancel();
     this.#in.closed();
     this.#out.forgetAll();
     this.#held.clear();
@@ -204,27 +218,11 @@ export class Connection implements StreamHost {
   }
 
   arriving(stream: ServerStream): boolean {
-    if (!this.#options.intake.arriving()) return false;
-    this.#arriving.add(stream);
-    if (this.#arrivalTimer === undefined) this.#awaitArrivals();
-    return true;
+    return this.#arrivals.add(stream);
   }
 
   arrived(stream: ServerStream): void {
-    if (this.#arriving.delete(stream)) this.#options.intake.arrived();
-  }
-
-  /** One timer for all of them: those that were there when it was set have waited long enough when it goes off. */
-  #awaitArrivals(): void {
-    const lastStreamId = this.#lastStreamId;
-    this.#arrivalTimer = this.#options.clock.schedule(arrivalMaxMs, () => {
-      this.#arrivalTimer = undefined;
-      for (const stream of this.#arriving) {
-        if (stream.id > lastStreamId) break;
-        stream.waitNoLonger();
-      }
-      if (this.#arriving.size > 0) this.#awaitArrivals();
-    });
+    this.#arrivals.delete(stream);
   }
 
   #onFrame(frame: Frame): void {
@@ -233,56 +231,43 @@ export class Connection implements StreamHost {
         throw protocolError("settings come first");
       this.#isGreeted = true;
     }
-    if (this.#block === undefined) this.#dispatch(frame);
-    else if (frame.type === frameType.continuation && frame.streamId === this.#block.streamId)
-      this.#onContinuation(frame, this.#block);
-    else throw protocolError("a header block was not finished");
+    if (this.#blocks.isOpen || frame.type === frameType.headers) {
+      const block = this.#blocks.isOpen ? this.#blocks.goOn(frame) : this.#blocks.begin(frame);
+      if (block !== undefined) this.#onBlock(block);
+    } else if (frame.type === frameType.data) this.#onData(frame);
+    else {
+      this.#in.spend(1 / controlFramesPerUnit);
+      this.#onControl(frame);
+    }
   }
 
-  #dispatch(frame: Frame): void {
-    if (frame.type === frameType.data) this.#onData(frame);
-    else if (frame.type === frameType.headers) this.#onHeaders(frame);
-    else if (frame.type === frameType.windowUpdate) this.#onWindowUpdate(frame);
+  #onControl(frame: Frame): void {
+    if (frame.type === frameType.windowUpdate) this.#onWindowUpdate(frame);
     else if (frame.type === frameType.resetStream) this.#onReset(frame);
     else if (frame.type === frameType.settings) this.#onSettings(frame);
     else if (frame.type === frameType.ping) this.#onPing(frame);
     else if (frame.type === frameType.pushPromise || frame.type === frameType.continuation)
       throw protocolError(`a frame of type ${frame.type} out of place`);
     else {
-      // Priorities, farewells and what is not known yet: ignored, but not without end.
-      if (frame.type === frameType.priority) checkLength(frame, 5);
+      // Priorities, farewells and what is not known yet: ignored when they are well-formed, but not without end.
       this.#patience.spend();
+      if (frame.type === frameType.priority) this.#onPriority(frame);
+      else if (frame.type === frameType.goAway) checkGoAway(frame);
     }
   }
 
-  #onHeaders(frame: Frame): void {
-    const { streamId, flags } = frame;
-    if (streamId % 2 === 0) throw protocolError(`a request with the number ${streamId}`);
-    let payload = unpadded(frame);
-    if ((flags & flag.priority) !== 0) {
-      if (payload.length < 5) throw new ConnectionError(errorCode.frameSizeError, "no priority");
-      payload = payload.subarray(5);
-    }
-    const isEnd = (flags & flag.endStream) !== 0;
-    if ((flags & flag.endHeaders) !== 0) this.#onBlock(streamId, payload, isEnd);
-    // A copy: the rest comes with later bytes.
-    else this.#block = { streamId, isEnd, parts: [Buffer.from(payload)], bytes: payload.length };
-  }
-
-  #onContinuation({ flags, payload }: Frame, block: HeaderBlock): void {
-    block.bytes += payload.length;
-    block.parts.push(Buffer.from(payload));
-    // Compressed, a block of the allowed size is smaller than its limit; many small parts are an attack.
-    const isTooLong = block.bytes > this.#options.limits.headerBytesMax * 2;
-    if (isTooLong || block.parts.length > headerFramesMax)
-      throw new ConnectionError(errorCode.enhanceYourCalm, "a header block without end");
-    if ((flags & flag.endHeaders) === 0) return;
-    this.#block = undefined;
-    this.#onBlock(block.streamId, Buffer.concat(block.parts), block.isEnd);
+  /** What is wrong with one is an error of its stream; where that is not open, there is only the connection to end. */
+  #onPriority({ streamId, payload }: Frame): void {
+    if (streamId === 0) throw protocolError("a priority of the connection");
+    const code = payload.length !== 5 ? errorCode.frameSizeError : errorCode.protocolError;
+    if (payload.length === 5 && !dependsOnItself(streamId, payload)) return;
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) throw new ConnectionError(code, "a priority that makes no sense");
+    this.reset(stream, code);
   }
 
   /** Every block is decoded, also of requests that are refused: both ends must keep the same table. */
-  #onBlock(streamId: number, payload: Buffer, isEnd: boolean): void {
+  #onBlock({ streamId, isEnd, isSelfDependent, payload }: HeaderBlock): void {
     const { headerBytesMax, headerPairsMax, streamsPerConnectionMax } = this.#options.limits;
     const fields: HeaderField[] = [];
     let bytes = 0;
@@ -292,22 +277,33 @@ export class Connection implements StreamHost {
       if (++pairs <= headerPairsMax && bytes <= headerBytesMax) fields.push(field);
     });
     const open = this.#streams.get(streamId);
-    if (open !== undefined) this.#onTrailers(open, fields, isEnd);
-    // Of a stream that we closed while it was on its way.
-    else if (streamId <= this.#lastStreamId) this.#patience.spend();
-    else {
+    if (open !== undefined) this.#onTrailers(open, isSelfDependent ? undefined : fields, isEnd);
+    else if (streamId <= this.#lastStreamId) {
+      this.#patience.spend();
+      this.#onLate(streamId);
+    } else {
       this.#lastStreamId = streamId;
-      if (fields.length < pairs) this.#refuse(streamId, errorCode.enhanceYourCalm);
+      if (isSelfDependent) this.#refuse(streamId, isEnd, errorCode.protocolError);
+      else if (fields.length < pairs) this.#refuse(streamId, isEnd, errorCode.enhanceYourCalm);
       else if (this.#isDraining || this.#streams.size >= streamsPerConnectionMax)
-        this.#refuse(streamId, errorCode.refusedStream);
+        this.#refuse(streamId, isEnd, errorCode.refusedStream);
       else this.#open(streamId, fields, isEnd);
     }
+  }
+
+  /** More of a stream that is closed (RFC 9113, 5.1). */
+  #onLate(streamId: number): void {
+    const end = this.#closedStreams.find(streamId, this.#lastStreamId);
+    if (end === "ended")
+      throw new ConnectionError(errorCode.streamClosed, "a stream goes on after its end");
+    if (end === "skipped") throw protocolError("a stream that was passed over");
+    if (end === "reset") this.#out.reset(streamId, errorCode.streamClosed);
   }
 
   #open(streamId: number, fields: readonly HeaderField[], isEnd: boolean): void {
     const head = readHead(fields);
     if (head === undefined || (isEnd && (head.contentLength ?? 0) > 0)) {
-      this.#refuse(streamId, errorCode.protocolError);
+      this.#refuse(streamId, isEnd, errorCode.protocolError);
       return;
     }
     const stream = new ServerStream(streamId, head, this, this.#streamSendWindow, isEnd);
@@ -327,17 +323,21 @@ export class Connection implements StreamHost {
 
   /** Ends the answers of which nothing was sent while it was looked `looksMax` times. */
   endStalled(looksMax: number): void {
-    if (this.#held.queuedBytes === 0 && !this.#out.isBlocked) return;
     for (const stream of this.#streams.values())
       if (stream.look() >= looksMax) this.reset(stream, errorCode.cancel);
   }
 
-  #onTrailers(stream: ServerStream, fields: readonly HeaderField[], isEnd: boolean): void {
+  /** Undefined: they say what makes no sense. */
+  #onTrailers(
+    stream: ServerStream,
+    fields: readonly HeaderField[] | undefined,
+    isEnd: boolean,
+  ): void {
     if (stream.isReceived) {
       this.reset(stream, errorCode.streamClosed);
       return;
     }
-    const isProper = isEnd && isTrailer(fields);
+    const isProper = isEnd && fields !== undefined && isTrailer(fields);
     const code = isProper ? stream.receive(noBytes, 0, true) : errorCode.protocolError;
     if (code !== undefined) this.reset(stream, code);
     else this.#in.received(stream);
@@ -345,8 +345,7 @@ export class Connection implements StreamHost {
 
   #onData(frame: Frame): void {
     const { streamId, flags, payload } = frame;
-    if (streamId === 0 || streamId > this.#lastStreamId)
-      throw protocolError("data outside of a request");
+    if (isIdle(streamId, this.#lastStreamId)) throw protocolError("data outside of a request");
     const body = unpadded(frame);
     this.#receiveWindow -= payload.length;
     if (this.#receiveWindow < 0)
@@ -354,13 +353,19 @@ export class Connection implements StreamHost {
     const isEnd = (flags & flag.endStream) !== 0;
     if (body.length === 0 && !isEnd) this.#patience.spend();
     const stream = this.#streams.get(streamId);
+    this.#in.spendBytes(payload.length + frameHeadBytes);
     if (stream === undefined || stream.isReceived) {
-      // It was on its way when we closed the stream, or comes after the end.
       this.#giveBack(payload.length);
       if (stream !== undefined) this.reset(stream, errorCode.streamClosed);
+      else this.#onLate(streamId);
       return;
     }
-    this.#in.spendBytes(payload.length);
+    // It has not begun, and does not before others are read: it may be asked for again later, and holds nothing until then.
+    if (stream.isHeld && stream.receivedBytes + body.length > awaitedBodyBytesMax) {
+      this.#giveBack(payload.length);
+      this.reset(stream, errorCode.refusedStream);
+      return;
+    }
     const code = stream.receive(body, payload.length, isEnd);
     if (code !== undefined) this.reset(stream, code);
     else if (isEnd) this.#in.received(stream);
@@ -368,62 +373,56 @@ export class Connection implements StreamHost {
 
   #onReset(frame: Frame): void {
     checkLength(frame, 4);
-    if (frame.streamId === 0 || frame.streamId > this.#lastStreamId)
-      throw protocolError("a reset of nothing");
+    if (isIdle(frame.streamId, this.#lastStreamId)) throw protocolError("a reset of nothing");
     this.#patience.spend();
     const stream = this.#streams.get(frame.streamId);
-    if (stream !== undefined) this.#close(stream);
+    if (stream !== undefined) this.#close(stream, "reset");
   }
 
   #onSettings(frame: Frame): void {
     const { payload, flags, streamId } = frame;
     if (streamId !== 0) throw protocolError("settings of a stream");
+    this.#patience.spend();
     if ((flags & flag.ack) !== 0) {
       checkLength(frame, 0);
       return;
     }
-    if (payload.length % 6 !== 0)
-      throw new ConnectionError(errorCode.frameSizeError, "half a setting");
-    this.#patience.spend();
     const windowBefore = this.#streamSendWindow;
-    for (let at = 0; at < payload.length; at += 6)
-      this.#onSetting(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+    readSettings(payload, {
+      headerTableSize: (bytes) => this.#out.encoder.resize(bytes),
+      initialWindowSize: (bytes) => {
+        this.#streamSendWindow = bytes;
+      },
+    });
     this.#out.small(frameType.settings, flag.ack, 0, noBytes);
     // What the wider windows let through comes after the acknowledgement: before it, the peer counts by the old ones.
     const change = this.#streamSendWindow - windowBefore;
     if (change === 0) return;
+    this.#in.spend(this.#streams.size / controlFramesPerUnit);
     for (const stream of this.#streams.values()) this.#out.widenStream(stream, change);
-  }
-
-  #onSetting(id: number, value: number): void {
-    if (id === setting.headerTableSize) this.#out.encoder.resize(value);
-    else if (id === setting.enablePush && value > 1) throw protocolError("half a push");
-    else if (id === setting.maxFrameSize && (value < framePayloadBytesMax || value > 0xff_ffff))
-      throw protocolError(`frames of ${value} bytes`);
-    else if (id === setting.initialWindowSize) {
-      if (value > windowMax)
-        throw new ConnectionError(errorCode.flowControlError, `a window of ${value} bytes`);
-      this.#streamSendWindow = value;
-    }
   }
 
   #onPing(frame: Frame): void {
     checkLength(frame, 8);
     if (frame.streamId !== 0) throw protocolError("a ping of a stream");
-    if ((frame.flags & flag.ack) !== 0) return;
     this.#patience.spend();
+    if ((frame.flags & flag.ack) !== 0) return;
     this.#out.small(frameType.ping, flag.ack, 0, frame.payload);
   }
 
   #onWindowUpdate(frame: Frame): void {
     checkLength(frame, 4);
+    // Two for each frame of data, one for each request, and a few: more widen nothing.
+    const isNoise =
+      ++this.#windowUpdates > 2 * this.#out.dataFrames + this.#lastStreamId + windowUpdatesFree;
+    if (isNoise || this.#out.takeSlivers()) this.#patience.spend();
     const { streamId } = frame;
     const bytes = frame.payload.readUInt32BE(0) & windowMax;
     if (streamId === 0) {
       this.#out.widen(bytes);
       return;
     }
-    if (streamId > this.#lastStreamId) throw protocolError("a window of nothing");
+    if (isIdle(streamId, this.#lastStreamId)) throw protocolError("a window of nothing");
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return;
     if (bytes === 0) this.reset(stream, errorCode.protocolError);
@@ -440,8 +439,9 @@ export class Connection implements StreamHost {
     else setImmediate(() => stream.reset(errorCode.noError));
   }
 
-  #close(stream: ServerStream): void {
+  #close(stream: ServerStream, how: "reset" | "cut" = "cut"): void {
     this.#streams.delete(stream.id);
+    this.#closedStreams.add(stream.id, stream.isReceived ? "ended" : how);
     this.#held.delete(stream);
     this.#in.answered(stream);
     this.#out.forget(stream);
@@ -458,8 +458,9 @@ export class Connection implements StreamHost {
     this.#consumedBytes = 0;
   }
 
-  #refuse(streamId: number, code: ErrorCode): void {
+  #refuse(streamId: number, isEnd: boolean, code: ErrorCode): void {
     this.#patience.spend();
+    this.#closedStreams.add(streamId, isEnd ? "ended" : "cut");
     this.#out.reset(streamId, code);
   }
 
@@ -474,22 +475,17 @@ export class Connection implements StreamHost {
   #endWhenIdle(): void {
     if (this.#streams.size > 0 || this.#isClosed) return;
     this.#isClosed = true;
-    this.#arrivalTimer?.cancel();
+    this.#arrivals.cancel();
     this.#out.flush();
     this.#options.end();
   }
 
   #greet({ headerBytesMax, streamsPerConnectionMax }: ConnectionLimits): void {
-    const settings: readonly (readonly [number, number])[] = [
+    const payload = writeSettings([
       [setting.maxConcurrentStreams, streamsPerConnectionMax],
       [setting.initialWindowSize, streamWindowBytes],
       [setting.maxHeaderListSize, headerBytesMax],
-    ];
-    const payload = Buffer.alloc(settings.length * 6);
-    settings.forEach(([id, value], at) => {
-      payload.writeUInt16BE(id, at * 6);
-      payload.writeUInt32BE(value, at * 6 + 2);
-    });
+    ]);
     this.#out.small(frameType.settings, 0, 0, payload);
     this.#out.windowUpdate(0, connectionWindowBytes - windowDefault);
   }

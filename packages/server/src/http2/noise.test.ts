@@ -1,10 +1,14 @@
 /** Peers that make noise or do not listen, and connections that are to end. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Backlog } from "./backlog.ts";
+import { BodyParts } from "./body-parts.ts";
 import { patienceMax } from "./patience.ts";
 import { errorCode } from "./protocol.ts";
 import {
   bodyOf,
+  bytesOf,
+  data,
   frame,
   get,
   goneAway,
@@ -12,6 +16,7 @@ import {
   number,
   ok,
   Peer,
+  postFields,
   resets,
   settings,
 } from "./test-support/peer.ts";
@@ -24,6 +29,9 @@ describe("noise", () => {
     ],
     ["pings", () => [frame({ type: 6, payload: Buffer.alloc(8) })]],
     ["settings", () => [settings()]],
+    ["acknowledgements of settings", () => [frame({ type: 4, flags: 1 })]],
+    ["answers to pings", () => [frame({ type: 6, flags: 1, payload: Buffer.alloc(8) })]],
+    ["farewells", () => [frame({ type: 7, payload: Buffer.alloc(8) })]],
     ["priorities", (id) => [frame({ type: 2, streamId: id, payload: Buffer.alloc(5) })]],
     ["frames of unknown types", () => [frame({ type: 200 })]],
     ["requests that make no sense", (id) => [headers(id, [["x", "y"]], { isEnd: true })]],
@@ -44,6 +52,57 @@ describe("noise", () => {
       assert.equal(goneAway(await peer.received()), errorCode.enhanceYourCalm);
     });
   }
+
+  it("windows that are widened without anything to send are borne for a while", async () => {
+    const peer = new Peer();
+    const widened = frame({ type: 8, payload: number(1) });
+    for (let sent = 0; sent < patienceMax - 10; sent++) peer.send(widened);
+    assert.equal(peer.isEnded, false);
+    for (let sent = 0; sent < 100 && !peer.isEnded; sent++) peer.send(widened);
+    assert.equal(goneAway(await peer.received()), errorCode.enhanceYourCalm);
+  });
+
+  it("windows that are widened for each frame of data are never noise", async () => {
+    const peer = new Peer();
+    peer.send(get(1));
+    peer.streams[0]?.begin(200, {});
+    let bytes = 0;
+    for (let sent = 0; sent < 4 * patienceMax; sent++) {
+      peer.streams[0]?.write(Buffer.alloc(200));
+      if (sent % 100 === 0) bytes += bytesOf(await peer.received(), 1);
+      const by = number(200);
+      peer.send(frame({ type: 8, payload: by }), frame({ type: 8, streamId: 1, payload: by }));
+    }
+    assert.equal(peer.isEnded, false);
+    assert.equal(bytes + bytesOf(await peer.received(), 1), 4 * patienceMax * 200);
+  });
+
+  it("a window that is opened byte by byte for ever is noise", async () => {
+    const peer = new Peer({ greeting: settings([4, 0]), onStream: ok("x".repeat(100_000)) });
+    peer.send(get(1));
+    const byte = frame({ type: 8, streamId: 1, payload: number(1) });
+    for (let sent = 0; sent < 50_000 && !peer.isEnded; sent++) peer.send(byte);
+    const received = await peer.received();
+    assert.equal(goneAway(received), errorCode.enhanceYourCalm);
+    assert.ok(bytesOf(received, 1) < 10 * patienceMax);
+  });
+
+  it("a body in frames of one byte is held as a few pieces of memory", () => {
+    const parts = new BodyParts();
+    for (let sent = 0; sent < 100_000; sent++) parts.push(Buffer.from([sent & 0xff]), false);
+    assert.ok(parts.count <= 3, `${parts.count} pieces`);
+    const whole = parts.take();
+    assert.equal(whole.length, 100_000);
+    assert.equal(whole[99_999], 99_999 & 0xff);
+  });
+
+  it("a request that does not begin yet holds no long body: it is refused, and may come again", async () => {
+    const backlog = new Backlog({ backlogBytesPerConnectionMax: 10, backlogBytesMax: 100 });
+    const peer = new Peer({ backlog, greeting: settings([4, 0]), onStream: ok("x".repeat(50)) });
+    peer.send(get(1), headers(3, postFields, { isEnd: false }));
+    for (let sent = 0; sent < 8; sent++) peer.send(data(3, Buffer.alloc(4096)));
+    assert.deepEqual(resets(await peer.received()), [[3, errorCode.refusedStream]]);
+  });
 
   it("a client that asks and resets, but also listens, is served", () => {
     const peer = new Peer();

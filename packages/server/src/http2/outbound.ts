@@ -28,6 +28,10 @@ export interface OutboundOptions {
 export const unreadBytesMax = 1 << 20;
 /** So much of large answers is gathered before it is written. */
 const gatheredBytesMax = 64 << 10;
+/** Frames of fewer bytes, of which more waits, are slivers. */
+const sliverBytesMax = 64;
+/** So many of them count as one frame that brings nothing. */
+const sliversPerNoise = 8;
 
 export class Outbound {
   readonly encoder = new HeaderEncoder();
@@ -42,6 +46,10 @@ export class Outbound {
   #sentBytes = 0;
   #turn = 0;
   #isTurnAsked = false;
+  /** Frames of data that were sent. */
+  dataFrames = 0;
+  /** Those of them that were cut to a few bytes by their windows, as far as they were not asked about yet. */
+  #slivers = 0;
 
   constructor(options: OutboundOptions) {
     this.#options = options;
@@ -106,6 +114,13 @@ export class Outbound {
   /** An answer before the answer, such as 100. */
   interim(stream: ServerStream, status: number): void {
     this.#writer.headers(stream.id, this.encoder.encode(status, {}), undefined, false);
+  }
+
+  /** Whether windows let through next to nothing, again and again: who opens them byte by byte has a frame, and a record, for each. */
+  takeSlivers(): boolean {
+    if (this.#slivers < sliversPerNoise) return false;
+    this.#slivers -= sliversPerNoise;
+    return true;
   }
 
   goAway(lastStreamId: number, code: ErrorCode): void {
@@ -185,6 +200,8 @@ export class Outbound {
     stream.sendWindow -= part.length;
     this.#window -= part.length;
     if (!isEmpty) {
+      this.dataFrames++;
+      if (room < sliverBytesMax && stream.queuedBytes > 0) this.#slivers++;
       this.#sentBytes += part.length;
       this.#options.outlet.spend(part.length);
     }

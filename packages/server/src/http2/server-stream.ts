@@ -4,6 +4,7 @@
  * It holds no more than the windows of both sides allow: a client that is slow to read makes `write` say no, and one whose body nobody
  * reads is held back by the window that is not given back.
  */
+import { BodyParts } from "./body-parts.ts";
 import { type ErrorCode, errorCode } from "./protocol.ts";
 import type { RequestHead } from "./request-head.ts";
 
@@ -25,6 +26,12 @@ export interface StreamHost {
   arrived(stream: ServerStream): void;
   /** So many bytes of an answer wait to be sent; negative when they no longer do. */
   queued(bytes: number): void;
+}
+
+/** Where it is counted what waits of a watch; see `UnreadBytes` of requests. */
+export interface UnreadParts {
+  hold(part: Uint8Array): void;
+  release(part: Uint8Array): void;
 }
 
 export class BodyError extends Error {
@@ -70,9 +77,11 @@ export class ServerStream {
   isHeld = false;
   /** The answer goes on as things happen: it has its own rules for readers that are slow. */
   isWatch = false;
+  /** Set for watches whose memory is counted. */
+  unread: UnreadParts | undefined;
   isClosed = false;
 
-  #parts: Uint8Array[] = [];
+  readonly #parts = new BodyParts();
   #receivedBytes = 0;
   #heldBytes = 0;
   #reader: BodyReader | undefined;
@@ -80,6 +89,8 @@ export class ServerStream {
 
   #answerHead: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   readonly #queue: Uint8Array[] = [];
+  /** How many parts of the queue, from its beginning on, are counted as unread. */
+  #heldParts = 0;
   #queuedBytes = 0;
   #isEnding = false;
   #onWritable: (() => void) | undefined;
@@ -184,6 +195,8 @@ export class ServerStream {
     this.#queuedBytes += part.length;
     if (!this.isWatch) this.#host.queued(part.length);
     this.#host.ready(this);
+    // Most parts have been sent by now, and are never counted.
+    if (this.unread !== undefined) this.#holdRest(this.unread);
     return this.#queuedBytes < waitingBytesMax;
   }
 
@@ -230,7 +243,7 @@ export class ServerStream {
     }
     if (isEnd) this.isReceived = true;
     if (this.#isRefused) return undefined;
-    if (part.length > 0) this.#parts.push(part);
+    this.#parts.push(part, isEnd);
     if (this.#onArrived !== undefined) {
       if (isEnd || this.#receivedBytes >= awaitedBodyBytesMax) this.waitNoLonger();
       return undefined;
@@ -246,6 +259,11 @@ export class ServerStream {
     } else if (isEnd) reader.done(this.#takeBody());
     else this.#giveBack();
     return undefined;
+  }
+
+  /** Of the body, whether or not somebody has taken it. */
+  get receivedBytes(): number {
+    return this.#receivedBytes;
   }
 
   get hasHead(): boolean {
@@ -273,8 +291,13 @@ export class ServerStream {
     const first = this.#queue[0];
     if (first === undefined) return nothing;
     let part = first;
-    if (first.length <= bytesMax) this.#queue.shift();
-    else {
+    if (first.length <= bytesMax) {
+      this.#queue.shift();
+      if (this.#heldParts > 0) {
+        this.#heldParts--;
+        this.unread?.release(first);
+      }
+    } else {
       part = first.subarray(0, bytesMax);
       this.#queue[0] = first.subarray(bytesMax);
     }
@@ -285,10 +308,11 @@ export class ServerStream {
     return part;
   }
 
-  /** Looks whether its reader reads: how often in a row nothing was, though there was something. Never of a watch. */
+  /** Looks whether its reader reads: how often in a row nothing was, though there was something. Never of a watch that goes on. */
   look(): number {
     const waits = this.hasHead || this.#queuedBytes > 0 || this.#isEnding;
-    this.#looks = waits && !this.#hasMoved && !this.isWatch ? this.#looks + 1 : 0;
+    const mayWait = this.isWatch && !this.#isEnding;
+    this.#looks = waits && !this.#hasMoved && !mayWait ? this.#looks + 1 : 0;
     this.#hasMoved = false;
     return this.#looks;
   }
@@ -296,6 +320,7 @@ export class ServerStream {
   /** Ends everything that waits. What was not taken of the body is the connection's to give back. */
   close(): number {
     this.isClosed = true;
+    while (this.#heldParts > 0) this.unread?.release(this.#queue[--this.#heldParts] as Uint8Array);
     this.#queue.length = 0;
     if (!this.isWatch && this.#queuedBytes > 0) this.#host.queued(-this.#queuedBytes);
     this.#queuedBytes = 0;
@@ -313,6 +338,12 @@ export class ServerStream {
     return held;
   }
 
+  #holdRest(unread: UnreadParts): void {
+    // Holding may close the stream.
+    while (this.#heldParts < this.#queue.length)
+      unread.hold(this.#queue[this.#heldParts++] as Uint8Array);
+  }
+
   #wake(): void {
     const resume = this.#onWritable;
     this.#onWritable = undefined;
@@ -320,11 +351,9 @@ export class ServerStream {
   }
 
   #takeBody(): Uint8Array {
-    const parts = this.#parts;
-    this.#parts = [];
     this.#reader = undefined;
     this.#giveBack();
-    return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+    return this.#parts.take();
   }
 
   #giveBack(): void {
@@ -336,7 +365,7 @@ export class ServerStream {
 
   #refuseBody(): void {
     this.#isRefused = true;
-    this.#parts = [];
+    this.#parts.clear();
     this.#reader = undefined;
   }
 }

@@ -12,13 +12,14 @@ import type { MaybePromise } from "../request/api-request.ts";
 import { inPieces } from "../request/other-work.ts";
 import { type DocumentV2, documentOf } from "./document-v2.ts";
 import { documentV3 } from "./document-v3.ts";
+import { discoveryPaths, groupPath, pathDocument } from "./path-documents.ts";
 
 export interface Document {
   readonly bytes: Buffer;
   readonly hash: string;
 }
 
-/** By key: `api/v1`, `apis/rbac.authorization.k8s.io/v1`. */
+/** By key, in their order: `api`, `api/v1`, `apis/rbac.authorization.k8s.io/v1`, `version`. */
 export type DocumentsV3 = ReadonlyMap<string, Document>;
 export type HashedV2 = DocumentV2 & { readonly hash: string };
 
@@ -32,12 +33,43 @@ export function documentsV3(definitions: Definitions): MaybePromise<DocumentsV3>
 }
 
 function* makeV3(definitions: Definitions): Pieces<DocumentsV3> {
-  const documents = new Map<string, Document>();
+  const documents = new Map<string, Document>(pathDocuments(discoveryPaths));
   for (const [key, served] of byVersion(definitions)) {
     documents.set(key, yield* shared(served));
     yield;
   }
-  return documents;
+  for (const definition of definitions) {
+    const key = `apis/${definition.group}`;
+    if (definition.group === "" || documents.has(key)) continue;
+    documents.set(key, groupDocument(definition));
+    yield;
+  }
+  return new Map([...documents].sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Of paths that are the same everywhere; made once. */
+export function pathDocuments(paths: typeof discoveryPaths): ReadonlyMap<string, Document> {
+  let made = madeDocuments.get(paths);
+  if (made === undefined) {
+    made = new Map(Object.entries(paths).map(([key, path]) => [key, small(pathDocument(path))]));
+    madeDocuments.set(paths, made);
+  }
+  return made;
+}
+
+const madeDocuments = new WeakMap<typeof discoveryPaths, ReadonlyMap<string, Document>>();
+const groupDocuments = new WeakMap<ResourceDefinition, Document>();
+
+function groupDocument(definition: ResourceDefinition): Document {
+  const known = groupDocuments.get(definition);
+  if (known !== undefined) return known;
+  const document = small(pathDocument(groupPath(definition.group)));
+  groupDocuments.set(definition, document);
+  return document;
+}
+
+function small(bytes: Buffer): Document {
+  return { bytes, hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() };
 }
 
 export function documentV2(definitions: Definitions): MaybePromise<HashedV2> {

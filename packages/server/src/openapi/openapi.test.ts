@@ -28,21 +28,37 @@ describe("/openapi/v3", () => {
     assert.deepEqual(
       [...index.keys()],
       [
+        "api",
         "api/v1",
-        "apis/events.k8s.io/v1",
-        "apis/authentication.k8s.io/v1",
-        "apis/authorization.k8s.io/v1",
-        "apis/certificates.k8s.io/v1",
-        "apis/rbac.authorization.k8s.io/v1",
+        "apis",
+        "apis/admissionregistration.k8s.io",
         "apis/admissionregistration.k8s.io/v1",
+        "apis/apiextensions.k8s.io",
         "apis/apiextensions.k8s.io/v1",
-        "apis/coordination.k8s.io/v1",
-        "apis/flowcontrol.apiserver.k8s.io/v1",
-        "apis/core.kcp.io/v1alpha1",
-        "apis/tenancy.kcp.io/v1alpha1",
-        "apis/topology.kcp.io/v1alpha1",
-        "apis/apis.kcp.io/v1alpha2",
+        "apis/apis.kcp.io",
         "apis/apis.kcp.io/v1alpha1",
+        "apis/apis.kcp.io/v1alpha2",
+        "apis/authentication.k8s.io",
+        "apis/authentication.k8s.io/v1",
+        "apis/authorization.k8s.io",
+        "apis/authorization.k8s.io/v1",
+        "apis/certificates.k8s.io",
+        "apis/certificates.k8s.io/v1",
+        "apis/coordination.k8s.io",
+        "apis/coordination.k8s.io/v1",
+        "apis/core.kcp.io",
+        "apis/core.kcp.io/v1alpha1",
+        "apis/events.k8s.io",
+        "apis/events.k8s.io/v1",
+        "apis/flowcontrol.apiserver.k8s.io",
+        "apis/flowcontrol.apiserver.k8s.io/v1",
+        "apis/rbac.authorization.k8s.io",
+        "apis/rbac.authorization.k8s.io/v1",
+        "apis/tenancy.kcp.io",
+        "apis/tenancy.kcp.io/v1alpha1",
+        "apis/topology.kcp.io",
+        "apis/topology.kcp.io/v1alpha1",
+        "version",
       ],
     );
     for (const [key, url] of index) {
@@ -54,6 +70,29 @@ describe("/openapi/v3", () => {
       await indexOf("/clusters/b"),
       "clusters that serve the same share them",
     );
+  });
+
+  it("describes discovery and the version, and every reference in these leads somewhere", async () => {
+    const answers: Readonly<Record<string, string>> = {
+      api: "APIVersions",
+      apis: "APIGroupList",
+      "apis/rbac.authorization.k8s.io": "APIGroup",
+      version: "Info",
+    };
+    for (const [key, answered] of Object.entries(answers)) {
+      const { text } = await server.get(`/openapi/v3/${key}`);
+      const { paths, components } = JSON.parse(text) as {
+        paths: Record<string, { get: { operationId: string } }>;
+        components: { schemas: object };
+      };
+      assert.deepEqual(Object.keys(paths), [`/${key}/`]);
+      const references = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)];
+      assert.ok(references.some(([, name]) => name?.endsWith(`.${answered}`)));
+      for (const [, name] of references)
+        assert.ok(Object.hasOwn(components.schemas, String(name)), `${key} ${name}`);
+    }
+    const { text } = await server.get("/openapi/v3/apis/rbac.authorization.k8s.io");
+    assert.match(text, /"operationId":"getRbacAuthorizationAPIGroup"/);
   });
 
   it("a document under its hash is cached for ever", async () => {
@@ -167,7 +206,9 @@ describe("/openapi/v2", () => {
     assert.equal(swagger, "2.0");
     for (const [, name] of answer.text.matchAll(/"#\/definitions\/([^"]+)"/g))
       assert.ok(Object.hasOwn(definitions as Json, name as string), name);
-    for (const url of (await indexOf()).values()) {
+    const ofKinds = [...(await indexOf())].filter(([key]) => /\/v\d\w*$/.test(key));
+    assert.equal(ofKinds.length, 15);
+    for (const [, url] of ofKinds) {
       const v3 = jsonOf(await server.get(url));
       for (const name of Object.keys(v3["components"]?.["schemas"] as Json))
         assert.ok(Object.hasOwn(definitions as Json, name), `${name} of ${url}`);

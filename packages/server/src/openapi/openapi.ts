@@ -20,8 +20,10 @@ import {
   documentsV3,
   documentV2,
   type HashedV2,
+  pathDocuments,
 } from "./documents.ts";
 import { encodingV2, isJsonAccepted, protobufTypeV2 } from "./negotiate.ts";
+import { issuerPaths } from "./path-documents.ts";
 
 const v2Path = "/openapi/v2";
 const v3Path = "/openapi/v3";
@@ -33,19 +35,26 @@ export function isOpenApiPath(path: string): boolean {
 export function serveOpenApi(
   request: ApiRequest,
   scope: PathScope,
-  { catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock },
+  rooms: OpenApiRooms,
 ): MaybePromise<ApiResponse> {
-  const definitions = catalog.all(scope.cluster);
+  const definitions = rooms.catalog.all(scope.cluster);
   return definitions instanceof Promise
-    ? definitions.then((all) => serveDocuments(request, scope, all, clock))
-    : serveDocuments(request, scope, definitions, clock);
+    ? definitions.then((all) => serveDocuments(request, scope, all, rooms))
+    : serveDocuments(request, scope, definitions, rooms);
+}
+
+export interface OpenApiRooms {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Set when the server publishes what its own tokens are signed by. */
+  readonly issuerDocuments?: object | undefined;
 }
 
 function serveDocuments(
   request: ApiRequest,
   scope: PathScope,
   definitions: readonly ResourceDefinition[],
-  clock: Clock,
+  rooms: OpenApiRooms,
 ): MaybePromise<ApiResponse> {
   if (scope.path === v2Path) {
     // Asked for in a form that there is not: nothing needs to be made.
@@ -59,8 +68,8 @@ function serveDocuments(
     throw statusError.notAcceptable(["application/json"]);
   const documents = documentsV3(definitions);
   return documents instanceof Promise
-    ? documents.then((made) => serveV3(request, scope, made, clock))
-    : serveV3(request, scope, documents, clock);
+    ? documents.then((made) => serveV3(request, scope, made, rooms))
+    : serveV3(request, scope, documents, rooms);
 }
 
 function serveV2(
@@ -75,18 +84,22 @@ function serveV2(
 
 function serveV3(
   request: ApiRequest,
-  { cluster, path, query }: PathScope,
+  { cluster, path, query, service }: PathScope,
   documents: DocumentsV3,
-  clock: Clock,
+  { clock, issuerDocuments }: OpenApiRooms,
 ): ApiResponse {
   const key = path.slice(v3Path.length).replace(/^\//, "");
+  // Virtual workspaces have none of them.
+  const isIssuer = issuerDocuments !== undefined && service === undefined;
+  const others: DocumentsV3 = isIssuer ? pathDocuments(issuerPaths) : new Map();
   if (key === "") {
     const paths: { [key: string]: JsonObject } = {};
-    for (const [name, { hash }] of documents)
+    const all = [...documents, ...others].sort(([one], [other]) => (one < other ? -1 : 1));
+    for (const [name, { hash }] of all)
       paths[name] = { serverRelativeURL: `${v3Path}/${name}?hash=${hash}` };
     return json(200, { paths });
   }
-  const document = documents.get(key);
+  const document = documents.get(key) ?? others.get(key);
   if (document === undefined) throw statusError.pathNotFound();
   const prefix = cluster === "root" ? "" : `/clusters/${cluster}`;
   return serveDocument(request, document, query.get("hash"), `${prefix}${path}`, clock);

@@ -52,6 +52,8 @@ export interface ResourceDefinition {
   readonly isVisible?: ((entry: Entry) => boolean) | undefined;
   /** Whether an object was shown before it changed, where that is another question. */
   readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
+  /** Whether an object that is shown may be changed or deleted through this definition; all of them if left out. */
+  readonly isWritable?: ((entry: Entry) => boolean) | undefined;
   /** A watch tells of an object that comes to be shown as of a modified one, because it was there before. */
   readonly entersModified?: boolean | undefined;
   /** Objects that must be stored before one of this kind is. */

@@ -20,7 +20,7 @@ export type { DeleteRequest } from "./deletion.ts";
 export { type FieldOwner, managedWrite } from "./managed-fields.ts";
 export { fill, ownItems, ownObject, ownObjectIfThere } from "./own-parts.ts";
 export { setPodDefaults, setPodSpecDefaults } from "./pod-defaults.ts";
-export { clusterAnnotation, timestamp } from "./prepare.ts";
+export { timestamp } from "./prepare.ts";
 export {
   type Build,
   type ObjectAddress,

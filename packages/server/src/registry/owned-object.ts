@@ -3,9 +3,10 @@ import { ignoreTimestampChanges } from "@kcp-ts/machinery/apply";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { otherWork } from "../request/other-work.ts";
+import { clusterAnnotation } from "../stored-object/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type FieldOwner, recordOwner, recordOwnerInPieces } from "./managed-fields.ts";
-import { clusterAnnotation, markCluster, type Prepared } from "./prepare.ts";
+import { markCluster, type Prepared } from "./prepare.ts";
 import type { Draft } from "./strategy.ts";
 
 export interface Ownership {

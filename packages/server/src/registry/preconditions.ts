@@ -6,7 +6,7 @@ import type { ResourceDefinition } from "./definition.ts";
 import type { UpdateRules } from "./prepare.ts";
 import type { Draft } from "./strategy.ts";
 
-/** Returns the revision that the client insists on, if any; throws when the object is not there any more. */
+/** Throws when the object that is there is not the one, or not in the version, that the client insists on. */
 export function checkPreconditions(
   definition: ResourceDefinition,
   name: string,
@@ -14,7 +14,7 @@ export function checkPreconditions(
   entry: Entry,
   old: JsonObject,
   { isDerived }: UpdateRules,
-): string | undefined {
+): void {
   const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   const oldMetadata = old["metadata"] as JsonObject;
   const uid = metadata["uid"];
@@ -26,7 +26,6 @@ export function checkPreconditions(
     );
   }
   const version = metadata["resourceVersion"];
-  if (typeof version !== "string" || version === "" || version === "0") return undefined;
+  if (typeof version !== "string" || version === "" || version === "0") return;
   if (version !== String(entry.modifiedAt)) throw statusError.modified(definition, name);
-  return version;
 }

@@ -18,12 +18,10 @@ import { generateName } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { inPieces } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
+import { clusterAnnotation } from "../stored-object/index.ts";
 import { apiVersionOf, collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import type { ObjectAddress } from "./registry.ts";
 import type { Draft, SubresourceStrategy, Verdict, WriteContext } from "./strategy.ts";
-
-/** Names the logical cluster on every object, so that a client of all clusters can tell them apart. Set by us alone. */
-export const clusterAnnotation = "kcp.io/cluster";
 
 export interface PrepareContext {
   readonly clock: Clock;
@@ -248,7 +246,7 @@ function unmarkCluster(metadata: Draft): void {
   else metadata["annotations"] = others;
 }
 
-/** The object with the name of its logical cluster on it: the last touch before it is stored. */
+/** The object with the name of its logical cluster on it, as those see it who judge it and as it will be served. */
 export function markCluster(object: JsonObject, cluster: string): JsonObject {
   const metadata = object["metadata"] as JsonObject;
   const annotations = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};

@@ -21,7 +21,7 @@ import {
   type StorageKey,
   type Write,
 } from "../storage/index.ts";
-import { decodeObject, encodeInPieces, encodeObject } from "../stored-object/index.ts";
+import { decodeObject, encodeInPieces, encodeObject, mayHoldSame } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { Capacity, Growth } from "./capacity.ts";
 import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
@@ -129,8 +129,21 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
+    const made = await this.#make(definition, address, draft, options);
+    if (made !== undefined) return made;
+    const { name } = draft["metadata"] as { name: string };
+    throw await this.#alreadyExists(definition, { ...address, name }, options.signal);
+  }
+
+  /** Undefined when there is an object of the name already. */
+  async #make(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    draft: Draft,
+    options: WriteOptions,
+  ): Promise<Written | undefined> {
     const context = { user: options.user, ...this.#options };
-    const ahead = definition.strategy.judgeAhead?.(draft, undefined);
+    const ahead = definition.strategy.judgeAhead?.(draft, undefined, address);
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
@@ -164,8 +177,7 @@ export class Registry {
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";
-      if (!isGenerated)
-        throw await this.#alreadyExists(definition, { ...address, name }, options.signal);
+      if (!isGenerated) return undefined;
       if (tries >= generateNameTries) throw statusError.generateNameConflict(definition, name);
     }
   }
@@ -182,18 +194,20 @@ export class Registry {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
-        return this.create(definition, address, await build(undefined), options);
+        const made = await this.#make(definition, address, await build(undefined), options);
+        if (made !== undefined) return made;
+        // Somebody else made it meanwhile: it is there to be updated now.
+        continue;
       }
-      if (definition.isVisible?.(entry) === false)
-        throw statusError.notFound(definition, address.name);
+      refuseHidden(definition, address.name, entry);
       const rests = options.isLarge === true || entry.value.length > largeBytes;
-      const old = decodeObject(await presented(definition, entry));
+      const old = await this.#shown(definition, entry);
       if (rests) await otherWork();
       const draft = await build(old);
       if (rests) await otherWork();
-      const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
+      checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
-        const ahead = definition.strategy.judgeAhead?.(draft, old);
+        const ahead = definition.strategy.judgeAhead?.(draft, old, address);
         if (ahead !== undefined) await ahead;
       }
       const context = { nowMs: this.#options.clock.now(), user: options.user };
@@ -214,8 +228,8 @@ export class Registry {
       await options.validate(updated, old);
       if (rests) await otherWork();
       const written = await this.#replace(definition, address, entry, updated, options);
+      // Overtaken: whether the client knows another version now, or the object is gone, the next look tells.
       if (written !== undefined) return written;
-      if (expected !== undefined) throw statusError.modified(definition, address.name);
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
   }
@@ -231,11 +245,15 @@ export class Registry {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
-      if (entry === undefined || definition.isVisible?.(entry) === false)
-        throw statusError.notFound(definition, address.name);
+      if (entry === undefined) throw statusError.notFound(definition, address.name);
+      refuseHidden(definition, address.name, entry);
       const old = decodeObject(entry);
+      const refusal = definition.strategy.deletionRefusal?.(old);
+      if (refusal !== undefined) throw statusError.forbidden(definition, address.name, refusal);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
-      await options.validate(old, old);
+      // Admission is shown what was asked for, whatever it is stored as.
+      const seen = definition.form === undefined ? old : await this.#shown(definition, entry);
+      await options.validate(seen, seen);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
       if (options.isDryRun) {
         const marked =
@@ -263,6 +281,10 @@ export class Registry {
       };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  async #shown(definition: ResourceDefinition, entry: Entry): Promise<JsonObject> {
+    return decodeObject(await presented(definition, entry));
   }
 
   #ownership(
@@ -390,6 +412,13 @@ export class Registry {
   }
 }
 
+/** What is not shown is not there, and what is only shown stays as it is. */
+function refuseHidden(definition: ResourceDefinition, name: string, entry: Entry): void {
+  if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
+  if (definition.isWritable?.(entry) === false)
+    throw statusError.forbidden(definition, name, "it can be read here, and not changed");
+}
+
 interface Replacement {
   readonly write: Write;
   readonly growth: Growth;
@@ -416,27 +445,13 @@ function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybeProm
 /** Equal content has the same bytes, whatever the order of members, so nearly all changes are told apart without parsing. */
 function* isSame(entry: Entry, value: Buffer): Pieces<boolean> {
   if (value.equals(entry.value)) return true;
-  if (!haveSameBytes(value, entry.value)) return false;
+  if (!mayHoldSame(value, entry.value)) return false;
   yield;
   const before = decodeObject(entry);
   yield;
   const after = decodeObject({ ...entry, value });
   yield;
   return jsonEqual(before, after);
-}
-
-/** In whatever order; no for certain, yes most probably. */
-function haveSameBytes(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
-  let sum = 0;
-  let squares = 0;
-  for (let at = 0; at < one.length; at++) {
-    const a = one[at] as number;
-    const b = other[at] as number;
-    sum += a - b;
-    squares += a * a - b * b;
-  }
-  return sum === 0 && squares === 0;
 }
 
 /** Deletion was asked for, and nothing holds the object back any more. */

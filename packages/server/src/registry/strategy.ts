@@ -6,6 +6,7 @@
  */
 import type { FieldSet, TypeSchema } from "@kcp-ts/machinery/apply";
 import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import type { WorkBudget } from "@kcp-ts/machinery/bounds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { PatchSchema } from "@kcp-ts/machinery/patch";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
@@ -47,7 +48,11 @@ export interface Strategy {
    * Does ahead, and in pieces with turns for others between them, what `validate` or `validateUpdate` of this draft would take long for; they find it
    * done then. Undefined when it takes no time worth waiting for.
    */
-  readonly judgeAhead?: (draft: Draft, old: JsonObject | undefined) => Promise<void> | undefined;
+  readonly judgeAhead?: (
+    draft: Draft,
+    old: JsonObject | undefined,
+    address: { readonly namespace: string },
+  ) => Promise<void> | undefined;
 
   /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
   readonly patchRules?: PatchSchema | "none";
@@ -90,6 +95,9 @@ export interface Strategy {
   /** Why this object may not be deleted at all: a 403's text. */
   deletionForbidden?(name: string): string | undefined;
 
+  /** The same of one that was looked at, where that depends on more than its name. */
+  deletionRefusal?(object: JsonObject): string | undefined;
+
   /** Whether finalizers need no domain, as on custom kinds. */
   readonly allowsPlainFinalizers?: boolean;
 
@@ -110,8 +118,8 @@ export interface Strategy {
 
   readonly columns: readonly TableColumn[];
 
-  /** The cells of one row, Name first. */
-  cells(object: JsonObject, nowMs: number): JsonValue[];
+  /** The cells of one row, Name first. Columns that a tenant wrote charge the budget, and are empty when it is spent. */
+  cells(object: JsonObject, nowMs: number, budget?: WorkBudget): JsonValue[];
 }
 
 /** What is wrong, at once or, where finding out may take long, in pieces: whoever asks does the first one, and lets others have their turn before each further. */

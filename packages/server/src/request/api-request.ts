@@ -20,6 +20,8 @@ export interface ApiRequest {
   readonly remoteAddress: string;
   /** The certificate whose key the client holds, whoever issued it; the same object for all requests of a connection. */
   clientCertificate(): X509Certificate | undefined;
+  /** Told when somebody has shown who they are; connections of others go first. */
+  onAuthenticated?(username: string): void;
   /** Calls back when the client goes away before it has its answer; at once if it already has. */
   onClose(callback: () => void): void;
   /**
@@ -41,6 +43,8 @@ export interface ApiResponse {
   readonly takeOver?: (connection: Duplex) => void;
   /** The stream goes on as things happen: never compressed, never timed. */
   readonly isWatch?: boolean;
+  /** Where it is counted what a client does not read of a watch. */
+  readonly unread?: UnreadBytes | undefined;
   /** What making a byte of the stream takes, where that is more than copying it. */
   readonly microsPerByte?: number;
   /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
@@ -49,6 +53,18 @@ export interface ApiResponse {
   onSent?: ((bytes: number) => void) | undefined;
   /** The same without a promise: true when it may be written now; else `go` is called when it may. */
   paceCalling?: ((bytes: number, go: () => void) => boolean) | undefined;
+}
+
+/** Memory that is held for a client until it reads. */
+export interface UnreadBytes {
+  /** The memory that a part stands on; `release` is called once for each time it is held. */
+  hold(part: Uint8Array): void;
+  release(part: Uint8Array): void;
+  /** The same of copies, which nobody shares. */
+  holdCopy(bytes: number): void;
+  releaseCopy(bytes: number): void;
+  /** Called when too much is held: to give up what is on its way. */
+  onCut: (() => void) | undefined;
 }
 
 /**
@@ -65,10 +81,14 @@ export function isLending(body: AsyncIterable<Uint8Array>): body is LendingBody 
 
 /**
  * A stream whose beginning and end can be noted without standing between it and its reader: with ten thousand of them every layer counts.
- * What is noted is told at most once: the beginning when the first chunk is asked for, the end only after it.
+ * What is noted is told at most once: the beginning when the first chunk is asked for, the end only after it; or that it was left unread.
  */
 export interface NotedBody extends AsyncIterable<Uint8Array> {
-  note(notes: { readonly onBegin?: () => void; readonly onEnd: () => void }): void;
+  note(notes: {
+    readonly onBegin?: () => void;
+    readonly onEnd: () => void;
+    readonly onUnread?: () => void;
+  }): void;
 }
 
 /**
@@ -90,6 +110,25 @@ export interface CallingBody extends AsyncIterable<Uint8Array> {
 
 export function isCalling(body: AsyncIterable<Uint8Array>): body is CallingBody {
   return "follow" in body;
+}
+
+/**
+ * To be called for a body that is not read: of an answer to HEAD, or whose client is gone, or that is replaced by another. What was opened for it
+ * is given back. A failure is of nobody's interest: the body was not wanted.
+ */
+export function leaveUnread(body: ApiResponse["body"]): void {
+  if (body === undefined || body instanceof Uint8Array) return;
+  // A stream of Node's that nobody has read from does not hear that its iterator was left.
+  if (isDestroyable(body)) {
+    body.destroy();
+    return;
+  }
+  const left = isCalling(body) ? body.leave() : body[Symbol.asyncIterator]().return?.();
+  left?.then(undefined, () => {});
+}
+
+function isDestroyable(body: object): body is { destroy(): void } {
+  return "destroy" in body;
 }
 
 export function isNoted(body: AsyncIterable<Uint8Array>): body is NotedBody {

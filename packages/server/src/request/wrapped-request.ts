@@ -2,7 +2,10 @@
 import type { X509Certificate } from "node:crypto";
 import type { ApiRequest, HeaderRecord } from "./api-request.ts";
 
-export class WrappedRequest implements ApiRequest {
+/** Members that a request may leave out are passed on as well. */
+type Whole = { readonly [Member in keyof Required<ApiRequest>]: ApiRequest[Member] };
+
+export class WrappedRequest implements Whole {
   readonly #inner: ApiRequest;
 
   constructor(inner: ApiRequest) {
@@ -21,12 +24,20 @@ export class WrappedRequest implements ApiRequest {
     return this.#inner.headers;
   }
 
+  get rawHeaders(): readonly string[] | undefined {
+    return this.#inner.rawHeaders;
+  }
+
   get remoteAddress(): string {
     return this.#inner.remoteAddress;
   }
 
   clientCertificate(): X509Certificate | undefined {
     return this.#inner.clientCertificate();
+  }
+
+  onAuthenticated(username: string): void {
+    this.#inner.onAuthenticated?.(username);
   }
 
   onClose(callback: () => void): void {

@@ -1,5 +1,6 @@
 export { isStorageError, StorageError, type StorageErrorCode } from "./errors.ts";
 export {
+  clusterOfKey,
   clusterPrefix,
   namespacePrefix,
   type ObjectKey,

@@ -46,6 +46,22 @@ export function objectKey(key: ObjectKey): StorageKey {
   return `${namespacePrefix(key)}${part(key.name)}` as StorageKey;
 }
 
+/** The logical cluster of an object, and where its name ends in the key. */
+export function clusterOfKey(key: StorageKey): {
+  readonly cluster: ClusterName;
+  readonly end: number;
+} {
+  let start = 1;
+  for (let parts = 0; parts < 3; parts++) {
+    const slash = key.indexOf("/", start);
+    assert(slash > 0, `not an object key: ${key}`);
+    start = slash + 1;
+  }
+  const end = key.indexOf("/", start);
+  assert(end > start, `not an object key: ${key}`);
+  return { cluster: key.slice(start, end) as ClusterName, end };
+}
+
 /** Of a prefix that a resource, or a share of it, is stored under. */
 export function parseCollectionKey(prefix: StorageKey): Pick<ObjectKey, "group" | "resource"> {
   const [, group = "", resource = ""] = prefix.split("/", 3);

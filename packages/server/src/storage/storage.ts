@@ -116,6 +116,8 @@ export interface ListOptions extends ReadOptions {
   readonly entriesMax: number;
   /** Starts behind this key, which need not exist any more. */
   readonly continueAfter?: StorageKey | undefined;
+  /** Also values that are no objects, which a `CheckedStorage` leaves out. Backends know bytes and heed it not. */
+  readonly withDamaged?: boolean | undefined;
 }
 
 export interface WatchOptions extends CallOptions {

@@ -1,10 +1,19 @@
+export { CheckedStorage, type Damage } from "./checked-storage.ts";
+export { clusterAnnotation, encodeInPieces, encodeObject } from "./encode.ts";
+export { isWhole } from "./envelope.ts";
 export {
   decodeObject,
-  encodeInPieces,
-  encodeObject,
+  decodeObjectInPieces,
+  hasFinalizers,
+  hasHead,
   hasMetadataOfOwnership,
+  headOf,
+  isBeingDeleted,
+  isEstablished,
   itemBytesMax,
+  labelsMention,
   labelsOf,
+  mayHoldSame,
   mentions,
   partialBytesAt,
   servedBytes,

@@ -1,13 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { atOnce } from "@kcp-ts/machinery/base";
+import { type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import fc from "fast-check";
-import type { Entry, Revision, StorageKey } from "../storage/index.ts";
+import { type Entry, isStorageError, type Revision, type StorageKey } from "../storage/index.ts";
+import { encodeInPieces, encodeObject } from "./encode.ts";
+import { isWhole } from "./envelope.ts";
 import {
   decodeObject,
-  encodeObject,
+  hasFinalizers,
+  hasHead,
   hasMetadataOfOwnership,
+  headOf,
+  isBeingDeleted,
+  isEstablished,
   itemBytesMax,
+  labelsMention,
   labelsOf,
   partialBytesAt,
   servedBytes,
@@ -17,11 +25,83 @@ import {
 
 function entryOf(object: JsonObject): Entry {
   return {
-    key: "/k" as StorageKey,
+    key: "/g/r/i/tenant/ns/x" as StorageKey,
     value: encodeObject(object),
     createdAt: 3 as Revision,
     modifiedAt: 7 as Revision,
   };
+}
+
+/** Names that V8 puts first, that name prototypes, that are those of the members which are looked for, and that look like text around them. */
+const hostileNames = [
+  ...["0", "1", "7", "4294967294", "4294967295", "-1", "01", "", "__proto__", "constructor"],
+  ...["kind", "apiVersion", "metadata", "labels", "annotations", "resourceVersion", "items"],
+  ...["kcp.io/cluster", "ownerReferences", "finalizers", "deletionTimestamp", "uid", "name"],
+  ...['"', "\\", '"metadata":{', '{"metadata":{"labels":{', '"}', "ü", "\u2028", "x".repeat(3000)],
+];
+
+const name = fc.oneof(fc.constantFrom(...hostileNames), fc.string());
+
+/** Objects with own members of any name; `fc.dictionary` has none called `__proto__`. */
+function objectOf(value: fc.Arbitrary<JsonValue>): fc.Arbitrary<JsonObject> {
+  return fc.array(fc.tuple(name, value), { maxLength: 6 }).map((members) => {
+    const object: JsonObject = {};
+    for (const [key, each] of members) setMember(object, key, each);
+    return object;
+  });
+}
+
+const { value: anything } = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constantFrom<JsonValue>(null, true, -1.5, 12345678901234567890n, '"metadata":{}', "", "}"),
+    fc.string(),
+    fc.array(tie("value") as fc.Arbitrary<JsonValue>, { maxLength: 3 }) as fc.Arbitrary<JsonValue>,
+    objectOf(tie("value") as fc.Arbitrary<JsonValue>),
+  ),
+}));
+
+const texts = objectOf(fc.string());
+const hostileObject: fc.Arbitrary<JsonObject> = fc
+  .record({
+    root: objectOf(anything),
+    metadata: objectOf(anything),
+    labels: fc.option(texts, { nil: undefined }),
+    annotations: fc.option(texts, { nil: undefined }),
+  })
+  .map(({ root, metadata, labels, annotations }) => ({
+    ...root,
+    kind: "Widget",
+    apiVersion: "example.com/v1",
+    metadata: {
+      ...metadata,
+      labels: labels as JsonValue,
+      annotations: annotations as JsonValue,
+    },
+  }));
+
+/** What a client is to get: the object, with what only the server says. */
+function expected(object: JsonObject, revision: string): JsonObject {
+  const { annotations, labels, ...metadata } = object["metadata"] as JsonObject;
+  return parsed(
+    stringify({
+      ...object,
+      metadata: {
+        ...metadata,
+        ...(labels === undefined ? {} : { labels }),
+        resourceVersion: revision,
+        annotations: { ...(annotations as JsonObject | undefined), "kcp.io/cluster": "tenant" },
+      },
+    }),
+  );
+}
+
+function stringify(value: unknown): string {
+  return JSON.stringify(value, (_, each) => (typeof each === "bigint" ? Number(each) : each));
+}
+
+function parsed(text: string | Buffer): JsonObject {
+  return JSON.parse(text.toString()) as JsonObject;
 }
 
 const object = {
@@ -32,103 +112,158 @@ const object = {
 };
 
 describe("stored object layout", () => {
-  it("serves the stored members with the revision as resourceVersion", () => {
-    const served = JSON.parse(servedBytes(entryOf(object)).toString()) as JsonObject;
-    assert.deepEqual(served, { ...object, metadata: { ...object.metadata, resourceVersion: "7" } });
-    assert.deepEqual(decodeObject(entryOf(object)), served);
+  it("an object is served, listed and decoded as it was encoded, whatever its members are called", () => {
+    fc.assert(
+      fc.property(hostileObject, (hostile) => {
+        const entry = entryOf(hostile);
+        assert.deepEqual(parsed(servedBytes(entry)), expected(hostile, "7"));
+        assert.deepEqual(parsed(servedBytesAt(entry, 9 as Revision)), expected(hostile, "9"));
+        assert.deepEqual(parsed(stringify(decodeObject(entry))), expected(hostile, "7"));
+        for (const withKind of [true, false]) {
+          const buffer = Buffer.alloc(itemBytesMax(entry));
+          const end = writeListItem(buffer, 0, entry, withKind);
+          const { kind, apiVersion, ...rest } = expected(hostile, "7");
+          const item = withKind ? { kind, apiVersion, ...rest } : rest;
+          assert.deepEqual(parsed(buffer.subarray(0, end)), item);
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 
-  it("serves a deleted object at the revision of its deletion", () => {
-    const served = JSON.parse(
-      servedBytesAt(entryOf(object), 9 as Revision).toString(),
-    ) as typeof object;
-    assert.equal(served.metadata.resourceVersion, "9");
+  it("the metadata alone is the object's own, whatever else is called so", () => {
+    fc.assert(
+      fc.property(hostileObject, (hostile) => {
+        const partial = parsed(partialBytesAt(entryOf(hostile), 9 as Revision, "v1"));
+        const { metadata } = expected(hostile, "9");
+        const head = { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
+        assert.deepEqual(partial, { ...head, metadata });
+      }),
+      { numRuns: 500 },
+    );
   });
 
-  it("writes list items with and without their kind", () => {
-    const entry = entryOf(object);
-    for (const withKind of [true, false]) {
-      const buffer = Buffer.alloc(itemBytesMax(entry));
-      const end = writeListItem(buffer, 0, entry, withKind);
-      const item = JSON.parse(buffer.toString("utf8", 0, end)) as Record<string, unknown>;
-      assert.equal(item["kind"], withKind ? "ConfigMap" : undefined);
-      assert.deepEqual(item["data"], object.data);
+  it("the labels are the object's own, whatever else is called so", () => {
+    fc.assert(
+      fc.property(hostileObject, (hostile) => {
+        const { labels } = hostile["metadata"] as { labels?: JsonObject };
+        const entry = entryOf(hostile);
+        assert.deepEqual(labelsOf(entry), labels);
+        const own = Object.keys(labels ?? {}).filter((key) => /^[\w./-]+$/.test(key));
+        for (const key of own) assert.ok(labelsMention(entry, Buffer.from(`"${key}"`)));
+      }),
+      { numRuns: 500 },
+    );
+    assert.equal(
+      labelsMention(entryOf({ ...object, data: { label: "" } }), Buffer.from('"label"')),
+      false,
+    );
+  });
+
+  it("the bytes of an object that is encoded in pieces are the same", () => {
+    fc.assert(
+      fc.property(hostileObject, (hostile) => {
+        assert.deepEqual(atOnce(encodeInPieces(hostile)), encodeObject(hostile));
+      }),
+    );
+  });
+
+  it("the cluster of an object is that of its key, whatever its annotations say", () => {
+    for (const annotations of [
+      { "kcp.io/cluster": "other" },
+      JSON.parse('{"kcp.io\\u002fcluster": "other", "0": "first"}') as JsonObject,
+      ["kcp.io/cluster"],
+      null,
+      "other",
+    ]) {
+      const metadata = { name: "x", annotations } as JsonObject;
+      const entry = entryOf({ kind: "K", apiVersion: "v1", metadata });
+      const shown = servedBytes(entry).toString();
+      assert.ok(!shown.includes("other"), shown);
+      assert.equal(clusterIn(parsed(shown)), "tenant");
+      assert.equal(clusterIn(decodeObject(entry)), "tenant");
+      assert.equal(clusterIn(parsed(partialBytesAt(entry, 1 as Revision, "v1"))), "tenant");
+      const elsewhere = { ...entry, key: "/g/r/i/elsewhere/ns/x" as StorageKey };
+      assert.equal(clusterIn(parsed(servedBytes(elsewhere))), "elsewhere");
     }
   });
 
-  it("cuts out exactly the metadata, whatever it and the rest contain", () => {
-    const words = fc.dictionary(fc.string(), fc.string());
-    fc.assert(
-      fc.property(words, words, fc.jsonValue(), (labels, annotations, spec) => {
-        const metadata = { name: "x", labels, annotations, list: [{ a: "}" }, '{"'] };
-        const entry = entryOf({
-          kind: "K",
-          apiVersion: "v1",
-          metadata,
-          spec,
-        } as unknown as JsonObject);
-        const partial = JSON.parse(
-          partialBytesAt(entry, 9 as Revision, "v1").toString(),
-        ) as unknown;
-        assert.deepEqual(partial, {
-          kind: "PartialObjectMetadata",
-          apiVersion: "meta.k8s.io/v1",
-          metadata: JSON.parse(JSON.stringify({ ...metadata, resourceVersion: "9" })) as unknown,
-        });
-      }),
-    );
+  it("an object without metadata, or with an empty one, is served as JSON", () => {
+    for (const metadata of [undefined, {}, null, [], "x"]) {
+      const entry = entryOf({ kind: "K", apiVersion: "v1", metadata, 0: {} } as JsonObject);
+      const shown = parsed(servedBytes(entry))["metadata"] as JsonObject;
+      assert.deepEqual(shown, {
+        resourceVersion: "7",
+        annotations: { "kcp.io/cluster": "tenant" },
+      });
+    }
   });
 
-  it("reads exactly the labels, whatever they and the rest contain", () => {
-    const words = fc.dictionary(fc.string(), fc.string());
-    fc.assert(
-      fc.property(fc.option(words, { nil: undefined }), words, (labels, data) => {
-        const metadata = labels === undefined ? { name: "x" } : { name: "x", labels };
-        const found = labelsOf(
-          entryOf({ kind: "K", apiVersion: "v1", metadata, data } as JsonObject),
-        );
-        assert.deepEqual(
-          found === undefined ? undefined : { ...found },
-          labels === undefined ? undefined : { ...labels },
-        );
-      }),
-    );
+  it("owners, finalizers and deletion are told of the object's own metadata alone", () => {
+    const owners = [{ apiVersion: "v1", kind: "K", name: "o", uid: "u" }];
+    const forged = {
+      ownerReferences: owners,
+      finalizers: ["orphan", "a/b"],
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+    };
+    const told = (metadata: JsonObject, rest: JsonObject = {}) => {
+      const entry = entryOf({ kind: "K", apiVersion: "v1", metadata, ...rest });
+      return [hasMetadataOfOwnership(entry), hasFinalizers(entry), isBeingDeleted(entry)];
+    };
+    assert.deepEqual(told({ name: "x" }, { 0: { metadata: forged }, ...forged }), [
+      ...[false, false, false],
+    ]);
+    assert.deepEqual(told({ name: "x", 0: forged, managedFields: [forged] }), [
+      ...[false, false, false],
+    ]);
+    assert.deepEqual(told({ ownerReferences: owners }), [true, false, false]);
+    assert.deepEqual(told({ ownerReferences: [], finalizers: [] }), [false, false, false]);
+    assert.deepEqual(told({ finalizers: ["a/b"] }), [false, true, false]);
+    assert.deepEqual(told({ finalizers: ["a/b", "foregroundDeletion"] }), [true, true, false]);
+    assert.deepEqual(told({ deletionTimestamp: "2026-01-01T00:00:00Z" }), [false, false, true]);
   });
 
-  it("cuts out exactly the metadata, whatever it and the rest contain", () => {
-    const anything = fc.dictionary(
-      fc.string().filter((key) => key !== "__proto__"),
-      fc.jsonValue(),
-    );
-    fc.assert(
-      fc.property(anything, anything, (extra, data) => {
-        const metadata = { name: "x", managedFields: [extra], annotations: extra };
-        const entry = entryOf({ kind: "K", apiVersion: "v1", metadata, data } as JsonObject);
-        assert.deepEqual(JSON.parse(partialBytesAt(entry, 9 as Revision, "v1").toString()), {
-          kind: "PartialObjectMetadata",
-          apiVersion: "meta.k8s.io/v1",
-          metadata: JSON.parse(JSON.stringify({ ...metadata, resourceVersion: "9" })),
-        });
-      }),
-    );
+  it("an object is established by the conditions of its status alone", () => {
+    const conditions = [{ type: "Established", status: "True" }];
+    const told = (rest: object) =>
+      isEstablished(entryOf({ kind: "K", apiVersion: "v1", metadata: {}, ...rest } as JsonObject));
+    assert.equal(told({ status: { conditions } }), true);
+    assert.equal(told({ spec: { default: { conditions } }, 0: { status: { conditions } } }), false);
   });
 
-  it("says of no object with owners or waiting finalizers that it has none, whatever else is in it", () => {
-    const text = fc.string();
-    const owners = fc.array(fc.record({ apiVersion: text, kind: text, name: text, uid: text }));
-    const finalizers = fc.array(fc.oneof(text, fc.constantFrom("orphan", "foregroundDeletion")));
-    fc.assert(
-      fc.property(owners, finalizers, fc.jsonValue(), (ownerReferences, finalizers, data) => {
-        const metadata = { name: "x", ownerReferences, finalizers };
-        const isOne =
-          ownerReferences.length > 0 ||
-          finalizers.includes("orphan") ||
-          finalizers.includes("foregroundDeletion");
-        const entry = entryOf({ kind: "K", apiVersion: "v1", metadata, data } as JsonObject);
-        if (isOne) assert.ok(hasMetadataOfOwnership(entry));
-      }),
-    );
-    const plain = { kind: "K", apiVersion: "v1", metadata: { name: "x", finalizers: ["a/b"] } };
-    assert.equal(hasMetadataOfOwnership(entryOf(plain)), false);
+  it("kind and version are told by what stands in front of the metadata", () => {
+    const entry = entryOf(object);
+    assert.equal(hasHead(entry, headOf("ConfigMap", "v1")), true);
+    assert.equal(hasHead(entry, headOf("ConfigMap", "v1beta1")), false);
+    assert.equal(hasHead(entry, headOf("ConfigMa", "v1")), false);
+  });
+
+  it("bytes that the encoder did not write are damaged, wherever they were changed", () => {
+    const entry = entryOf(object);
+    const changed = (change: (bytes: Buffer) => Uint8Array) => ({
+      ...entry,
+      value: change(Buffer.from(entry.value)),
+    });
+    for (let at = 0; at < entry.value.length; at++) {
+      const flipped = changed((bytes) => {
+        bytes[at] = (bytes[at] as number) ^ 1;
+        return bytes;
+      });
+      assert.equal(isWhole(flipped), false, `byte ${at}`);
+      assert.equal(isWhole(changed((bytes) => bytes.subarray(0, at))), false);
+    }
+    assert.equal(isWhole(entry), true);
+    const json = Buffer.from('{"0":{"metadata":{}},"kind":"ConfigMap","metadata":{"name":"x"}}');
+    for (const value of [json, Buffer.alloc(0), Buffer.alloc(100), Buffer.from("not an object")]) {
+      assert.equal(isWhole({ value }), false);
+      const isDamaged = (error: unknown) => isStorageError(error, "corrupt");
+      assert.throws(() => servedBytes({ ...entry, value }), isDamaged);
+      assert.throws(() => decodeObject({ ...entry, value }), isDamaged);
+    }
   });
 });
+
+function clusterIn(shown: JsonObject): unknown {
+  const { annotations } = shown["metadata"] as { annotations: JsonObject };
+  return annotations["kcp.io/cluster"];
+}

@@ -1,51 +1,54 @@
 /**
- * The bytes of a stored object, and how they become the bytes that a client gets.
+ * From stored bytes to the bytes that a client gets: a get, a list and a watch copy bytes and parse nothing.
  *
- *     {"kind":"ConfigMap","apiVersion":"v1","metadata":{"labels":{…},"name":"x",…},"data":{…}}
- *                                                      ^ resourceVersion goes in here
- *     ^ head: left out in lists of built-in kinds        ^ labels first: a selector reads no further
- *
- * An object is stored as the JSON that a client of the storage version gets, less its resourceVersion, which is known only when the
- * write is done. So a get, a list and a watch copy bytes and parse nothing.
+ *     {"kind":"ConfigMap","apiVersion":"v1","metadata":{"labels":{…},"resourceVersion":"7","annotations":{"kcp.io/cluster":"root",…},"name":"x",…},…}
+ *     ^ head: left out in lists of built-in kinds                    ^ the gap, filled
  */
-import { assert, type Pieces } from "@kcp-ts/machinery/base";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import { type JsonObject, JsonSyntaxError, parseInPieces, parseJson } from "@kcp-ts/machinery/json";
+import { clusterOfKey, type Entry, type Revision, type StorageKey } from "../storage/index.ts";
+import { clusterAnnotation } from "./encode.ts";
 import {
-  type JsonObject,
-  type JsonValue,
-  parseJson,
-  stringifyInPieces,
-  stringifyJson,
-} from "@kcp-ts/machinery/json";
-import type { Entry, Revision } from "../storage/index.ts";
+  damaged,
+  envelopeFlag,
+  hasFlag,
+  labelsOpening,
+  metadataOpening,
+  open,
+  textStart,
+} from "./envelope.ts";
 
-export function encodeObject(object: JsonObject): Buffer {
-  return Buffer.from(stringifyJson(ordered(object)));
+/** The object with its resourceVersion and its cluster, for those who must look inside. */
+export function decodeObject(entry: Entry): JsonObject {
+  const text = textOf(entry);
+  return readable(entry, () => parseJson(text).value as JsonObject);
 }
 
 /** The same of a large object, with rests. */
-export function* encodeInPieces(object: JsonObject): Pieces<Buffer> {
-  const text = yield* stringifyInPieces(ordered(object));
+export function* decodeObjectInPieces(entry: Entry): Pieces<JsonObject> {
+  const text = textOf(entry);
   yield;
-  return Buffer.from(text);
+  const work = parseInPieces(text);
+  for (;;) {
+    const { done, value } = readable(entry, () => work.next());
+    if (done === true) return value.value as JsonObject;
+    yield;
+  }
 }
 
-/** Puts the members in the stored order and leaves the resourceVersion out. */
-function ordered(object: JsonObject): JsonObject {
-  const { kind, apiVersion, metadata, ...rest } = object as {
-    kind: string;
-    apiVersion: string;
-    metadata: { [key: string]: JsonValue };
-  };
-  const { labels, resourceVersion: _, ...others } = metadata;
-  const orderedMetadata = labels === undefined ? others : { labels, ...others };
-  return { kind, apiVersion, metadata: orderedMetadata, ...rest } as JsonObject;
+function textOf(entry: Entry): string {
+  const { bytes, gap } = open(entry);
+  const filling = fillingOf(entry.key, entry.modifiedAt);
+  return bytes.toString("utf8", textStart, gap) + filling + bytes.toString("utf8", gap);
 }
 
-/** The object with its resourceVersion, for those who must look inside. */
-export function decodeObject(entry: Entry): JsonObject {
-  const object = parseJson(textOf(entry.value)).value as JsonObject;
-  const metadata = object["metadata"] as JsonObject;
-  return { ...object, metadata: { ...metadata, resourceVersion: String(entry.modifiedAt) } };
+function readable<Result>(entry: Entry, parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw damaged(entry, error);
+    throw error;
+  }
 }
 
 /** The whole object as a client gets it. */
@@ -55,120 +58,133 @@ export function servedBytes(entry: Entry): Buffer {
 
 /** The same with another resourceVersion: a deleted object is served at the revision of its deletion. */
 export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
-  const value = asBuffer(entry.value);
-  const split = metadataStart(value);
-  const version = versionMember(revision);
-  const bytes = Buffer.allocUnsafe(value.length + version.length);
-  value.copy(bytes, 0, 0, split);
-  bytes.write(version, split, "latin1");
-  value.copy(bytes, split + version.length, split);
-  return bytes;
+  const { bytes, gap } = open(entry);
+  const filling = fillingOf(entry.key, revision);
+  const served = Buffer.allocUnsafe(bytes.length - textStart + filling.length);
+  let at = bytes.copy(served, 0, textStart, gap);
+  at += served.write(filling, at, "latin1");
+  bytes.copy(served, at, gap);
+  return served;
 }
 
 /** Writes the object as an item of a list into `target` and returns the end. `itemBytesMax` bytes must fit. */
 export function writeListItem(target: Buffer, at: number, entry: Entry, withKind: boolean): number {
-  const value = asBuffer(entry.value);
-  const split = metadataStart(value);
-  const version = versionMember(entry.modifiedAt);
-  if (withKind) {
-    at += value.copy(target, at, 0, split);
+  const { bytes, metadata, gap } = open(entry);
+  const filling = fillingOf(entry.key, entry.modifiedAt);
+  // Without labels there is nothing in front of the gap that is not known: one write is less than two and a copy.
+  if (!withKind && gap === metadata + metadataOpening.length) {
+    at += target.write(`{${metadataOpening}${filling}`, at, "latin1");
   } else {
-    at += target.write(`{${metadataMember}`, at, "latin1");
+    if (!withKind) target[at++] = openBrace;
+    at += bytes.copy(target, at, withKind ? textStart : metadata, gap);
+    at += target.write(filling, at, "latin1");
   }
-  at += target.write(version, at, "latin1");
-  return at + value.copy(target, at, split);
+  return at + bytes.copy(target, at, gap);
 }
 
 export function itemBytesMax(entry: Entry): number {
-  return entry.value.length + versionBytesMax;
+  return entry.value.length + entry.key.length + fillingBytesMax;
 }
 
 /** The object's metadata alone, as PartialObjectMetadata of a version of meta.k8s.io: cut out of the stored bytes, not parsed. */
 export function partialBytesAt(entry: Entry, revision: Revision, version: string): Buffer {
-  const value = asBuffer(entry.value);
-  const start = metadataStart(value);
-  const head = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}",${metadataMember}${versionMember(revision)}`;
-  const end = objectEnd(value, start - 1);
-  const bytes = Buffer.allocUnsafe(head.length + (end - start) + 1);
-  bytes.write(head, 0, "latin1");
-  value.copy(bytes, head.length, start, end);
-  bytes[bytes.length - 1] = 0x7d;
-  return bytes;
+  const { bytes, metadata, gap, metadataEnd } = open(entry);
+  const head = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}",`;
+  const filling = fillingOf(entry.key, revision);
+  const length = head.length + filling.length + (metadataEnd - metadata) + 1;
+  const partial = Buffer.allocUnsafe(length);
+  let at = partial.write(head, 0, "latin1");
+  at += bytes.copy(partial, at, metadata, gap);
+  at += partial.write(filling, at, "latin1");
+  at += bytes.copy(partial, at, gap, metadataEnd);
+  partial[at] = closeBrace;
+  return partial;
 }
 
-/** The labels, read off the front of the metadata without parsing the rest. */
+/** The labels, without parsing the rest. */
 export function labelsOf(entry: Entry): Readonly<Record<string, string>> | undefined {
-  const value = asBuffer(entry.value);
-  const start = metadataStart(value);
-  if (value.indexOf(labelsMember, start, "latin1") !== start) return undefined;
-  const open = start + labelsMember.length - 1;
-  return JSON.parse(value.toString("utf8", open, objectEnd(value, open))) as Record<string, string>;
+  const { bytes, metadata, gap } = open(entry);
+  const start = metadata + metadataOpening.length;
+  if (start === gap) return undefined;
+  // Behind them stands a comma, and then the gap.
+  const text = bytes.toString("utf8", start + labelsOpening.length, gap - 1);
+  return JSON.parse(text) as Record<string, string>;
 }
 
-/**
- * Whether garbage collection is about the object: it has owners, or waits for its dependents. Read off the bytes: it never says no to one that is,
- * and may say yes to one that only mentions the words.
- */
-export function hasMetadataOfOwnership({ value }: Pick<Entry, "value">): boolean {
-  const bytes = asBuffer(value);
-  if (bytes.includes(ownersMember)) return true;
-  const finalizers = bytes.indexOf(finalizersMember);
-  if (finalizers === -1) return false;
-  return bytes.includes(orphanWord, finalizers) || bytes.includes(foregroundWord, finalizers);
+/** Whether the labels have these bytes in them somewhere: a cheap way to be sure that they have not. */
+export function labelsMention(entry: Entry, word: Buffer): boolean {
+  const { bytes, metadata, gap } = open(entry);
+  const start = metadata + metadataOpening.length;
+  return start < gap && bytes.subarray(start, gap).includes(word);
 }
 
-/** Whether the stored bytes have these bytes in them somewhere. */
-export function mentions({ value }: Pick<Entry, "value">, word: Buffer): boolean {
-  return asBuffer(value).includes(word);
+/** Whether the stored text has these bytes in it somewhere: a cheap way to be sure that it has not. What they mean there it cannot say. */
+export function mentions(entry: Entry, word: Buffer): boolean {
+  return open(entry).bytes.includes(word, textStart);
 }
 
-// The ends of `"ownerReferences":[` and `"finalizers":[`: a search is fast when the first byte is a rare one, which a quote in JSON is not.
-const ownersMember = Buffer.from('References":[');
-const finalizersMember = Buffer.from('zers":[');
-const orphanWord = Buffer.from('"orphan"');
-const foregroundWord = Buffer.from('"foregroundDeletion"');
-
-const metadataMember = '"metadata":{';
-const labelsMember = '"labels":{';
-const versionBytesMax = 64;
-
-/** The first byte inside the metadata object. Kind and apiVersion stand before it and cannot contain this text. */
-function metadataStart(value: Buffer): number {
-  const found = value.indexOf(metadataMember, 0, "latin1");
-  assert(found > 0, "a stored object has no metadata");
-  return found + metadataMember.length;
+/** Whether garbage collection is about the object: it has owners, or waits for its dependents. */
+export function hasMetadataOfOwnership(entry: Pick<Entry, "key" | "value">): boolean {
+  return hasFlag(entry, envelopeFlag.owned | envelopeFlag.awaitsDependents);
 }
 
-function versionMember(revision: Revision): string {
-  return `"resourceVersion":"${revision}",`;
+export function hasFinalizers(entry: Entry): boolean {
+  return hasFlag(entry, envelopeFlag.finalizers);
 }
 
-/** Behind the closing brace of the object that opens at `open`. */
-function objectEnd(value: Buffer, open: number): number {
-  let depth = 0;
-  for (let at = open; at < value.length; at++) {
-    const byte = value[at];
-    if (byte === 0x22) at = stringEnd(value, at);
-    else if (byte === 0x7b) depth++;
-    else if (byte === 0x7d && --depth === 0) return at + 1;
+/** Whether it has a deletionTimestamp. */
+export function isBeingDeleted(entry: Entry): boolean {
+  return hasFlag(entry, envelopeFlag.deleting);
+}
+
+/** Whether a condition says that it is Established. */
+export function isEstablished(entry: Entry): boolean {
+  return hasFlag(entry, envelopeFlag.established);
+}
+
+/** What stands in front of the metadata of every object of a kind and version. */
+export function headOf(kind: string, apiVersion: string): Buffer {
+  return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
+}
+
+export function hasHead(entry: Entry, head: Buffer): boolean {
+  const { bytes, metadata } = open(entry);
+  return (
+    metadata - textStart === head.length &&
+    bytes.compare(head, 0, head.length, textStart, metadata) === 0
+  );
+}
+
+/** Whether two values have the same bytes in whatever order: if they do not, they hold different objects; if they do, most probably the same. */
+export function mayHoldSame(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  let sum = 0;
+  let squares = 0;
+  for (let at = textStart; at < one.length; at++) {
+    const a = one[at] as number;
+    const b = other[at] as number;
+    sum += a - b;
+    squares += a * a - b * b;
   }
-  assert(false, "a stored object ends before its metadata does");
+  return sum === 0 && squares === 0;
 }
 
-/** The closing quote of the string that opens at `open`. */
-function stringEnd(value: Buffer, open: number): number {
-  let at = open + 1;
-  while (value[at] !== 0x22) at += value[at] === 0x5c ? 2 : 1;
-  return at;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+/** Of a filling without the name of the cluster, which is part of the key. */
+const fillingBytesMax = 128;
+
+/** What goes into the gap: the member that is open is closed by what stands behind it. */
+function fillingOf(key: StorageKey, revision: Revision): string {
+  if (!key.startsWith(lastCluster.prefix)) lastCluster = clusterFilling(key);
+  return `"resourceVersion":"${revision}",${lastCluster.text}`;
 }
 
-function textOf(value: Uint8Array): string {
-  return asBuffer(value).toString("utf8");
-}
+/** Entries of one cluster come together. */
+let lastCluster = { prefix: "\0", text: "" };
 
-/** Backends hand out Buffers or plain arrays; a view costs nothing. */
-function asBuffer(value: Uint8Array): Buffer {
-  return Buffer.isBuffer(value)
-    ? value
-    : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+function clusterFilling(key: StorageKey): typeof lastCluster {
+  const { cluster, end } = clusterOfKey(key);
+  const text = `"annotations":{"${clusterAnnotation}":${JSON.stringify(cluster)}`;
+  return { prefix: key.slice(0, end + 1), text };
 }

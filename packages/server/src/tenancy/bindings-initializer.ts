@@ -7,13 +7,14 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Draft } from "../registry/index.ts";
 import { ownText } from "../request/own-text.ts";
 import { type Entry, parseObjectKey, type StorageKey } from "../storage/index.ts";
+import { labelsOf } from "../stored-object/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { JobQueue } from "./job-queue.ts";
 import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
 import { logicalClusterName, logicalClusters, systemWrite } from "./kinds/definitions.ts";
 import { initializerLabel, put, textsOf } from "./kinds/phases.ts";
 import { clusterScoped, logicalClusterKey, type Parts, systemWriteOptions } from "./parts.ts";
-import { type DefaultBinding, hasText, member } from "./records.ts";
+import { type DefaultBinding, member } from "./records.ts";
 import {
   bindingsInitializer,
   defaultBindingsOf,
@@ -72,7 +73,7 @@ export class BindingsInitializer {
 
   /** One that was stored, now or before this server began. */
   look(entry: Entry): void {
-    const isWaiting = hasText(entry, `"${waitingLabel}"`);
+    const isWaiting = labelsOf(entry)?.[waitingLabel] !== undefined;
     if (!isWaiting && this.#waiting.size === 0) return;
     const { cluster } = parseObjectKey(entry.key);
     if (!isWaiting) this.#waiting.delete(cluster);

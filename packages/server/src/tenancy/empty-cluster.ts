@@ -25,12 +25,12 @@ import {
   type Storage,
   type StorageKey,
 } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObject, hasFinalizers, isWhole } from "../stored-object/index.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
 import { logicalClusters, workspaces } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
 import { systemWriteOptions, uncancelled } from "./parts.ts";
-import { member, mentions } from "./records.ts";
+import { member } from "./records.ts";
 import { UsedCollections, type UsedKey } from "./used-collections.ts";
 
 /** Objects read, and deletions under way, at a time. */
@@ -171,6 +171,7 @@ export class ClusterEmptier {
         storage.list(clusterPrefix({ ...collectionKeyOf(definition), cluster }), {
           signal: uncancelled,
           entriesMax: pageEntries,
+          withDamaged: true,
         }),
       ),
     );
@@ -205,6 +206,7 @@ export class ClusterEmptier {
         signal: uncancelled,
         entriesMax: pageEntries,
         continueAfter,
+        withDamaged: true,
       });
       if (page.entries.length === 0) return;
       const entries = heldOnly
@@ -229,9 +231,8 @@ export class ClusterEmptier {
     entry: Entry,
     cluster: ClusterName,
   ): Promise<readonly string[] | undefined> {
-    const object = decodeObject(entry);
     if (isFree(definition, entry) && (await this.#commitRemoval(entry))) return undefined;
-    const metadata = member(object, "metadata");
+    const metadata = member(decodeObject(entry), "metadata");
     if (metadata["deletionTimestamp"] === undefined) {
       const { namespace, name } = parseObjectKey(entry.key);
       try {
@@ -253,12 +254,10 @@ export class ClusterEmptier {
 
 const callOptions = { signal: uncancelled };
 
-/** Namespaces hold themselves back for their content, of which there is none any more when it is their turn. */
+/** Namespaces hold themselves back for their content, of which there is none any more when it is their turn. What is damaged holds back nothing. */
 function isFree(definition: ResourceDefinition, entry: Entry): boolean {
-  if (mentions(entry, "finalizers")) {
-    const { finalizers } = member(decodeObject(entry), "metadata");
-    if (textsOf(finalizers).length > 0) return false;
-  }
+  if (!isWhole(entry)) return true;
+  if (hasFinalizers(entry)) return false;
   if (definition === namespaces) return true;
   const { strategy } = definition;
   return (

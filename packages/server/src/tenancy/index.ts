@@ -26,7 +26,7 @@ export {
   uncancelled,
 } from "./parts.ts";
 export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
-export { annotation as tenancyAnnotation, hasText, member } from "./records.ts";
+export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { readShard } from "./shard.ts";
 export { Tenancy, type TenancyOptions } from "./tenancy.ts";
 export type { Resolution } from "./workspace-tree.ts";

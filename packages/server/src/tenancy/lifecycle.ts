@@ -16,7 +16,7 @@ import {
   type ResourceKey,
   type StorageKey,
 } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObject, isBeingDeleted } from "../stored-object/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { ClosingClusters } from "./closing-clusters.ts";
 import { isOwnedBy, ownerOf } from "./cluster-owner.ts";
@@ -40,7 +40,7 @@ import {
   systemWriteOptions,
   uncancelled,
 } from "./parts.ts";
-import { annotation, hasText, member, mentions } from "./records.ts";
+import { annotation, member } from "./records.ts";
 import { type Look, Survey } from "./survey.ts";
 import { initialized } from "./workspace-admission.ts";
 import { forgetGroups } from "./workspace-owner.ts";
@@ -163,21 +163,23 @@ export class Lifecycle {
       const { cluster } = member(decodeObject(previous as Entry), "spec") as { cluster?: string };
       if (cluster === undefined || this.closing.isGone(cluster as ClusterName)) return;
       this.#jobs.add(logicalClusterKey(cluster as ClusterName));
-    } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
-    else if (previous === undefined && mentions(current, "mount")) this.#jobs.add(key);
+    } else if (isBeingDeleted(current)) this.#jobs.add(key);
+    else if (previous === undefined && member(decodeObject(current), "spec")["mount"] !== undefined)
+      this.#jobs.add(key);
   }
 
   onLogicalCluster({ key, current, previous }: HubEvent): void {
     const { cluster } = parseObjectKey(key);
-    this.#noteActivity(cluster, current);
-    this.#noteLimit(cluster, current);
-    if (current === undefined) {
+    const object = current === undefined ? undefined : decodeObject(current);
+    this.#noteActivity(cluster, object);
+    this.#noteLimit(cluster, object);
+    if (current === undefined || object === undefined) {
       this.#endWatches(cluster);
       this.closing.leave(cluster);
       this.#tellOwner(decodeObject(previous as Entry));
-    } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
+    } else if (isBeingDeleted(current)) this.#jobs.add(key);
     else if (previous === undefined) this.closing.reopen(cluster);
-    else this.#tellOwner(decodeObject(current));
+    else this.#tellOwner(object);
   }
 
   #lookAtWorkspace(entry: Entry, owned: OwnedClusters): void {
@@ -192,17 +194,18 @@ export class Lifecycle {
 
   #lookAtLogicalCluster(entry: Entry, owned: OwnedClusters): void {
     const { cluster } = parseObjectKey(entry.key);
-    this.#noteActivity(cluster, entry);
+    const object = decodeObject(entry);
+    this.#noteActivity(cluster, object);
     this.#options.onSeen(entry);
-    this.#noteLimit(cluster, entry);
-    const isDeleted = mentions(entry, "deletionTimestamp");
-    const owner = isDeleted ? undefined : ownerOf(decodeObject(entry));
+    this.#noteLimit(cluster, object);
+    const isDeleted = isBeingDeleted(entry);
+    const owner = isDeleted ? undefined : ownerOf(object);
     if (isDeleted || (owner !== undefined && !owned.has(cluster, owner.uid)))
       this.#jobs.add(entry.key);
   }
 
-  #noteActivity(cluster: ClusterName, entry: Entry | undefined): void {
-    if (entry !== undefined && hasText(entry, '"phase":"Inactive"')) {
+  #noteActivity(cluster: ClusterName, logical: JsonObject | undefined): void {
+    if (logical !== undefined && member(logical, "status")["phase"] === "Inactive") {
       if (this.inactive.has(cluster)) return;
       this.inactive.add(cluster);
       this.#endWatches(cluster);
@@ -211,9 +214,8 @@ export class Lifecycle {
     } else if (this.inactive.size > 0) this.inactive.delete(cluster);
   }
 
-  #noteLimit(cluster: ClusterName, entry: Entry | undefined): void {
-    if (entry !== undefined && mentions(entry, annotation.maxTotalObjects))
-      this.limited.add(cluster);
+  #noteLimit(cluster: ClusterName, logical: JsonObject | undefined): void {
+    if (logical !== undefined && hasLimit(logical)) this.limited.add(cluster);
     else this.limited.delete(cluster);
   }
 
@@ -257,7 +259,7 @@ export class Lifecycle {
     // Others finish their work first, as long as the content is there.
     if (finalizers.some((one) => one !== workspaceFinalizer)) return undefined;
     if (logical === undefined) await this.#release(workspaces, entry, object, workspaceFinalizer);
-    else if (!mentions(logical, "deletionTimestamp")) await this.discard(cluster);
+    else if (!isBeingDeleted(logical)) await this.discard(cluster);
     else await this.#follow(entry, object, logical);
     return undefined;
   }
@@ -491,4 +493,9 @@ async function ignoringMissing(write: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!isStatusError(error, "NotFound")) throw error;
   }
+}
+
+function hasLimit(logical: JsonObject): boolean {
+  const annotations = member(member(logical, "metadata"), "annotations");
+  return annotations[annotation.maxTotalObjects] !== undefined;
 }

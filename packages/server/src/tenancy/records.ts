@@ -1,7 +1,6 @@
 /** What decisions need to know of Workspaces, LogicalClusters and WorkspaceTypes: small, because there can be very many. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { Entry } from "../storage/index.ts";
 import type { Phase } from "./kinds/phases.ts";
 
 export const annotation = {
@@ -183,13 +182,4 @@ function integer(value: JsonValue | undefined): number | undefined {
 
 function texts(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) && value.length > 0 ? (value as readonly string[]) : none;
-}
-
-/** Whether stored bytes have a member of this name anywhere: without it nobody has to take them apart. */
-export function mentions(entry: Entry, member: string): boolean {
-  return hasText(entry, `"${member}":`);
-}
-
-export function hasText({ value }: Entry, text: string): boolean {
-  return Buffer.from(value.buffer, value.byteOffset, value.length).includes(text);
 }

@@ -27,7 +27,7 @@ import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
 import { forgetGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 import {
-  nameOf,
+  type MayUse,
   placementError,
   type ResolvedType,
   terminatorsOf,
@@ -130,19 +130,8 @@ async function typeFor(
     // Without its type nobody knows what the parent allows below it.
     const parentType = await typeOf(types, parent, given === undefined ? "parent" : "workspace");
     const asked = given ?? parentType?.type.defaultChild ?? { name: "universal", path: "root" };
-    const found = await types.findFrom(asked, parent?.path ?? cluster);
-    if (found === undefined) {
-      const text = asked.path === undefined ? asked.name : `${asked.path}:${asked.name}`;
-      throw refused(name, `workspace type "${text}" cannot be resolved`);
-    }
-    const type = await types.resolve(found);
-    for (const alias of type.aliases) {
-      if (await mayUse(user, alias.cluster, alias.name)) continue;
-      throw refused(
-        name,
-        `unable to use workspace type ${nameOf(alias)}: missing verb='use' permission on workspacetype`,
-      );
-    }
+    const mayUseType: MayUse = (at, type) => mayUse(user, at, type);
+    const type = await types.findFor(mayUseType, asked, parent?.path ?? cluster);
     const error = placementError(type, parentType);
     if (error !== undefined) throw refused(name, error);
     return type;

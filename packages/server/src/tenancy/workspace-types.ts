@@ -1,7 +1,10 @@
 /**
  * Types of workspaces: which one is meant, what it is one of, and which may be below which.
  */
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { collectionKeyOf } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import { unresolvedCluster } from "../request/request-scope.ts";
 import { objectKey } from "../storage/index.ts";
 import { workspaceTypes } from "./kinds/definitions.ts";
 import type { ObjectIndex } from "./object-index.ts";
@@ -23,6 +26,11 @@ export interface ResolvedType {
 /** Why a type cannot be used, in the words of a refusal. */
 export class WorkspaceTypeError extends Error {}
 
+/** Whether somebody may use types of a name in a logical cluster, there or not. */
+export type MayUse = (cluster: ClusterName, name: string) => MaybePromise<boolean>;
+
+const everybody: MayUse = () => true;
+
 export class WorkspaceTypes {
   readonly #types: ObjectIndex<WorkspaceTypeRecord>;
   readonly #tree: WorkspaceTree;
@@ -34,39 +42,54 @@ export class WorkspaceTypes {
 
   /** Of a reference with a path: exactly there. */
   async find(path: string, name: string): Promise<WorkspaceTypeRecord | undefined> {
+    const cluster = await this.#clusterAt(path);
+    return cluster === undefined ? undefined : this.#typeIn(cluster, name);
+  }
+
+  /**
+   * The type that somebody asks for: with a path exactly there, else the nearest that they may use in the parent, in what is above it, in
+   * root. Whether they may is asked before anybody looks: the refusal is the same whether there is such a type or not.
+   */
+  async findFor(
+    mayUse: MayUse,
+    { name, path }: TypeReference,
+    parentPath: string,
+  ): Promise<ResolvedType> {
+    const asked = path === undefined ? name : `${path}:${name}`;
+    let isAllowed = false;
+    for (const place of path === undefined ? placesAbove(parentPath) : [path]) {
+      const cluster = await this.#clusterAt(place);
+      if (!(await mayUse(cluster ?? unresolvedCluster, name))) continue;
+      isAllowed = true;
+      const type = cluster && (await this.#typeIn(cluster, name));
+      if (type !== undefined) return this.resolve(type, mayUse);
+    }
+    throw isAllowed ? cannotBeResolved(asked) : mayNotBeUsed(asked);
+  }
+
+  /** For somebody who must be allowed to use all of it, or for the system. */
+  async resolve(type: WorkspaceTypeRecord, mayUse: MayUse = everybody): Promise<ResolvedType> {
+    const aliases = new Map<string, WorkspaceTypeRecord>();
+    await this.#collect(type, aliases, { above: [], mayUse });
+    return { type, aliases: [...aliases.values()] };
+  }
+
+  async #clusterAt(path: string): Promise<ClusterName | undefined> {
     const pending = this.#tree.resolveText(path);
     const found = pending instanceof Promise ? await pending : pending;
-    if (found.kind !== "cluster") return undefined;
-    const { cluster } = found;
+    return found.kind === "cluster" ? found.cluster : undefined;
+  }
+
+  async #typeIn(cluster: ClusterName, name: string): Promise<WorkspaceTypeRecord | undefined> {
     const key = objectKey({ ...collectionKeyOf(workspaceTypes), cluster, namespace: "", name });
     const type = this.#types.get(key);
     return type instanceof Promise ? await type : type;
   }
 
-  /** Without a path: in the parent, in what is above it, in root. */
-  async findFrom(
-    { name, path }: TypeReference,
-    parentPath: string,
-  ): Promise<WorkspaceTypeRecord | undefined> {
-    if (path !== undefined) return this.find(path, name);
-    const words = parentPath.startsWith("system:") ? [parentPath] : parentPath.split(":");
-    for (let length = words.length; length > 0; length--) {
-      const found = await this.find(words.slice(0, length).join(":"), name);
-      if (found !== undefined) return found;
-    }
-    return words[0] === "root" ? undefined : this.find("root", name);
-  }
-
-  async resolve(type: WorkspaceTypeRecord): Promise<ResolvedType> {
-    const aliases = new Map<string, WorkspaceTypeRecord>();
-    await this.#collect(type, aliases, []);
-    return { type, aliases: [...aliases.values()] };
-  }
-
   async #collect(
     type: WorkspaceTypeRecord,
     aliases: Map<string, WorkspaceTypeRecord>,
-    above: readonly string[],
+    { above, mayUse }: { readonly above: readonly string[]; readonly mayUse: MayUse },
   ): Promise<void> {
     const id = idOf(type);
     if (above.includes(id)) {
@@ -76,12 +99,12 @@ export class WorkspaceTypes {
     }
     if (aliases.has(id)) return;
     for (const { name, path } of type.extends) {
-      const extended = await this.find(path ?? type.path, name);
-      if (extended === undefined)
-        throw new WorkspaceTypeError(
-          `workspace type "${path ?? type.path}:${name}" cannot be resolved`,
-        );
-      await this.#collect(extended, aliases, [...above, id]);
+      const asked = `${path ?? type.path}:${name}`;
+      const cluster = await this.#clusterAt(path ?? type.path);
+      if (!(await mayUse(cluster ?? unresolvedCluster, name))) throw mayNotBeUsed(asked);
+      const extended = cluster && (await this.#typeIn(cluster, name));
+      if (extended === undefined) throw cannotBeResolved(asked);
+      await this.#collect(extended, aliases, { above: [...above, id], mayUse });
       if (aliases.size > aliasesMax)
         throw new WorkspaceTypeError(
           `workspace type ${nameOf(type)} extends more than ${aliasesMax} types`,
@@ -89,6 +112,22 @@ export class WorkspaceTypes {
     }
     aliases.set(id, type);
   }
+}
+
+function placesAbove(path: string): readonly string[] {
+  const words = path.startsWith("system:") ? [path] : path.split(":");
+  const places = words.map((_, at) => words.slice(0, words.length - at).join(":"));
+  return words[0] === "root" ? places : [...places, "root"];
+}
+
+function cannotBeResolved(asked: string): WorkspaceTypeError {
+  return new WorkspaceTypeError(`workspace type "${asked}" cannot be resolved`);
+}
+
+function mayNotBeUsed(asked: string): WorkspaceTypeError {
+  return new WorkspaceTypeError(
+    `unable to use workspace type ${asked}: missing verb='use' permission on workspacetype`,
+  );
 }
 
 /** What initializers and terminators are called: by the name of the cluster, which does not change. */

@@ -24,6 +24,7 @@ export class FaultyStorage implements Storage {
   readonly #cuts = new Set<() => void>();
   #isFailing = false;
   #isSilent = false;
+  #refused: RegExp | undefined;
   #gate: Promise<void> | undefined;
   /** Commits that wait at the gate. */
   held = 0;
@@ -44,6 +45,11 @@ export class FaultyStorage implements Storage {
 
   recover(): void {
     this.#isFailing = false;
+  }
+
+  /** Writes of such keys fail from here on, and no others. */
+  refuse(keys: RegExp): void {
+    this.#refused = keys;
   }
 
   /** Commits wait from here on; the returned function lets them through. */
@@ -86,6 +92,7 @@ export class FaultyStorage implements Storage {
       this.held--;
       this.#check();
     }
+    if (this.#refused?.test(write.key) === true) throw unavailable();
     return this.#inner.commit(write, options);
   }
 

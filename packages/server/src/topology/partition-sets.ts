@@ -17,13 +17,12 @@ import {
   type Storage,
   type StorageKey,
 } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObject, mentions } from "../stored-object/index.ts";
 import {
   type Condition,
   clusterScoped,
   conditionsOf,
   createUnlessThere,
-  hasText,
   member,
   readShard,
   setCondition,
@@ -107,7 +106,7 @@ async function makeAndRemove(
     const { name } = parseObjectKey(entry.key);
     names.add(name);
     // Those of others, of which there may be many, are not taken apart.
-    const partition = hasText(entry, set.uid) ? decodeObject(entry) : {};
+    const partition = mentions(entry, Buffer.from(set.uid)) ? decodeObject(entry) : {};
     if (ownerOf(partition)?.["uid"] !== set.uid) continue;
     const key = selectorKey(selectorOf(partition));
     if (wanted.has(key)) isThere.add(key);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
+import { encodeObject } from "../stored-object/index.ts";
 import { Crowd, type CrowdMember, type Place } from "./crowd.ts";
 import { FanOut, fanOutCosts, fanOutLimits } from "./fan-out.ts";
 import { HubEvent, wholeObject } from "./hub-event.ts";
@@ -17,7 +18,7 @@ const toldPerTurnMax = Math.ceil(costPerTurnMax / (fanOutCosts.visit + fanOutCos
 function eventAt(revision: number, bytes = 10): HubEvent {
   const at = revision as Revision;
   const key = "/g/r//a/n/x" as StorageKey;
-  const value = Buffer.from(`{"metadata":{"name":"x"},"data":"${"v".repeat(bytes)}"}`);
+  const value = encodeObject({ metadata: { name: "x" }, data: "v".repeat(bytes) });
   const entry: Entry = { key, value, createdAt: at, modifiedAt: at };
   return new HubEvent({ kind: "put", revision: at, entry, previous: undefined });
 }

@@ -141,7 +141,7 @@ export class WatchHub {
   follow(prefix: StorageKey, watcher: HubWatcher): Following {
     let crowd = this.#crowds.get(prefix);
     if (crowd === undefined) {
-      crowd = new Crowd();
+      crowd = new Crowd(this.#fanOut.logs);
       this.#crowds.set(prefix, crowd);
     }
     const joined = crowd;

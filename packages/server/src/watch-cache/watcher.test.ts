@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { StorageError, type StorageKey, toRevision } from "../storage/index.ts";
+import { type Revision, StorageError, type StorageKey, toRevision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { FakeClock } from "../testing/index.ts";
+import { UnreadBudget } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
-import { Watcher } from "./watcher.ts";
+import { Watcher, type WatchRequest } from "./watcher.ts";
 
 const { signal } = new AbortController();
 const prefix = "/g/r//a/" as StorageKey;
@@ -21,7 +22,7 @@ async function place() {
     const revision = await storage.commit({ key, value, expected: "absent" }, { signal });
     await hub.reach(revision, signal);
   };
-  const watch = (left: AbortSignal) =>
+  const watch = (left: AbortSignal, more: Partial<WatchRequest> = {}) =>
     new Watcher(
       {
         prefix,
@@ -31,13 +32,18 @@ async function place() {
         afterRevision: toRevision(0),
         bookmark: undefined,
         errorObject: () => Buffer.from("{}"),
+        unread: new UnreadBudget().account("a"),
         timeoutMs: 3_600_000,
         signal: left,
+        ...more,
       },
       { storage, hub, clock },
     );
   return { hub, clock, put, watch };
 }
+
+/** Lets what can go on without time go on. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 const textOf = ({ value }: IteratorResult<Uint8Array>) => Buffer.from(value ?? "").toString();
 
@@ -79,6 +85,28 @@ describe("the reader of a watch", () => {
     await put("later");
     assert.match(textOf(await waiting), /"later"/);
     await watcher.return();
+    await hub.close();
+  });
+
+  it("is never told less than it began with, by bookmarks of a hub that is behind", async () => {
+    const { hub, watch, put } = await place();
+    await put("first");
+    const bookmark = (revision: Revision) => Buffer.from(`{"rv":${revision}}`);
+    const ahead = toRevision(7);
+    const beginnings = [
+      { initial: { revision: ahead, entries: [], continueAfter: undefined, remaining: undefined } },
+      { afterRevision: ahead },
+    ];
+    for (const beginning of beginnings) {
+      const watcher = watch(signal, { ...beginning, bookmark });
+      const first = watcher.next();
+      if ("initial" in beginning) assert.match(textOf(await first), /"BOOKMARK".*"rv":7/);
+      const next = "initial" in beginning ? watcher.next() : first;
+      await settle();
+      watcher.onTick();
+      assert.match(textOf(await next), /"BOOKMARK".*"rv":7/);
+      await watcher.return();
+    }
     await hub.close();
   });
 
@@ -187,6 +215,7 @@ async function watched(write: (put: (name: string) => Promise<void>) => Promise<
       afterRevision: toRevision(0),
       bookmark: undefined,
       errorObject: () => Buffer.from("{}"),
+      unread: new UnreadBudget().account("a"),
       timeoutMs: 3_600_000,
       signal: left.signal,
     },

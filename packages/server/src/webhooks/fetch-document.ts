@@ -2,6 +2,7 @@
 import { request } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "@kcp-ts/machinery/base";
+import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { publicLookup, refusedHost } from "./private-addresses.ts";
 import { receiveAnswer } from "./webhook-answer.ts";
 
@@ -13,7 +14,6 @@ export interface DocumentOptions {
 }
 
 const fetchTimeoutMs = 10_000;
-const documentBytesMax = 1 << 20;
 
 type Fetch = (
   url: string,
@@ -43,11 +43,11 @@ export function tenantDocuments(options: DocumentOptions): Fetch {
       const timer = clock.schedule(fetchTimeoutMs, () => fail(new Error("no answer in time")));
       call.on("error", fail);
       call.on("response", (response) => {
-        receiveAnswer(response, documentBytesMax).then((answer) => {
+        receiveAnswer(response, bounds.issuerDocument).then((answer) => {
           timer.cancel();
           if (answer.code !== 200) return fail(new Error(`status ${answer.code}`));
           try {
-            resolve(JSON.parse(answer.text));
+            resolve(parseBounded(bounds.issuerDocument, answer.bytes));
           } catch (error) {
             fail(error as Error);
           }

@@ -9,9 +9,12 @@ import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
+import { fileDescriptorsFor } from "../file-descriptors.ts";
 import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { joinStreams } from "./join-streams.ts";
+import { type MountHosts, parseMountHosts } from "./mount-hosts.ts";
+import { identityHeaders, isGlobalUser } from "./mount-identity.ts";
 import { type MountTarget, mountTarget } from "./mount-target.ts";
 import { publicLookup, refusedHost } from "./private-addresses.ts";
 import {
@@ -28,6 +31,8 @@ export interface ForwarderOptions {
   /** What this server proves itself by, so that targets can believe what it says of users. */
   readonly certificatePem?: string | undefined;
   readonly privateKeyPem?: string | undefined;
+  /** Where mounts may be; nowhere if left out. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** What targets must be signed by; the system's authorities if left out. */
   readonly caPem?: string | undefined;
   /** Told why a target did not answer. */
@@ -71,13 +76,14 @@ const returnedHeaders = [
 export class RequestForwarder {
   readonly #options: ForwarderOptions;
   readonly #lookup: LookupFunction;
+  readonly #hosts: MountHosts;
   readonly #underWay = new Tally(forwardedPerClusterMax);
   readonly #sessionsUnderWay = new Tally(sessionsPerClusterMax);
   readonly #sessions = new Set<Duplex>();
   readonly #agent = new Agent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: socketsMax,
+    maxTotalSockets: fileDescriptorsFor("mounts", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });
@@ -85,16 +91,18 @@ export class RequestForwarder {
   constructor(options: ForwarderOptions) {
     this.#options = options;
     this.#lookup = publicLookup(options.resolve);
+    this.#hosts = parseMountHosts(options.allowedHosts ?? []);
   }
 
   async forward(forwarded: ForwardedRequest): Promise<ApiResponse> {
     const { cluster, request, user, url, path } = forwarded;
     const target = mountTarget(url, path);
+    this.#checkAllowed(target.url, user);
     const protocol = sessionProtocolOf(request.headers);
     const headers = {
       ...headersOf(request),
       ...(protocol === undefined ? {} : askedHeaders(request.headers, protocol)),
-      ...identityOf(user),
+      ...identityHeaders(user),
     };
     const leave = this.#enter(cluster, protocol);
     try {
@@ -107,6 +115,18 @@ export class RequestForwarder {
       leave();
       throw error;
     }
+  }
+
+  /** Asked of everybody who may enter: what they are told says nothing that the workspace does not. */
+  #checkAllowed(url: URL, user: UserInfo): void {
+    if (!this.#hosts.allows(url))
+      throw statusError.forbiddenPath(
+        `the operator lets no workspace be mounted from ${url.host}: start the server with --mount-allowed-hosts=${url.host}`,
+      );
+    if (!isGlobalUser(user))
+      throw statusError.forbiddenPath(
+        `${user.username} is known to one workspace only and cannot be vouched for to the server that is mounted here: ask as a user of this server`,
+      );
   }
 
   close(): void {
@@ -238,33 +258,6 @@ function headersOf({ headers }: ApiRequest): Record<string, string> {
     if (value !== undefined) sent[name] = value;
   }
   return sent;
-}
-
-const headerText = /^[\t\x20-\x7e\x80-\xff]*$/;
-
-/** In the words of the request-header authenticator of every API server. */
-function identityOf({ username, groups, extra }: UserInfo): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = {
-    "x-remote-user": username,
-    "x-remote-group": [...groups],
-  };
-  for (const [key, values] of Object.entries(extra ?? {}))
-    headers[`x-remote-extra-${headerName(key)}`] = [...values];
-  // What cannot be said of somebody is not left out: they would be somebody else.
-  if (
-    !Object.values(headers)
-      .flat()
-      .every((text) => headerText.test(text))
-  )
-    throw statusError.badRequest("the name of the user cannot be sent to a mount");
-  return headers;
-}
-
-/** Percent-encoded but for what a header's name may have. */
-function headerName(key: string): string {
-  return encodeURIComponent(key)
-    .replace(/[()]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`)
-    .toLowerCase();
 }
 
 function responseOf(answer: IncomingMessage, isWatch: boolean): ApiResponse {

@@ -6,6 +6,7 @@ export {
   RequestForwarder,
   sessionsPerClusterMax,
 } from "./forward-request.ts";
+export { parseMountHosts } from "./mount-hosts.ts";
 export { isPrivateAddress } from "./private-addresses.ts";
 export { addressOfEndpoints, addressOfService, type ServiceAddress } from "./service-endpoint.ts";
 export {

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { createServer, type LookupFunction } from "node:net";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { bounds } from "@kcp-ts/machinery/bounds";
 import { isPrivateAddress, publicLookup } from "./private-addresses.ts";
 import { WebhookClient } from "./webhook-client.ts";
+
+const answer = bounds.admissionAnswer;
 
 describe("private addresses", () => {
   const inside = [
@@ -61,7 +64,7 @@ describe("a webhook client that denies private addresses", () => {
       t.after(() => client.close());
       const config = { url: `https://${host}:${port}/`, service: undefined, caBundle: "" };
       await assert.rejects(
-        client.post(config, {}),
+        client.post(config, {}, { answer }),
         /webhooks at private addresses are not allowed here$/,
       );
       assert.equal(connections, 0);
@@ -109,7 +112,10 @@ describe("a webhook whose name changes its answer", () => {
     t.after(() => client.close());
     const config = { url: "https://rebound.example/", service: undefined, caBundle: "" };
     for (let call = 1; call <= 2; call++) {
-      await assert.rejects(client.post(config, {}), /private addresses are not allowed here$/);
+      await assert.rejects(
+        client.post(config, {}, { answer }),
+        /private addresses are not allowed here$/,
+      );
       assert.equal(asked.length, call);
     }
   });

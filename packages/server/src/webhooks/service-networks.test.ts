@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { bounds } from "@kcp-ts/machinery/bounds";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { serviceAddressRule } from "./service-networks.ts";
 import { WebhookClient } from "./webhook-client.ts";
+
+const answer = bounds.admissionAnswer;
 
 const rule = (denyPrivateAddresses = false, serviceNetworks: string[] = []) =>
   serviceAddressRule({ denyPrivateAddresses, serviceNetworks });
@@ -79,7 +82,11 @@ describe("where Services may lead", () => {
 describe("a webhook at a Service that leads", () => {
   const service = { namespace: "n", name: "hook", path: undefined, port: 443 };
   const post = (client: WebhookClient) =>
-    client.post({ url: undefined, service, caBundle: "" }, {}, { cluster: "a" as ClusterName });
+    client.post(
+      { url: undefined, service, caBundle: "" },
+      {},
+      { answer, cluster: "a" as ClusterName },
+    );
 
   for (const host of [...ofTheMachine.slice(0, -2), "2130706433", "0x7f.1", "127.1", "localhost"])
     it(`to ${host} is not called`, async (t) => {
@@ -122,7 +129,7 @@ describe("a webhook at a Service that leads", () => {
       service: { ...service, path: "//evil.example/x" },
       caBundle: "",
     };
-    await assert.rejects(client.post(config, {}), {
+    await assert.rejects(client.post(config, {}, { answer }), {
       message:
         'Post "https://hook.n.svc:443//evil.example/x?timeout=30s": service "hook" not found',
     });

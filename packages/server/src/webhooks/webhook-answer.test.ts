@@ -1,7 +1,13 @@
 /** What a webhook's answer is worth, and how its failures are told. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { connectionWords, objectIn } from "./webhook-answer.ts";
+import { atOnce } from "@kcp-ts/machinery/base";
+import { bounds } from "@kcp-ts/machinery/bounds";
+import { connectionWords, objectIn as objectInPieces } from "./webhook-answer.ts";
+
+function objectIn({ text, ...answer }: { code: number; contentType: string; text: string }) {
+  return atOnce(objectInPieces({ ...answer, bytes: Buffer.from(text) }, bounds.admissionAnswer));
+}
 
 describe("the answer of a webhook", () => {
   it("is an object, whatever its content type and its kind of success", () => {

@@ -1,45 +1,58 @@
 /** What came back from a webhook, as a value or as what is wrong with it: in the words of Kubernetes' own client. */
 import type { IncomingMessage } from "node:http";
-import { isJsonObject, type JsonObject, JsonSyntaxError, parseJson } from "@kcp-ts/machinery/json";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Bound, gatherBounded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+} from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 
 export interface WebhookAnswer {
   readonly code: number;
   readonly contentType: string;
-  readonly text: string;
+  readonly bytes: Uint8Array;
 }
 
+/** `onPart` is told of what comes, and may throw: then reading ends. What was packed on the way is not unpacked, as nobody asked for it. */
 export async function receiveAnswer(
   response: IncomingMessage,
-  bytesMax: number,
+  bound: Bound,
+  onPart: (bytes: number) => void = () => {},
 ): Promise<WebhookAnswer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);
-    chunks.push(chunk);
-  }
   return {
     code: response.statusCode ?? 0,
     contentType: response.headers["content-type"] ?? "",
-    text: Buffer.concat(chunks).toString("utf8"),
+    bytes: await gatherBounded(bound, told(response, onPart)),
   };
 }
 
-/** The object that was answered; throws an Error that says why there is none. */
-export function objectIn({ code, contentType, text }: WebhookAnswer): JsonObject {
-  if (code < 200 || code > 206) throw new Error(refusalOf({ code, contentType, text }));
-  if (text === "")
+async function* told(
+  parts: AsyncIterable<Buffer>,
+  onPart: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  for await (const part of parts) {
+    onPart(part.length);
+    yield part;
+  }
+}
+
+/** The object that was answered, read with rests; throws an Error that says why there is none. */
+export function* objectIn(answer: WebhookAnswer, bound: Bound): Pieces<JsonObject> {
+  const { code, contentType, bytes } = answer;
+  if (code < 200 || code > 206) throw new Error(refusalOf(answer));
+  if (bytes.length === 0)
     throw new Error(`0-length response with status code: ${code} and content type: ${contentType}`);
-  const value = parsed(text);
+  const value = yield* parsed(bytes, bound);
   if (isJsonObject(value)) return value;
   throw unreadable("the answer is no object");
 }
 
-function parsed(text: string): unknown {
+function* parsed(bytes: Uint8Array, bound: Bound): Pieces<JsonValue> {
   try {
-    return parseJson(text).value;
+    return (yield* parseBoundedInPieces(bound, bytes)).value;
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw unreadable(error.message);
@@ -53,8 +66,9 @@ function unreadable(why: string): Error {
 /** A text of a webhook that is told, in characters. */
 const toldMax = 200;
 
-function refusalOf({ code, contentType, text }: WebhookAnswer): string {
+function refusalOf({ code, contentType, bytes }: WebhookAnswer): string {
   const isText = contentType === "" || contentType.startsWith("text/");
+  const text = Buffer.from(bytes.subarray(0, 4 * toldMax)).toString("utf8");
   const said = isText ? text.trim().slice(0, toldMax) : "unknown";
   switch (code) {
     case 403:

@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { bounds } from "@kcp-ts/machinery/bounds";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { FakeClock } from "../testing/index.ts";
 import { callsPerClusterMax, WebhookClient } from "./webhook-client.ts";
+
+const answer = bounds.admissionAnswer;
 
 let silent: Server;
 before(async () => {
@@ -20,7 +23,11 @@ describe("a webhook client", () => {
     const { port } = silent.address() as { port: number };
     const config = { url: `https://localhost:${port}/`, service: undefined, caBundle: "" };
     const call = (cluster: string) => {
-      const pending = client.post(config, {}, { cluster: cluster as ClusterName, timeoutMs: 1000 });
+      const pending = client.post(
+        config,
+        {},
+        { answer, cluster: cluster as ClusterName, timeoutMs: 1000 },
+      );
       return pending.then(
         () => "answered",
         (error: Error) => error.message,
@@ -44,7 +51,7 @@ describe("a webhook client", () => {
     const { port } = silent.address() as { port: number };
     const config = { url: `https://localhost:${port}/`, service: undefined, caBundle: "" };
     const leaving = new AbortController();
-    const pending = client.post(config, {}, { signal: leaving.signal });
+    const pending = client.post(config, {}, { answer, signal: leaving.signal });
     leaving.abort();
     await assert.rejects(pending, /context canceled$/);
     assert.equal(clock.pending, 0);

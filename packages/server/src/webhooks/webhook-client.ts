@@ -6,10 +6,18 @@ import type { ClientRequest } from "node:http";
 import { Agent, type RequestOptions, request } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  type Bound,
+  BytesInFlight,
+  type BytesInFlightLimits,
+  bytesInFlight,
+} from "@kcp-ts/machinery/bounds";
+import { type JsonObject, type JsonValue, stringifyInPieces } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
+import { fileDescriptorsFor } from "../file-descriptors.ts";
+import { promptly } from "../request/other-work.ts";
 import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
 import { serviceAddressRule } from "./service-networks.ts";
@@ -18,7 +26,8 @@ import { connectionWords, objectIn, receiveAnswer, type WebhookAnswer } from "./
 export interface WebhookClientOptions {
   readonly clock: Clock;
   readonly timeoutMs?: number;
-  readonly answerBytesMax?: number;
+  /** Bytes of answers that are held at a time, of one logical cluster and of all. */
+  readonly bytesInFlight?: BytesInFlightLimits;
   /** Refuses targets on this machine, in its network and at link-local addresses. */
   readonly denyPrivateAddresses?: boolean;
   /** How names become addresses, where private ones are denied; as the system does it if left out. */
@@ -45,6 +54,8 @@ export type ServiceResolver = (service: ServiceReference) => ServiceAddress | un
 export type ServiceObjects = (service: ServiceReference) => Promise<ServiceAddress | undefined>;
 
 export interface WebhookCall {
+  /** What the answer may be. */
+  readonly answer: Bound;
   /** Whose webhook it is: services are looked for there. */
   readonly cluster?: ClusterName | undefined;
   readonly timeoutMs?: number;
@@ -54,7 +65,6 @@ export interface WebhookCall {
 
 /** As in Kubernetes, where it cannot be chosen. */
 const timeoutDefaultMs = 30_000;
-const answerBytesDefaultMax = 32 << 20;
 /** Of one logical cluster; calls beyond them wait for one, as long as they have time. */
 const socketsPerHostMax = 16;
 /** Of all logical clusters together: a bound for what the process holds. */
@@ -69,10 +79,11 @@ export class WebhookClient {
   readonly #serviceLookup: LookupFunction;
   readonly #isRefusedService: AddressRule;
   readonly #calls = new Map<string, number>();
+  readonly #held: BytesInFlight;
   readonly #agent = new ClusterAgent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: socketsMax,
+    maxTotalSockets: fileDescriptorsFor("webhooks", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });
@@ -81,17 +92,14 @@ export class WebhookClient {
   constructor(options: WebhookClientOptions) {
     const { denyPrivateAddresses = false, serviceNetworks = [], resolve } = options;
     this.#options = options;
+    this.#held = new BytesInFlight(options.bytesInFlight ?? bytesInFlight.webhookAnswers);
     this.#lookup = publicLookup(resolve);
     this.#isRefusedService = serviceAddressRule({ denyPrivateAddresses, serviceNetworks });
     this.#serviceLookup = publicLookup(resolve, this.#isRefusedService);
   }
 
   /** Throws an Error that says what went wrong, in words for whoever looks after the webhook. */
-  async post(
-    config: WebhookClientConfig,
-    body: JsonValue,
-    call: WebhookCall = {},
-  ): Promise<JsonObject> {
+  async post(config: WebhookClientConfig, body: JsonValue, call: WebhookCall): Promise<JsonObject> {
     const { timeoutMs = this.#options.timeoutMs ?? timeoutDefaultMs } = call;
     const url = urlOf(config);
     url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
@@ -101,12 +109,20 @@ export class WebhookClient {
     if (pool !== "" && underWay >= callsPerClusterMax)
       throw failed(`${callsPerClusterMax} calls of webhooks are under way in this logical cluster`);
     this.#calls.set(pool, underWay + 1);
-    const answer = await this.#call(config, url, stringifyJson(body), { ...call, timeoutMs })
-      .catch((error: Error) => {
-        throw failed(error.message);
-      })
-      .finally(() => this.#leave(pool));
-    return objectIn(answer);
+    const held = new HeldAnswer(this.#held, pool);
+    try {
+      const written = promptly(stringifyInPieces(body));
+      const text = typeof written === "string" ? written : await written;
+      const answer = await this.#call(config, url, text, { ...call, timeoutMs }, held).catch(
+        (error: Error) => {
+          throw failed(error.message);
+        },
+      );
+      return await promptly(objectIn(answer, call.answer));
+    } finally {
+      held.release();
+      this.#leave(pool);
+    }
   }
 
   #leave(pool: string): void {
@@ -123,15 +139,17 @@ export class WebhookClient {
     { service, caBundle }: WebhookClientConfig,
     url: URL,
     body: string,
-    { cluster, timeoutMs, signal }: WebhookCall & { readonly timeoutMs: number },
+    call: WebhookCall & { readonly timeoutMs: number },
+    held: HeldAnswer,
   ): Promise<WebhookAnswer> {
+    const { cluster } = call;
     const ca = caBundle === "" ? {} : { ca: Buffer.from(caBundle, "base64").toString("utf8") };
     const target =
       service === undefined
         ? this.#urlTarget(url)
         : await this.#serviceTarget({ ...service, cluster }, url);
     const options: PoolOptions = { ...ca, ...target, pool: cluster ?? "" };
-    return this.#send(url, options, body, { timeoutMs, signal });
+    return this.#send(url, options, body, call, held);
   }
 
   #urlTarget({ hostname }: URL): RequestOptions {
@@ -161,9 +179,10 @@ export class WebhookClient {
     url: URL,
     target: RequestOptions,
     body: string,
-    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
+    { timeoutMs, signal, answer: bound }: WebhookCall & { readonly timeoutMs: number },
+    held: HeldAnswer,
   ): Promise<WebhookAnswer> {
-    const { clock, answerBytesMax = answerBytesDefaultMax } = this.#options;
+    const { clock } = this.#options;
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
         finish();
@@ -190,7 +209,7 @@ export class WebhookClient {
       signal?.addEventListener("abort", onAbort);
       call.on("error", (error) => fail(connectionWords(error)));
       call.on("response", (response) => {
-        receiveAnswer(response, answerBytesMax).then(
+        receiveAnswer(response, bound, (bytes) => held.take(bytes)).then(
           (answer) => {
             finish();
             resolve(answer);
@@ -201,6 +220,29 @@ export class WebhookClient {
       call.end(body);
       if (signal?.aborted) onAbort();
     });
+  }
+}
+
+/** What has come of one answer, from its first byte until it is read. */
+class HeldAnswer {
+  readonly #all: BytesInFlight;
+  readonly #pool: string;
+  #bytes = 0;
+
+  constructor(all: BytesInFlight, pool: string) {
+    this.#all = all;
+    this.#pool = pool;
+  }
+
+  take(bytes: number): void {
+    if (!this.#all.tryTake(this.#pool, bytes))
+      throw new Error("the answers of webhooks that are being read take too much memory");
+    this.#bytes += bytes;
+  }
+
+  release(): void {
+    this.#all.release(this.#pool, this.#bytes);
+    this.#bytes = 0;
   }
 }
 

@@ -5,9 +5,9 @@
  */
 import type { CallEstimator } from "../cost/call-estimate.ts";
 import type { Type } from "../types/type.ts";
-import type { StepCounter } from "../values/compare.ts";
 import type { Pattern } from "../values/pattern.ts";
 import type { CelError, CelResult } from "../values/value.ts";
+import type { StepCounter } from "../values/work.ts";
 
 export interface FunctionDeclaration {
   readonly name: string;

@@ -8,7 +8,7 @@ import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
 import { ACCUMULATOR, type ComprehensionExpr, type Expr } from "../syntax/ast.ts";
 import { codePointCount } from "../syntax/source.ts";
-import { type DeclaredType, declaredString } from "../types/declared-type.ts";
+import { type DeclaredType, declaredDynamic, declaredString } from "../types/declared-type.ts";
 import { isOptional, type Type } from "../types/type.ts";
 import { fixed, ONE, type SizeEstimate, union } from "./estimate.ts";
 
@@ -21,6 +21,7 @@ export interface EntrySize {
 
 export interface Local {
   readonly name: string;
+  /** Undefined: what it is bound to has no path. */
   readonly declared: DeclaredType | undefined;
   readonly size: SizeEstimate | undefined;
   readonly entrySize: EntrySize | undefined;
@@ -29,12 +30,15 @@ export interface Local {
 /** Kubernetes' estimator takes the keys of a map to have no length. */
 const DECLARED_KEY = declaredString({ maxLength: 0 });
 
+/** What a path leads to that no declaration knows: of any size. */
+const NOWHERE: DeclaredType = declaredDynamic;
+
 export class SizeBook {
   readonly #checked: CheckedExpr;
   readonly #environment: Environment;
   readonly #sizes = new Map<number, SizeEstimate>();
   readonly #entrySizes = new Map<number, EntrySize>();
-  readonly #declared = new Map<number, DeclaredType | undefined>();
+  readonly #declared = new Map<number, DeclaredType>();
   readonly #locals: Local[] = [];
 
   constructor(checked: CheckedExpr, environment: Environment) {
@@ -43,26 +47,42 @@ export class SizeBook {
   }
 
   /**
-   * Notes which declaration a name leads to. Kubernetes' estimator takes every path to start at `self`, whatever its first name is; the name of a
-   * type, as in `type(self.port) == int`, is thereby as large as `self` and not of any size.
+   * Notes which declaration a name leads to. Kubernetes' estimator takes every path to start at `self`, whatever its first step is:
+   * the name of a type, as in `type(self.port) == int`, is thereby as large as `self` and not of any size; and so is an element of
+   * what has no path itself, as in `(has(self.list) ? self.list : []).exists(x, …)`, whose path begins with the step to it.
    */
   placeIdent(e: Expr, name: string): void {
     const local = this.#find(name);
-    const { variables } = this.#environment;
-    const declared =
-      local === undefined
-        ? (variables.get(name.replace(/^\./, "")) ?? variables.get("self"))
-        : local.declared;
-    this.#declared.set(e.id, declared);
+    if (local !== undefined) this.#place(e, local.declared);
+    else this.#place(e, this.#root ?? this.#environment.variables.get(name.replace(/^\./, "")));
   }
 
   placeField(e: Expr, operand: Expr, field: string): void {
-    const declared = this.#declaredOf(operand);
-    this.#declared.set(e.id, declared?.fields?.get(field)?.declared);
+    this.#place(
+      e,
+      this.#step(operand, ({ fields }) => fields?.get(field)?.declared),
+    );
   }
 
   placeElement(e: Expr, operand: Expr): void {
-    this.#declared.set(e.id, this.#declaredOf(operand)?.element);
+    this.#place(
+      e,
+      this.#step(operand, ({ element }) => element),
+    );
+  }
+
+  #place(e: Expr, declared: DeclaredType | undefined): void {
+    if (declared !== undefined) this.#declared.set(e.id, declared);
+  }
+
+  get #root(): DeclaredType | undefined {
+    return this.#environment.variables.get("self");
+  }
+
+  /** One step further than where `from` leads. */
+  #step(from: Expr, next: (declared: DeclaredType) => DeclaredType | undefined): DeclaredType {
+    const declared = this.#declaredOf(from);
+    return (declared === undefined ? this.#root : next(declared)) ?? NOWHERE;
   }
 
   size(e: Expr): SizeEstimate | undefined {
@@ -125,10 +145,12 @@ export class SizeBook {
   /** The iteration variables of a comprehension. */
   iterationLocals(e: ComprehensionExpr): Local[] {
     const entries = this.entrySize(e.iterRange);
-    const declared = this.#declaredOf(e.iterRange);
     const isList = (entries?.container ?? this.#checked.typeOf(e.iterRange).kind) === "list";
-    const value = { declared: declared?.element, size: entries?.value, entrySize: undefined };
-    const keyDeclared = isList || declared?.element === undefined ? undefined : DECLARED_KEY;
+    const element = this.#step(e.iterRange, (declared) => declared.element);
+    const value = { declared: element, size: entries?.value, entrySize: undefined };
+    const keyDeclared = this.#step(e.iterRange, (declared) =>
+      isList || declared.element === undefined ? undefined : DECLARED_KEY,
+    );
     const key = { declared: keyDeclared, size: entries?.key, entrySize: undefined };
     if (e.iterVar2 === undefined) return [{ name: e.iterVar, ...(isList ? value : key) }];
     return [

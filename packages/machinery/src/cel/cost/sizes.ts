@@ -8,11 +8,15 @@ import {
   type CelResult,
   type CelValue,
 } from "../values/value.ts";
+import { textWork, work } from "../values/work.ts";
 import { PATTERN_FACTOR, TRAVERSAL_FACTOR } from "./estimate.ts";
 
 /** What `size()` gives, and 1 for what has no size. */
 export function costSize(value: CelResult): number {
-  if (typeof value === "string") return codePointCount(value);
+  if (typeof value === "string") {
+    textWork(value.length);
+    return codePointCount(value);
+  }
   if (value === null || typeof value !== "object") return 1;
   if (value instanceof CelList || value instanceof CelMap) return value.size;
   if (value instanceof Uint8Array) return value.length;
@@ -36,8 +40,17 @@ export function secondArgumentCost(_result: CelResult, _first: CelValue, second:
 
 /** Compares two values: as much as the smaller one holds. */
 export function comparisonCost(_result: CelResult, a: CelValue, b: CelValue): number {
+  if (typeof a === "string" && typeof b === "string") {
+    return Math.ceil(shorterSize(a, b) * TRAVERSAL_FACTOR);
+  }
   if (typeof a !== "object" && typeof a !== "string") return 1;
   return Math.ceil(Math.min(costSize(a), costSize(b)) * TRAVERSAL_FACTOR);
+}
+
+/** The size of the shorter text; one of half as many units is shorter for sure, and the other one is not read. */
+function shorterSize(a: string, b: string): number {
+  if (a.length * 2 <= b.length) return costSize(a);
+  return b.length * 2 <= a.length ? costSize(b) : Math.min(costSize(a), costSize(b));
 }
 
 /** Reads both arguments once. */
@@ -54,14 +67,20 @@ export function patternCost(_result: CelResult, text: CelValue, pattern: CelValu
 
 /** Reads a whole tree once, rounded down at each text as Kubernetes does. */
 export function deepTraversalCost(value: CelResult): number {
-  if (typeof value === "string") return Math.floor(utf8Length(value) * TRAVERSAL_FACTOR);
+  if (typeof value === "string") {
+    textWork(value.length);
+    return Math.floor(utf8Length(value) * TRAVERSAL_FACTOR);
+  }
   if (value instanceof Uint8Array) return Math.floor(value.length * TRAVERSAL_FACTOR);
   if (value instanceof CelList) {
+    // Texts of up to nine characters and empty lists are free, however many there are; and a list may hold another one many times.
+    work(value.size + 1);
     let cost = 0;
     for (let i = 0; i < value.size; i++) cost += deepTraversalCost(value.get(i));
     return cost;
   }
   if (value instanceof CelMap) {
+    work(value.size + 1);
     let cost = 0;
     for (const key of value.keys()) {
       cost += deepTraversalCost(key) + deepTraversalCost(value.find(key) ?? null);

@@ -53,6 +53,14 @@ export class EvalContext implements CallContext {
     this.locals = new Array<CelResult>(options.localCount).fill(null);
   }
 
+  /**
+   * What the evaluation is charged in its embedder's budget: its cost, or its work where that is more. Work out of proportion to
+   * what Kubernetes charges is bounded over all evaluations by it.
+   */
+  get spent(): { readonly cost: number; readonly charged: number } {
+    return { cost: this.cost, charged: Math.max(this.cost, this.#steps) };
+  }
+
   charge(cost: number): void {
     this.cost += cost;
     if (this.cost > this.#costLimit) throw new EvaluationCancelled("cost");
@@ -65,7 +73,10 @@ export class EvalContext implements CallContext {
 
   step(count: number): void {
     this.#steps += count;
-    if (this.#steps > EVALUATION_STEPS_MAX) throw new EvaluationCancelled("cost");
+    if (this.#steps <= EVALUATION_STEPS_MAX) return;
+    // What was refused was not done.
+    this.#steps = EVALUATION_STEPS_MAX;
+    throw new EvaluationCancelled("cost");
   }
 
   /** Called once for each round of a comprehension. */

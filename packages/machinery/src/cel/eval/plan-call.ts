@@ -1,8 +1,10 @@
 /** Calls: operators first, then functions by the overloads that the checker left, told apart by their arguments. */
 import type { Overload, OverloadCall, RuntimeCost } from "../check/function-declaration.ts";
 import { type CallExpr, type Expr, Operator } from "../syntax/ast.ts";
+import { ArrayList } from "../values/collections.ts";
 import { typeNameOf } from "../values/kind.ts";
 import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
+import { textWork, work } from "../values/work.ts";
 import type { EvalContext } from "./eval-context.ts";
 import { constantErrorPlan, constantPlan, type Plan, type Planning, type Run } from "./plan.ts";
 import { planComparison } from "./plan-comparison.ts";
@@ -79,7 +81,9 @@ function unary(name: string, { overload, call, cost, costOf }: Candidate, operan
     const a = operand(context);
     if (a instanceof CelError) return failed(context, a);
     if (!fits(a)) return noSuchOverload(name, [a]);
+    countText(a);
     const result = call(a, context);
+    if (result !== a) countResult(result);
     context.charge(costOf === undefined ? cost : costOf(result, a));
     return result;
   };
@@ -99,7 +103,10 @@ function binary(
     if (a instanceof CelError) return failed(context, a);
     if (b instanceof CelError) return failed(context, b);
     if (!fitsLeft(a) || !fitsRight(b)) return noSuchOverload(name, [a, b]);
+    countText(a);
+    countText(b);
     const result = call(a, b, context);
+    countResult(result);
     context.charge(costOf === undefined ? cost : costOf(result, a, b));
     return result;
   };
@@ -120,7 +127,9 @@ function anyNumber(name: string, candidates: readonly Candidate[], operands: rea
     for (const { candidate, guards } of guarded) {
       if (guards.length !== args.length || !guards.every((fits, i) => fits(args[i] ?? null)))
         continue;
+      for (const arg of args) countText(arg);
       const result = candidate.call(...args, context);
+      countResult(result);
       context.charge(
         candidate.costOf === undefined ? candidate.cost : candidate.costOf(result, ...args),
       );
@@ -128,6 +137,17 @@ function anyNumber(name: string, candidates: readonly Candidate[], operands: rea
     }
     return noSuchOverload(name, args);
   };
+}
+
+/** Whatever a function is priced, it may read its texts. */
+function countText(value: CelValue): void {
+  if (typeof value === "string" || value instanceof Uint8Array) textWork(value.length);
+}
+
+/** What it made takes memory. */
+function countResult(value: CelResult): void {
+  if (typeof value === "string" || value instanceof Uint8Array) textWork(value.length);
+  else if (value instanceof ArrayList) work(value.size);
 }
 
 /** A call that an argument's error prevents is charged as a call all the same. */

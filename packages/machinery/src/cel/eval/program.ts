@@ -4,7 +4,9 @@ import type { Environment } from "../check/environment.ts";
 import { COST_PER_CALL_MAX } from "../limits.ts";
 import type { DeclaredType } from "../types/declared-type.ts";
 import type { Type } from "../types/type.ts";
+import { forgetKeys } from "../values/object-keys.ts";
 import { CelError, type CelResult } from "../values/value.ts";
+import { counted } from "../values/work.ts";
 import { type CancelReason, EvalContext, EvaluationCancelled } from "./eval-context.ts";
 import { type PlannedProgram, planProgram } from "./planner.ts";
 
@@ -24,7 +26,10 @@ export interface Budget {
 export interface Evaluation {
   /** The value, or what went wrong. */
   readonly result: CelResult;
+  /** As Kubernetes counts it. */
   readonly cost: number;
+  /** What it takes from the budget of its object or policy: its cost, or the steps that it took where they are more. */
+  readonly charged: number;
   /** Set when the evaluation was stopped rather than finished. */
   readonly cancelled: CancelReason | undefined;
 }
@@ -60,16 +65,20 @@ export class Program {
       localCount,
     });
     try {
-      return { result: run(context), cost: context.cost, cancelled: undefined };
+      const result = counted(context, () => run(context));
+      return { result, ...context.spent, cancelled: undefined };
     } catch (error) {
       if (error instanceof EvaluationCancelled) {
-        return { result: new CelError(error.message), cost: context.cost, cancelled: error.reason };
+        const result = new CelError(error.message);
+        return { result, ...context.spent, cancelled: error.reason };
       }
       if (isStackOverflow(error)) {
         const result = new CelError("operation cancelled: value is nested too deeply");
-        return { result, cost: context.cost, cancelled: "cost" };
+        return { result, ...context.spent, cancelled: "cost" };
       }
       throw error;
+    } finally {
+      forgetKeys();
     }
   }
 

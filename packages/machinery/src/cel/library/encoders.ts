@@ -6,8 +6,14 @@ import { firstArgumentCost } from "../cost/sizes.ts";
 import { BYTES, STRING } from "../types/type.ts";
 import { decodeBase64, encodeBase64 } from "../values/base64.ts";
 import { CelError } from "../values/value.ts";
+import { work } from "../values/work.ts";
 
 const price = { cost: firstArgumentCost, estimate: traversalEstimate() };
+
+function counted<T extends { readonly length: number }>(value: T): T {
+  work(value.length >> 1);
+  return value;
+}
 
 export const encodersLibrary: Library = {
   functions: [
@@ -17,10 +23,19 @@ export const encodersLibrary: Library = {
         "base64_decode_string",
         [STRING],
         BYTES,
-        (text: string) => decodeBase64(text) ?? new CelError("illegal base64 data"),
+        (text: string) => decodeBase64(counted(text)) ?? new CelError("illegal base64 data"),
         price,
       ),
     ),
-    fn("base64.encode", global("base64_encode_bytes", [BYTES], STRING, encodeBase64, price)),
+    fn(
+      "base64.encode",
+      global(
+        "base64_encode_bytes",
+        [BYTES],
+        STRING,
+        (bytes: Uint8Array) => encodeBase64(counted(bytes)),
+        price,
+      ),
+    ),
   ],
 };

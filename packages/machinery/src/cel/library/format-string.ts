@@ -5,9 +5,9 @@
  * the locale en-US; the specification's own form is plainer. A dialect says which.
  */
 import { RESULT_ELEMENTS_MAX } from "../limits.ts";
-import type { StepCounter } from "../values/compare.ts";
 import { kindOf, typeNameOf } from "../values/kind.ts";
 import { CelError, type CelList, type CelResult, CelUint, type CelValue } from "../values/value.ts";
+import { type StepCounter, textWork, work } from "../values/work.ts";
 import { type FormatClause, parseClause } from "./format-clause.ts";
 
 export interface FormatDialect {
@@ -50,6 +50,7 @@ export function formatString(
     if (formatted instanceof CelError) {
       return new CelError(`error during formatting: ${formatted.message}`);
     }
+    textWork(formatted.length);
     text += formatted;
     if (text.length > RESULT_ELEMENTS_MAX) {
       return new CelError(
@@ -67,6 +68,8 @@ function formatClause(
   dialect: FormatDialect,
   steps: StepCounter,
 ): string | CelError {
+  // A number's digits, and all that it takes to round them.
+  steps.step(letter === "f" || letter === "e" ? 48 + precision : 16);
   switch (letter) {
     case "s":
       return dialect.text(value, steps);
@@ -122,6 +125,8 @@ export function integerText(value: CelValue, radix: number): string | undefined 
 
 function hexText(value: CelValue): string | undefined {
   if (typeof value === "string" || kindOf(value) === "bytes") {
+    // Up to three bytes for a character, two digits for a byte.
+    work(value instanceof Uint8Array ? value.length : String(value).length * 3);
     const bytes = value instanceof Uint8Array ? value : new TextEncoder().encode(String(value));
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }

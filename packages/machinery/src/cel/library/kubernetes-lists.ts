@@ -28,6 +28,7 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
+import { work } from "../values/work.ts";
 
 const A = typeParam("A");
 const price = {
@@ -86,6 +87,7 @@ export const kubernetesLists: Library = {
 };
 
 function isSorted(list: CelList): CelResult {
+  work(list.size);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   for (const [i, element] of elements.entries()) {
@@ -99,6 +101,7 @@ function isSorted(list: CelList): CelResult {
 }
 
 function sum(list: CelList, zero: CelValue): CelResult {
+  work(list.size);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   let total: CelResult = zero;
@@ -124,6 +127,7 @@ function extremeOverload(
   replaces: (order: number) => boolean,
 ): Overload {
   const call = (list: CelList): CelResult => {
+    work(list.size);
     const elements = elementsOf(list);
     if (elements instanceof CelError) return elements;
     let best: CelValue | undefined;
@@ -138,16 +142,16 @@ function extremeOverload(
 }
 
 function indexOf(list: CelList, wanted: CelValue, context: CallContext): CelResult {
+  context.step(list.size * 2);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
-  context.step(elements.length);
   return BigInt(elements.findIndex((element) => equalValues(element, wanted, context) === true));
 }
 
 function lastIndexOf(list: CelList, wanted: CelValue, context: CallContext): CelResult {
+  context.step(list.size * 2);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
-  context.step(elements.length);
   return BigInt(
     elements.findLastIndex((element) => equalValues(element, wanted, context) === true),
   );

@@ -30,6 +30,7 @@ import { compareValues, equalValues } from "../values/compare.ts";
 import { typeNameOf } from "../values/kind.ts";
 import { toInt } from "../values/small-int.ts";
 import { CelError, CelList, type CelResult, type CelValue } from "../values/value.ts";
+import { textWork, work } from "../values/work.ts";
 
 const T = typeParam("T");
 const LIST = listOf(T);
@@ -145,17 +146,20 @@ function slice(list: CelList, start: bigint, end: bigint): CelResult {
   if (BigInt(list.size) < end) {
     return new CelError(`cannot slice(${start}, ${end}), list is length ${list.size}`);
   }
-  const elements = elementsOf(list);
-  return elements instanceof CelError
-    ? elements
-    : new ArrayList(elements.slice(Number(start), Number(end)));
+  const values: CelValue[] = [];
+  for (let i = Number(start); i < Number(end); i++) {
+    const value = list.get(i);
+    if (value instanceof CelError) return value;
+    values.push(value);
+  }
+  return new ArrayList(values);
 }
 
 function flattenTo(list: CelList, depth: bigint, context: CallContext): CelResult {
   if (depth < 0n) return new CelError("level must be non-negative");
   const values: CelValue[] = [];
   const add = (source: CelList, level: bigint): CelError | undefined => {
-    context.step(source.size + 1);
+    context.step(source.size * 2 + 4);
     const elements = elementsOf(source);
     if (elements instanceof CelError) return elements;
     for (const element of elements) {
@@ -180,11 +184,13 @@ function range(count: bigint, context: CallContext): CelResult {
 }
 
 function reverse(list: CelList): CelResult {
+  work(list.size);
   const elements = elementsOf(list);
   return elements instanceof CelError ? elements : new ArrayList([...elements].reverse());
 }
 
 function distinct(list: CelList, context: CallContext): CelResult {
+  context.step(list.size ** 2);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   const seen = new Set<CelValue>();
@@ -192,10 +198,10 @@ function distinct(list: CelList, context: CallContext): CelResult {
   for (const element of elements) {
     // Texts and bools are equal only to themselves, so a set finds them at once.
     if (typeof element === "string" || typeof element === "boolean") {
+      if (typeof element === "string") textWork(element.length);
       if (seen.has(element)) continue;
       seen.add(element);
     } else {
-      context.step(kept.length + 1);
       if (kept.some((other) => equalValues(element, other, context) === true)) continue;
     }
     kept.push(element);
@@ -204,6 +210,8 @@ function distinct(list: CelList, context: CallContext): CelResult {
 }
 
 function sortByKeys(list: CelList, keyList: CelList, context: CallContext): CelResult {
+  // As much as Kubernetes charges for it, but beforehand.
+  context.step(keyList.size ** 2);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   const keys = elementsOf(keyList);
@@ -217,7 +225,6 @@ function sortByKeys(list: CelList, keyList: CelList, context: CallContext): CelR
   if (keys.some((key) => typeNameOf(key) !== typeName)) {
     return new CelError("list elements must have the same type");
   }
-  context.step(keys.length * 16);
   const order = keys.map((key, i) => ({ key, i }));
   order.sort((a, b) => Number(compareValues(a.key, b.key)) || a.i - b.i);
   return new ArrayList(order.map(({ i }) => elements[i] ?? null));

@@ -30,10 +30,11 @@ import {
 } from "../types/type.ts";
 import * as arithmetic from "../values/arithmetic.ts";
 import { ArrayList, elementsOf } from "../values/collections.ts";
-import { compareValues, type StepCounter } from "../values/compare.ts";
+import { compareValues } from "../values/compare.ts";
 import { addKeyed, isKeyed } from "../values/keyed-list.ts";
 import { type CelDuration, type CelTimestamp, durationOf, timestampOf } from "../values/time.ts";
 import { CelError, type CelList, type CelResult, type CelValue } from "../values/value.ts";
+import type { StepCounter } from "../values/work.ts";
 
 const A = typeParam("A");
 const B = typeParam("B");
@@ -219,7 +220,10 @@ function addBytes(a: Uint8Array, b: Uint8Array): CelResult {
 
 function addLists(a: CelList, b: CelList, steps: StepCounter): CelResult {
   steps.step(a.size + b.size);
-  if (isKeyed(a)) return addKeyed(a, b);
+  if (isKeyed(a)) {
+    steps.step((a.size + b.size) * 8);
+    return addKeyed(a, b);
+  }
   const left = elementsOf(a);
   if (left instanceof CelError) return left;
   const right = elementsOf(b);

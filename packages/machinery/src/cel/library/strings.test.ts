@@ -97,13 +97,14 @@ describe("results that grow", () => {
   const ofLength = (length: number) => ({ s: "a".repeat(length) });
 
   it("replace builds a text up to the limit and no longer", () => {
-    const compilation = compile("s.replace('a', 'bb').size()", environment);
+    const [from, to] = ["a".repeat(32), "b".repeat(64)];
+    const compilation = compile(`s.replace('${from}', '${to}').size()`, environment);
     assert.ok(compilation.ok);
     const { program } = compilation;
     const half = RESULT_ELEMENTS_MAX / 2;
     const budget = { costLimit: 1e9 };
     assert.equal(program.evaluate(ofLength(half), budget).result, BigInt(RESULT_ELEMENTS_MAX));
-    const { result } = program.evaluate(ofLength(half + 1), budget);
+    const { result } = program.evaluate(ofLength(half + 32), budget);
     assert.match(result instanceof CelError ? result.message : "", /result exceeds limit/);
   });
 

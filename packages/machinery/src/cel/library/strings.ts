@@ -17,11 +17,12 @@ import {
   searchEstimate,
   splitEstimate,
 } from "../cost/string-estimates.ts";
-import { RESULT_ELEMENTS_MAX } from "../limits.ts";
+import { EVALUATION_STEPS_MAX, RESULT_ELEMENTS_MAX } from "../limits.ts";
 import { DYN, INT, listOf, STRING } from "../types/type.ts";
 import { CodePoints } from "../values/code-points.ts";
 import { ArrayList, elementsOf } from "../values/collections.ts";
 import { CelError, type CelList, type CelResult, type CelValue } from "../values/value.ts";
+import { work } from "../values/work.ts";
 import { kubernetesFormat } from "./format-dialects.ts";
 import { type FormatDialect, formatString } from "./format-string.ts";
 import { quote } from "./quote.ts";
@@ -75,7 +76,7 @@ export const stringReverseLibrary: Library = {
         "string_reverse",
         [STRING],
         STRING,
-        (text: string) => [...text].reverse().join(""),
+        (text: string) => [...new CodePoints(text).points()].reverse().join(""),
         readsTarget,
       ),
     ),
@@ -222,22 +223,33 @@ function substring(text: string, start: bigint, end?: bigint): CelResult {
 }
 
 function lowerAscii(text: string): CelResult {
+  if (isAscii(text)) return text.toLowerCase();
+  work(text.length);
   return text.replaceAll(/[A-Z]+/g, (part) => part.toLowerCase());
 }
 
 function upperAscii(text: string): CelResult {
+  if (isAscii(text)) return text.toUpperCase();
+  work(text.length);
   return text.replaceAll(/[a-z]+/g, (part) => part.toUpperCase());
 }
 
+function isAscii(text: string): boolean {
+  return !/[\u0080-\uffff]/.test(text);
+}
+
 /** Unicode's White_Space, which has U+0085 and lacks U+FEFF as opposed to JavaScript's own notion. */
-const SPACE = "[\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
-const SPACE_UNIT = new RegExp(SPACE);
+const SPACES = new Set<number>([
+  ...[9, 10, 11, 12, 13, 32, 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000],
+  ...Array.from({ length: 11 }, (_, i) => 0x2000 + i),
+]);
 
 function trim(text: string): CelResult {
   let start = 0;
   let end = text.length;
-  while (start < end && SPACE_UNIT.test(text.charAt(start))) start++;
-  while (end > start && SPACE_UNIT.test(text.charAt(end - 1))) end--;
+  while (start < end && SPACES.has(text.charCodeAt(start))) start++;
+  while (end > start && SPACES.has(text.charCodeAt(end - 1))) end--;
+  work((text.length - (end - start)) >> 1);
   return text.slice(start, end);
 }
 
@@ -248,11 +260,18 @@ function tooLong(length: number): CelError {
 /** Replaces the first `count` occurrences, all if negative; an empty `from` is found around every code point. */
 function replace(text: string, from: string, to: string, count: bigint): CelResult {
   if (count === 0n) return text;
-  const parts = from === "" ? ["", ...new CodePoints(text).points(), ""] : text.split(from);
+  const parts = from === "" ? ["", ...new CodePoints(text).points(), ""] : partsOf(text, from);
   const limit = count < 0n ? parts.length - 1 : Math.min(Number(count), parts.length - 1);
   const length = text.length + limit * (to.length - from.length);
   if (length > RESULT_ELEMENTS_MAX) return tooLong(length);
   return parts.slice(0, limit + 1).join(to) + rest(parts.slice(limit + 1), from);
+}
+
+/** More parts than an evaluation may ask for are not made. */
+function partsOf(text: string, separator: string): string[] {
+  const parts = text.split(separator, EVALUATION_STEPS_MAX + 1);
+  work(parts.length);
+  return parts;
 }
 
 function rest(parts: readonly string[], from: string): string {
@@ -262,13 +281,14 @@ function rest(parts: readonly string[], from: string): string {
 /** At most `count` pieces, the last one with what is left; all if negative. */
 function split(text: string, separator: string, count: bigint): CelResult {
   if (count === 0n) return new ArrayList([]);
-  const parts = separator === "" ? [...new CodePoints(text).points()] : text.split(separator);
+  const parts = separator === "" ? [...new CodePoints(text).points()] : partsOf(text, separator);
   if (count < 0n || BigInt(parts.length) <= count) return new ArrayList(parts);
   const kept = parts.slice(0, Number(count) - 1);
   return new ArrayList([...kept, parts.slice(Number(count) - 1).join(separator)]);
 }
 
 function join(list: CelList, separator: string): CelResult {
+  work(list.size * 2);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   let length = separator.length * Math.max(0, elements.length - 1);

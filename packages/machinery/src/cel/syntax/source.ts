@@ -95,6 +95,8 @@ function isWide(point: string | undefined): boolean {
 /** The number of Unicode code points in `text`, which is what CEL calls its size. */
 export function codePointCount(text: string): number {
   let count = text.length;
+  // The engine knows at once that a text of one byte for each character has none of them.
+  if (!/[\ud800-\udbff]/.test(text)) return count;
   for (let i = 0; i < text.length - 1; i++) {
     const unit = text.charCodeAt(i);
     if (unit >= 0xd800 && unit < 0xdc00) {

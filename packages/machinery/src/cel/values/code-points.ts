@@ -1,38 +1,56 @@
 /** Text as CEL sees it: a sequence of code points. Texts without surrogates, nearly all, are handled as they are. */
 import { codePointCount } from "../syntax/source.ts";
+import { textWork, work } from "./work.ts";
 
-/** The text with code points as units: itself if one unit is one code point, or an array. */
+/** The text with code points as units. */
 export class CodePoints {
   readonly length: number;
   readonly #text: string;
-  readonly #points: readonly string[] | undefined;
 
   constructor(text: string) {
     this.#text = text;
     this.length = codePointCount(text);
-    this.#points = this.length === text.length ? undefined : Array.from(text);
+    if (this.#isPaired) textWork(text.length, 4);
+  }
+
+  /** Some code points take two units. */
+  get #isPaired(): boolean {
+    return this.length !== this.#text.length;
   }
 
   slice(start: number, end: number = this.length): string {
-    if (this.#points === undefined) return this.#text.slice(start, end);
-    return this.#points.slice(start, end).join("");
+    return this.#text.slice(this.#unit(start), this.#unit(end));
   }
 
   /** Where `part` starts at or after `from`; -1 if nowhere. */
   indexOf(part: string, from: number): number {
-    if (this.#points === undefined) return this.#text.indexOf(part, from);
-    const unit = this.#text.indexOf(part, this.slice(0, from).length);
-    return unit === -1 ? -1 : codePointCount(this.#text.slice(0, unit));
+    textWork(this.#text.length);
+    return this.#pointAt(this.#text.indexOf(part, this.#unit(from)));
   }
 
   /** Where `part` starts last, at or before `from`; -1 if nowhere. */
   lastIndexOf(part: string, from: number): number {
-    if (this.#points === undefined) return this.#text.lastIndexOf(part, from);
-    const unit = this.#text.lastIndexOf(part, this.slice(0, from).length);
-    return unit === -1 ? -1 : codePointCount(this.#text.slice(0, unit));
+    // Going backwards, every place is compared for as far as it agrees.
+    textWork(this.#text.length, part.length);
+    return this.#pointAt(this.#text.lastIndexOf(part, this.#unit(from)));
   }
 
   points(): readonly string[] {
-    return this.#points ?? this.#text.split("");
+    work(this.length);
+    return this.#isPaired ? Array.from(this.#text) : this.#text.split("");
+  }
+
+  /** The UTF-16 unit at which a code point starts. */
+  #unit(point: number): number {
+    if (!this.#isPaired) return point;
+    if (point >= this.length) return this.#text.length;
+    let unit = 0;
+    for (let i = 0; i < point; i++) unit += (this.#text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1;
+    return unit;
+  }
+
+  #pointAt(unit: number): number {
+    if (!this.#isPaired || unit === -1) return unit;
+    return codePointCount(this.#text.slice(0, unit));
   }
 }

@@ -8,6 +8,7 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "./value.ts";
+import { textWork, work } from "./work.ts";
 
 export class ArrayList extends CelList {
   readonly values: readonly CelValue[];
@@ -26,6 +27,9 @@ export class ArrayList extends CelList {
     return value === undefined ? new CelError(`index out of bounds: ${index}`) : value;
   }
 }
+
+/** An entry is a place in a table, and a pair. */
+const INSERT_STEPS = 8;
 
 export const EMPTY_LIST = new ArrayList([]);
 
@@ -48,6 +52,8 @@ export class ValueMap extends CelMap {
   /** Adds an entry; an error if the key is of no key type or is there already. */
   insert(key: CelValue, value: CelValue): CelError | undefined {
     if (!isKey(key)) return new CelError("unsupported key type");
+    work(INSERT_STEPS);
+    if (typeof key === "string") textWork(key.length);
     const normal = keyOf(key);
     if (this.#entries.has(normal)) return new CelError(`Failed with repeated key`);
     this.#entries.set(normal, [key, value]);

@@ -18,11 +18,7 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "./value.ts";
-
-/** Counts work that has no price of its own; throws when there was too much of it. */
-export interface StepCounter {
-  step(count: number): void;
-}
+import { type StepCounter, textWork } from "./work.ts";
 
 /** Negative, zero or positive; NaN when a NaN is involved; an error when there is no order. */
 export function compareValues(a: CelValue, b: CelValue): number | CelError {
@@ -68,8 +64,9 @@ function compareBigints(a: bigint, b: bigint): number {
 
 /** By code point, which is the order of UTF-8 bytes; JavaScript's own order differs beyond U+FFFF. */
 export function compareStrings(a: string, b: string): number {
-  if (a === b) return 0;
   const length = Math.min(a.length, b.length);
+  textWork(length, 2);
+  if (a === b) return 0;
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
@@ -85,6 +82,7 @@ function codeUnitRank(unit: number): number {
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
+  textWork(length);
   for (let i = 0; i < length; i++) {
     const difference = (a[i] ?? 0) - (b[i] ?? 0);
     if (difference !== 0) return difference;
@@ -94,9 +92,9 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
 
 /** Whether two values are equal; an error if data met on the way does not fit its declared type. */
 export function equalValues(a: CelValue, b: CelValue, steps: StepCounter): boolean | CelError {
+  if (typeof a === "string") return typeof b === "string" && equalTexts(a, b);
   if (a === b) return !Number.isNaN(a);
   switch (typeof a) {
-    case "string":
     case "boolean":
       return false;
     case "bigint":
@@ -107,13 +105,20 @@ export function equalValues(a: CelValue, b: CelValue, steps: StepCounter): boole
   }
 }
 
+function equalTexts(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  textWork(a.length);
+  return a === b;
+}
+
 function equalObjects(a: object, b: CelValue, steps: StepCounter): boolean | CelError {
   if (a instanceof CelList) return b instanceof CelList ? equalLists(a, b, steps) : false;
   if (a instanceof CelMap) return b instanceof CelMap ? equalMaps(a, b, steps) : false;
   if (a instanceof CelUint) return isNumber(b) && compareNumbers(a, b) === 0;
   if (a instanceof Uint8Array) {
-    steps.step(a.length >> 4);
-    return b instanceof Uint8Array && compareBytes(a, b) === 0;
+    if (!(b instanceof Uint8Array) || a.length !== b.length) return false;
+    textWork(a.length);
+    return compareBytes(a, b) === 0;
   }
   if (a instanceof CelTimestamp) return b instanceof CelTimestamp && a.nanos === b.nanos;
   if (a instanceof CelDuration) return b instanceof CelDuration && a.nanos === b.nanos;

@@ -5,10 +5,12 @@
  * Keys come from tenants, so presence is always an own property, never one of a prototype.
  */
 import { escapeProperty } from "../types/identifier.ts";
-import { equalValues, type StepCounter } from "./compare.ts";
+import { equalValues } from "./compare.ts";
 import { type ElementKey, equalKeyed, type KeyedElements } from "./keyed-list.ts";
+import { ownKeys } from "./object-keys.ts";
 import { INT_MAX, INT_MIN, toInt } from "./small-int.ts";
 import { CelError, CelList, CelMap, type CelResult, type CelValue } from "./value.ts";
+import type { StepCounter } from "./work.ts";
 
 /** Turns a piece of JSON into a value of one declared type. */
 export type Adapter = (raw: unknown) => CelResult;
@@ -86,7 +88,6 @@ export class JsonKeyedListView extends JsonListView implements KeyedElements {
 export class JsonMapView extends CelMap {
   readonly raw: JsonObject;
   readonly adapt: Adapter;
-  #size = -1;
 
   constructor(raw: JsonObject, adapt: Adapter) {
     super();
@@ -95,8 +96,7 @@ export class JsonMapView extends CelMap {
   }
 
   get size(): number {
-    if (this.#size < 0) this.#size = Object.keys(this.raw).length;
-    return this.#size;
+    return ownKeys(this.raw).length;
   }
 
   find(key: CelValue): CelResult | undefined {
@@ -105,7 +105,7 @@ export class JsonMapView extends CelMap {
   }
 
   keys(): readonly string[] {
-    return Object.keys(this.raw);
+    return ownKeys(this.raw);
   }
 }
 
@@ -131,7 +131,7 @@ export class JsonObjectView extends CelMap {
 
   /** As in Kubernetes, undeclared properties count. */
   get size(): number {
-    return Object.keys(this.raw).length;
+    return ownKeys(this.raw).length;
   }
 
   find(key: CelValue): CelResult | undefined {
@@ -147,7 +147,7 @@ export class JsonObjectView extends CelMap {
 
   /** Undeclared properties count as well, though expressions cannot see them. */
   equalTo(other: CelMap, steps: StepCounter): boolean | CelError {
-    const properties = Object.keys(this.raw);
+    const properties = ownKeys(this.raw);
     if (properties.length !== other.size) return false;
     steps.step(properties.length + 1);
     for (const property of properties) {
@@ -174,7 +174,7 @@ export class JsonObjectView extends CelMap {
 
   keys(): readonly string[] {
     const keys: string[] = [];
-    for (const property of Object.keys(this.raw)) {
+    for (const property of ownKeys(this.raw)) {
       const identifier = escapeProperty(property);
       if (identifier !== undefined && this.fields.has(identifier)) keys.push(identifier);
     }

@@ -3,8 +3,9 @@
  * of its properties are. Two of them are equal in any order; adding one merges it in by key.
  */
 import { ArrayList, elementsOf } from "./collections.ts";
-import { equalValues, type StepCounter } from "./compare.ts";
+import { equalValues } from "./compare.ts";
 import { CelError, CelList, CelMap, type CelResult, CelUint, type CelValue } from "./value.ts";
+import { type StepCounter, textWork } from "./work.ts";
 
 /** A text that is the same for two elements exactly if they have the same key. */
 export type ElementKey = (element: CelValue) => string;
@@ -38,7 +39,7 @@ export function equalKeyed(
   other: CelList,
   steps: StepCounter,
 ): boolean | CelError {
-  steps.step(list.size * 4 + 1);
+  steps.step(list.size * 12 + 1);
   const positions = new Map<string, number>();
   for (let i = 0; i < list.size; i++) {
     const element = list.get(i);
@@ -97,6 +98,7 @@ function scalarKey(value: CelResult): string {
     case "number":
       return `n${value}`;
     case "string":
+      textWork(value.length, 4);
       return `s${JSON.stringify(value)}`;
     case "boolean":
       return `b${value}`;

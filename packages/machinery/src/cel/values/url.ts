@@ -72,8 +72,10 @@ export function queryOf({ query = "" }: ParsedUrl): Map<string, string[]> {
     const equals = part.indexOf("=");
     const key = unescapeQuery(equals === -1 ? part : part.slice(0, equals));
     const value = unescapeQuery(equals === -1 ? "" : part.slice(equals + 1));
-    if (key !== undefined && value !== undefined)
-      values.set(key, [...(values.get(key) ?? []), value]);
+    if (key === undefined || value === undefined) continue;
+    const known = values.get(key);
+    if (known === undefined) values.set(key, [value]);
+    else known.push(value);
   }
   return values;
 }
@@ -173,16 +175,19 @@ function badEscape(text: string): string | undefined {
   return match === null ? undefined : text.slice(match.index, match.index + 3);
 }
 
+/** Each byte as a path has it. */
+const ESCAPED_BYTES = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  const isPlain = byte < 0x80 && /[A-Za-z0-9\-._~$&+,/:;=@]/.test(character);
+  return isPlain ? character : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+});
+
 /** Paths stay as they were written if every character is allowed in one, and are escaped otherwise. */
 function escapePath(path: string): string {
   if (/^[A-Za-z0-9\-._~!$&'()*+,;=:@[\]/%]*$/.test(path)) return path;
   const decoded = decodePercent(path);
   let escaped = "";
-  for (const byte of new TextEncoder().encode(decoded)) {
-    const character = String.fromCharCode(byte);
-    const plain = byte < 0x80 && /[A-Za-z0-9\-._~$&+,/:;=@]/.test(character);
-    escaped += plain ? character : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-  }
+  for (const byte of new TextEncoder().encode(decoded)) escaped += ESCAPED_BYTES[byte];
   return escaped;
 }
 

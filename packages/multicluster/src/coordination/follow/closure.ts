@@ -10,7 +10,7 @@ import {
   selectorFromLabelSelectorObject,
 } from "@kcp-ts/machinery/selectors";
 import type { KubernetesObject, StringMap } from "@kcp-ts/sdk";
-import { assignedCluster, stateSync, statesOf, syncerFinalizerPrefix } from "../../api/index.ts";
+import { assignedTargets, isUpsynced, syncerFinalizerPrefix } from "../../api/index.ts";
 import {
   accountReferences,
   ingressReferences,
@@ -64,13 +64,14 @@ export function closureOf({ referrers, ingresses, accounts, budgets }: Namespace
   return closure;
 }
 
-/** Where it is assigned to, and where something of it may still be. */
+/**
+ * Where it is assigned to, and where something of it may still be. A copy of what runs in a cluster is nowhere: what it refers to, and who its Pods are, was written by that
+ * cluster, which would ask for whatever it likes to have.
+ */
 export function presentIn({ metadata }: KubernetesObject): ReadonlySet<string> {
   const { labels, finalizers = [] } = metadata;
-  const targets = new Set<string>();
-  const one = assignedCluster(labels);
-  if (one !== undefined) targets.add(one);
-  for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
+  const targets = new Set(assignedTargets(labels));
+  if (isUpsynced(labels)) return targets;
   for (const finalizer of finalizers) {
     if (finalizer.startsWith(syncerFinalizerPrefix)) {
       targets.add(finalizer.slice(syncerFinalizerPrefix.length));

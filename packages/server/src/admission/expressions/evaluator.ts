@@ -90,7 +90,7 @@ export class Evaluator {
     const find = (name: string) => this.#find(name, variablesSeen);
     const costLimit = Math.min(COST_PER_CALL_MAX, Math.max(0, this.#remaining));
     const before = this.#remaining;
-    const { result, cost, cancelled } = program.evaluate(find, { costLimit });
+    const { result, charged: cost, cancelled } = program.evaluate(find, { costLimit });
     this.#remaining -= cost;
     if (cancelled !== undefined && before < COST_PER_CALL_MAX) this.#remaining = -1;
     return result;

@@ -78,14 +78,12 @@ export class QuotaAdmission implements AdmissionPlugin {
   async #charge(request: AdmissionRequest, due: readonly Charge[]): Promise<void> {
     const done: Charge[] = [];
     for (const charge of due) {
+      // Noted before the next one is asked: whatever comes of that, this one is given back with the request.
+      this.#charges.set(request, done);
       const refusal = await this.#ledger.charge(request.cluster, charge.quota, charge.names);
-      if (refusal !== undefined) {
-        await this.#giveBack(request, done);
-        throw statusError.forbidden(request, request.name, refusal);
-      }
+      if (refusal !== undefined) throw statusError.forbidden(request, request.name, refusal);
       done.push(charge);
     }
-    this.#charges.set(request, done);
   }
 
   async #giveBack({ cluster }: AdmissionRequest, charges: readonly Charge[]): Promise<void> {

@@ -1,4 +1,5 @@
 /** Asking one webhook: whether the request is its business, and what it says. */
+import { bounds } from "@kcp-ts/machinery/bounds";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Values } from "../expressions/evaluator.ts";
@@ -54,7 +55,7 @@ export async function ask(
   const { cluster, signal } = request;
   const { timeoutMs } = webhook;
   const answer = await sources.webhooks
-    .post(webhook.client, review, { cluster, timeoutMs, signal })
+    .post(webhook.client, review, { answer: bounds.admissionAnswer, cluster, timeoutMs, signal })
     .then(readReview)
     .catch((error: Error) => {
       throw new WebhookFailure(webhook.name, `failed to call webhook: ${error.message}`);

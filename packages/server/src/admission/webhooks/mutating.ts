@@ -1,13 +1,11 @@
 /** Mutating webhooks: asked one after the other, each seeing what those before made of the object. */
-import {
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-  parseJson,
-  stringifyJson,
-} from "@kcp-ts/machinery/json";
-import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import { bounds, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import { type JsonObject, type JsonValue, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
+import { applyJsonPatchInPieces, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
+import type { MaybePromise } from "../../request/api-request.ts";
+import { promptly } from "../../request/other-work.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Match } from "../matching/criteria.ts";
@@ -48,7 +46,7 @@ async function mutateByOne(
   let mutated = false;
   try {
     const verdict = await ask(webhook, reviewed, match, "mutating");
-    const operations = operationsOf(webhook.name, verdict.patch);
+    const operations = await promptly(operationsOf(webhook.name, verdict.patch));
     mutated = await change(webhook, verdict.patchType, operations, reviewed, match);
     notePatch(configured, operations, request, place);
   } catch (error) {
@@ -95,7 +93,8 @@ async function change(
   if (patchType !== "JSONPatch" && patchType !== "")
     throw new WebhookFailure(name, `unsupported patch type ${quote(patchType)}`);
   const form = equivalent?.form ?? reviewed.request.form;
-  const patched = inServerWords(() => form.decode(applied(object, operations)));
+  const changed = await inServerWords(() => promptly(applied(object, operations)));
+  const patched = await inServerWords(() => form.decode(changed));
   const restored = equivalent === undefined ? patched : await equivalent.restore(patched);
   if (jsonEqual(restored, before)) return false;
   reviewed.object = restored;
@@ -103,13 +102,14 @@ async function change(
 }
 
 /** A patch that cannot be read is no answer. */
-function operationsOf(name: string, patch: string): readonly JsonValue[] {
+function* operationsOf(name: string, patch: string): Pieces<readonly JsonValue[]> {
   if (patch === "") return [];
   const undecodable = (why: string) =>
     new WebhookFailure(name, `received undecodable patch in webhook response: ${why}`);
   let value: JsonValue;
   try {
-    value = parseJson(Buffer.from(patch, "base64").toString("utf8")).value;
+    const bytes = Buffer.from(patch, "base64");
+    value = (yield* parseBoundedInPieces(bounds.admissionPatch, bytes)).value;
   } catch (error) {
     throw undecodable((error as Error).message);
   }
@@ -119,18 +119,18 @@ function operationsOf(name: string, patch: string): readonly JsonValue[] {
   throw undecodable(`json: cannot unmarshal ${found} into Go value of type jsonpatch.Patch`);
 }
 
-function applied(object: JsonObject, operations: readonly JsonValue[]): JsonObject {
+function* applied(object: JsonObject, operations: readonly JsonValue[]): Pieces<JsonObject> {
   const patch = readJsonPatch({ value: operations, duplicates: [] });
-  const patched = applyJsonPatch(object, patch) as JsonObject;
+  const patched = (yield* applyJsonPatchInPieces(object, patch)) as JsonObject;
   for (const member of ["apiVersion", "kind"])
     if (patched[member] !== object[member]) throw new Error(`${member} can not be changed`);
   return patched;
 }
 
 /** What a webhook makes of the object is no fault of the client's. */
-function inServerWords<Result>(body: () => Result): Result {
+async function inServerWords<Result>(body: () => MaybePromise<Result>): Promise<Result> {
   try {
-    return body();
+    return await body();
   } catch (error) {
     throw statusError.internal((error as Error).message);
   }

@@ -3,9 +3,8 @@
  *
  * It is a catalog like a logical cluster's, so that the handlers of all verbs serve it; what it shows less is in the definitions.
  */
-import { setMember } from "@kcp-ts/machinery/json";
+import { type JsonObject, setMember } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { statusError } from "@kcp-ts/machinery/status";
 import type { Catalog, Draft, ResourceDefinition } from "../../registry/index.ts";
 import type { ClusterScope } from "../../request/request-scope.ts";
 import { type Entry, parseObjectKey } from "../../storage/index.ts";
@@ -19,9 +18,16 @@ import type { SharingParts } from "../parts.ts";
 import type { Claim, ExportRecord } from "../records.ts";
 import type { SharingCatalog } from "../sharing-catalog.ts";
 import { isBuiltInIdentity, isSystemExport } from "../system-exports.ts";
+import {
+  type ClaimedWrite,
+  judgeClaimedWrite,
+  refused,
+  refuseOwnersWithoutDelete,
+} from "./claimed-writes.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
-const readVerbs = ["get", "list", "watch"] as const;
+const readVerbs: readonly string[] = ["get", "list", "watch"];
+const bindingVersions: readonly ResourceDefinition[] = [apiBindings, oldApiBindings];
 
 export class ExportView implements Catalog {
   readonly #parts: SharingParts;
@@ -93,14 +99,28 @@ export class ExportView implements Catalog {
     const isAny = claim.verbs.includes("*");
     // Nothing of a review is stored: it is asked in the consumer's workspace, and answered.
     if (base.isReview === true) return isAny || claim.verbs.includes("create") ? base : undefined;
-    const verbs = base.verbs.filter((verb) => isAny || claim.verbs.includes(verb));
+    // Bindings to the export are shown in any case, whatever is claimed of others.
+    const isOwn = bindingVersions.includes(base) ? this.#isOwnBinding() : undefined;
+    const isShownAnyway = (verb: string) => isOwn !== undefined && readVerbs.includes(verb);
+    const verbs = base.verbs.filter(
+      (verb) => isAny || claim.verbs.includes(verb) || isShownAnyway(verb),
+    );
+    const isVisible = this.#visibility(claim, group, resource);
+    const wasVisible = this.#labelled(claim);
     const accepted = cluster === "*" ? undefined : this.#acceptedIn(cluster, group, resource);
+    const write =
+      accepted === undefined || cluster === "*"
+        ? undefined
+        : { parts: this.#parts, record: this.#record, cluster, claim: accepted };
     return new RestrictedDefinition(base, {
       verbs,
-      isVisible: this.#visibility(claim, group, resource),
+      isVisible: either(isOwn, isVisible),
       // What is taken back loses its label a moment later: whoever watches is told then.
-      wasVisible: this.#labelled(claim),
-      prepare: accepted === undefined ? undefined : (draft) => this.#enforce(accepted, draft),
+      wasVisible: either(isOwn, wasVisible),
+      isWritable: isVisible,
+      prepare: write && ((draft, old) => this.#enforce(write, draft, old)),
+      judge:
+        write && ((draft, old, address) => judgeClaimedWrite({ ...write, ...address }, draft, old)),
       onRetired: (callback) => this.#parts.onExportChanged(this.#record, callback),
     });
   }
@@ -137,16 +157,18 @@ export class ExportView implements Catalog {
   }
 
   /** What a provider writes must be covered by the claim that it writes it under, and is. */
-  #enforce(claim: Claim, draft: Draft): void {
+  #enforce(write: ClaimedWrite, draft: Draft, old: JsonObject | undefined): void {
+    const { claim } = write;
+    refuseOwnersWithoutDelete(write, draft, old);
     const metadata = member(draft, "metadata");
     const labels: { [key: string]: string } = { ...(member(metadata, "labels") as object) };
     for (const [key, value] of Object.entries(claim.selector?.matchLabels ?? {})) {
       if (labels[key] === undefined) setMember(labels, key, value);
       else if (labels[key] !== value)
-        throw refused(claim, metadata, `protected label ${key} must have value ${value}`);
+        throw refused(claim, draft, `protected label ${key} must have value ${value}`);
     }
     if (!isSelected(claim, labels))
-      throw refused(claim, metadata, "object does not match required labels");
+      throw refused(claim, draft, "object does not match required labels");
     labels[claimLabel(this.#record.cluster, this.#record.name)] = claimHash(claim);
     draft["metadata"] = { ...metadata, labels };
   }
@@ -158,15 +180,16 @@ export class ExportView implements Catalog {
   }
 
   #ownBindings(group: string, version: string, resource: string): ResourceDefinition | undefined {
-    const base = [apiBindings, oldApiBindings].find(
+    const base = bindingVersions.find(
       (one) => one.group === group && one.version === version && one.resource === resource,
     );
     if (base === undefined) return undefined;
+    return new RestrictedDefinition(base, { verbs: readVerbs, isVisible: this.#isOwnBinding() });
+  }
+
+  #isOwnBinding(): (entry: Entry) => boolean {
     const own = exportHash(this.#record.cluster, this.#record.name);
-    return new RestrictedDefinition(base, {
-      verbs: readVerbs,
-      isVisible: (entry) => cachedLabels(entry)?.[exportLabel] === own,
-    });
+    return (entry) => cachedLabels(entry)?.[exportLabel] === own;
   }
 
   async #listAll(): Promise<readonly ResourceDefinition[]> {
@@ -189,7 +212,7 @@ export class ExportView implements Catalog {
     }
     const { group, resource } = apiBindings;
     if (!record.claims.some((claim) => isClaimOn(claim, group, resource)))
-      for (const { version } of [apiBindings, oldApiBindings])
+      for (const { version } of bindingVersions)
         definitions.push(this.#ownBindings(group, version, resource));
     return definitions.filter((one) => one !== undefined);
   }
@@ -216,6 +239,8 @@ export class ExportView implements Catalog {
   }
 }
 
-function refused(claim: Claim, { name }: { readonly name?: unknown }, message: string): Error {
-  return statusError.forbidden(claim, String(name ?? ""), message);
+type Visibility = (entry: Entry) => boolean;
+
+function either(one: Visibility | undefined, other: Visibility): Visibility {
+  return one === undefined ? other : (entry) => one(entry) || other(entry);
 }

@@ -15,9 +15,15 @@ export interface Restriction {
   readonly verbs?: readonly string[];
   readonly isVisible?: ((entry: Entry) => boolean) | undefined;
   readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
+  /** Of what is visible; all of it if left out. */
+  readonly isWritable?: ((entry: Entry) => boolean) | undefined;
   readonly entersModified?: boolean | undefined;
   /** Puts on every object that is written what makes it visible; throws when it cannot be. */
   readonly prepare?: ((draft: Draft, old: JsonObject | undefined) => void) | undefined;
+  /** Throws when an object may not be written; asked before `prepare`, with time to look something up. */
+  readonly judge?: Strategy["judgeAhead"] | undefined;
+  /** Why an object that is shown may not be deleted all the same. */
+  readonly deletionRefusal?: ((object: JsonObject) => string | undefined) | undefined;
   /** Stands in for the status subresource, with all its verbs. */
   readonly status?: SubresourceStrategy | undefined;
   readonly onRetired?: ((callback: () => void) => () => void) | undefined;
@@ -103,6 +109,9 @@ export class RestrictedDefinition implements ResourceDefinition {
     if (base.wasVisible === undefined && own.wasVisible === undefined) return undefined;
     return both(base.wasVisible ?? base.isVisible, own.wasVisible ?? own.isVisible);
   }
+  get isWritable(): ((entry: Entry) => boolean) | undefined {
+    return both(this.#base.isWritable, this.#restriction.isWritable);
+  }
   get entersModified(): boolean | undefined {
     return this.#restriction.entersModified ?? this.#base.entersModified;
   }
@@ -124,23 +133,43 @@ export class RestrictedDefinition implements ResourceDefinition {
     this.#subresources =
       status === undefined || verbs === undefined
         ? new Map()
-        : new Map([["status", { ...status, verbs }]]);
+        : new Map([["status", this.#preparedStatus({ ...status, verbs })]]);
     return this.#subresources;
+  }
+
+  /** Labels and owners can be changed beside a status as well. */
+  #preparedStatus(status: SubresourceStrategy): SubresourceStrategy {
+    const { prepare } = this.#restriction;
+    if (prepare === undefined) return status;
+    return {
+      ...status,
+      prepareForUpdate(draft, old, context) {
+        status.prepareForUpdate(draft, old, context);
+        prepare(draft, old);
+      },
+    };
   }
 
   #prepared(): Strategy {
     const { strategy } = this.#base;
-    const { prepare } = this.#restriction;
-    if (prepare === undefined) return strategy;
-    const own: Pick<Strategy, "prepareForCreate" | "prepareForUpdate"> = {
+    const { prepare, judge, deletionRefusal } = this.#restriction;
+    if (prepare === undefined && deletionRefusal === undefined) return strategy;
+    type Own = "prepareForCreate" | "prepareForUpdate" | "judgeAhead" | "deletionRefusal";
+    const own: Pick<Strategy, Own> = {
+      judgeAhead(draft, old, address) {
+        const judged = judge?.(draft, old, address);
+        const ahead = () => strategy.judgeAhead?.(draft, old, address);
+        return judged === undefined ? ahead() : judged.then(ahead);
+      },
       prepareForCreate(draft, context) {
         strategy.prepareForCreate(draft, context);
-        prepare(draft, undefined);
+        prepare?.(draft, undefined);
       },
       prepareForUpdate(draft, old, context) {
         strategy.prepareForUpdate(draft, old, context);
-        prepare(draft, old);
+        prepare?.(draft, old);
       },
+      deletionRefusal: (object) => strategy.deletionRefusal?.(object) ?? deletionRefusal?.(object),
     };
     return Object.defineProperties(
       {},

@@ -27,22 +27,39 @@ export interface ShownPart {
   readonly wasShown?: (object: SeenObject) => boolean;
   /** Looks at what is about to be stored; throws when it may not be. `old` is undefined for what is created. */
   readonly check?: (draft: Draft, old: JsonObject | undefined) => void;
+  /** The same for what is written through the status subresource. */
+  readonly checkStatus?: (draft: Draft, old: JsonObject) => void;
+  /** Why the object may not be deleted; undefined when it may. */
+  readonly deletionRefusal?: (object: JsonObject) => string | undefined;
 }
 
 export function shownPart(base: ResourceDefinition, part: ShownPart): ResourceDefinition {
-  const { verbs, statusVerbs = [], isShown, wasShown, check } = part;
+  const { verbs, statusVerbs = [], isShown, wasShown, check, deletionRefusal } = part;
   const status = base.subresources.get("status");
   return new RestrictedDefinition(base, {
     verbs: base.verbs.filter((verb) => verbs.includes(verb)),
     isVisible: (entry) => isShown(seen(entry)),
     ...(wasShown === undefined ? {} : { wasVisible: (entry) => wasShown(seen(entry)) }),
     prepare: check,
-    ...(status === undefined ? {} : { status: limited(status, statusVerbs) }),
+    deletionRefusal,
+    ...(status === undefined ? {} : { status: limited(status, statusVerbs, part.checkStatus) }),
   });
 }
 
-function limited(status: SubresourceStrategy, allowed: readonly string[]): SubresourceStrategy {
-  return { ...status, verbs: status.verbs.filter((verb) => allowed.includes(verb)) };
+function limited(
+  status: SubresourceStrategy,
+  allowed: readonly string[],
+  check: ShownPart["checkStatus"],
+): SubresourceStrategy {
+  return {
+    ...status,
+    verbs: status.verbs.filter((verb) => allowed.includes(verb)),
+    prepareForUpdate(draft, old, context) {
+      status.prepareForUpdate(draft, old, context);
+      check?.(draft, old);
+    },
+    validateUpdate: (updated, old) => status.validateUpdate(updated, old),
+  };
 }
 
 function seen(entry: Entry): SeenObject {

@@ -5,13 +5,8 @@
  * base's roles count when rules are gathered from others. The base's bindings do not count here: they are asked on their own.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import {
-  type LabelSelector,
-  type LabelSelectorObject,
-  SelectorSyntaxError,
-  selectorFromLabelSelectorObject,
-} from "@kcp-ts/machinery/selectors";
-import { readRules, ruleObject } from "./policy-rule.ts";
+import { AggregationSelectors } from "./aggregation-selectors.ts";
+import { type PolicyRule, readRules, ruleObject } from "./policy-rule.ts";
 import { RuleSet } from "./rule-set.ts";
 import {
   type Binding,
@@ -37,7 +32,7 @@ interface RoleRecord {
   readonly own: readonly RuleSet[];
   readonly labels: Readonly<Record<string, string>>;
   /** Set when the rules are gathered from roles with such labels. */
-  readonly selectors: readonly LabelSelector[] | undefined;
+  readonly selectors: AggregationSelectors | undefined;
 }
 
 /**
@@ -48,6 +43,19 @@ export const gatheringComparisonsMax = 300_000;
 
 /** JSON of what a role gathered that is written into it; one that gathers more is left as it is. */
 export const gatheredBytesMax = 1 << 20;
+
+/**
+ * The same for all roles of a cluster together, by name: those beyond are left as they are. One role that many gather would otherwise
+ * be written as many times whenever it changes.
+ */
+export const gatheredBytesTotalMax = 4 << 20;
+
+/** Comparisons that are left; below zero nothing more is found. */
+interface Work {
+  left: number;
+}
+
+const noRuleSets: readonly RuleSet[] = [];
 
 interface Namespace {
   readonly roles: Map<string, RoleRecord>;
@@ -64,7 +72,6 @@ export class ClusterPolicy implements RoleSource {
   /** What roles that gather rules come to, until some ClusterRole changes. */
   readonly #gathered = new Map<string, readonly RuleSet[]>();
   #sorted: readonly RoleRecord[] | undefined;
-  #comparisonsLeft = gatheringComparisonsMax;
   #version = 0;
 
   constructor(base?: ClusterPolicy) {
@@ -74,6 +81,11 @@ export class ClusterPolicy implements RoleSource {
   /** Another one after every change of it, or of what it stands on. */
   get version(): number {
     return this.#base === undefined ? this.#version : this.#version + this.#base.version;
+  }
+
+  /** Without them it allows nobody anything. */
+  get hasBindings(): boolean {
+    return this.#clusterBindings.size > 0 || this.#namespaces.size > 0;
   }
 
   put({ resource, namespace, name }: PolicyKey, object: JsonObject): void {
@@ -105,7 +117,6 @@ export class ClusterPolicy implements RoleSource {
       this.#clusterRoles.delete(name);
       this.#gathered.clear();
       this.#sorted = undefined;
-      this.#comparisonsLeft = gatheringComparisonsMax;
       return;
     }
     if (resource === "clusterrolebindings") {
@@ -137,13 +148,16 @@ export class ClusterPolicy implements RoleSource {
     return role.selectors === undefined ? role.own : this.#gather(role);
   }
 
-  /** ClusterRoles of this cluster whose rules are gathered, with what is stored and what should be. */
-  *gatheredRoles(): Generator<{ name: string; stored: JsonValue; wanted: JsonValue }> {
-    for (const role of this.#clusterRoles.values()) {
-      if (role.selectors === undefined) continue;
-      const wanted = withoutRepeats(this.#gather(role));
-      const stored = role.rules.rules.map(ruleObject);
-      if (wanted !== undefined) yield { name: role.name, stored, wanted };
+  /** ClusterRoles of this cluster that gather rules, one after the other, with those that should be stored where others are. */
+  *gatheredRoles(): Generator<{ readonly name: string; readonly wanted: JsonValue | undefined }> {
+    let room = gatheredBytesTotalMax;
+    for (const { name } of this.#seen()) {
+      const role = this.#clusterRoles.get(name);
+      if (role?.selectors === undefined) continue;
+      const wanted = withoutRepeats(this.#gather(role), Math.min(room, gatheredBytesMax));
+      room -= wanted?.bytes ?? 0;
+      const isStored = wanted === undefined || isSame([...wanted.rules.keys()], role.rules.texts);
+      yield { name, wanted: isStored ? undefined : [...wanted.rules.values()].map(ruleObject) };
     }
   }
 
@@ -163,32 +177,30 @@ export class ClusterPolicy implements RoleSource {
   }
 
   #gather(role: RoleRecord): readonly RuleSet[] {
-    const known = this.#gathered.get(role.name);
-    if (known !== undefined) return known;
-    const found = this.#gatherFrom(role) ?? [];
-    this.#gathered.set(role.name, found);
-    return found;
+    if (this.#gathered.size === 0) this.#gatherAll();
+    return this.#gathered.get(role.name) ?? noRuleSets;
   }
 
-  /** Roles that gather may be gathered themselves; each role counts once, so that circles end. Undefined when it takes too long. */
-  #gatherFrom(role: RoleRecord): readonly RuleSet[] | undefined {
+  /** All of them in one order, so that what each comes to does not depend on who is asked about first: the base's, then by name. */
+  #gatherAll(): void {
+    const sorted = this.#seen();
+    const isOwn = ({ name }: RoleRecord) => this.#clusterRoles.has(name);
+    const gathering = sorted
+      .filter(({ selectors }) => selectors !== undefined)
+      .toSorted((a, b) => Number(isOwn(a)) - Number(isOwn(b)));
+    const comparing = { left: gatheringComparisonsMax };
+    const selected = new Map(
+      gathering.map((role) => [role.name, selectedBy(role, sorted, comparing)]),
+    );
+    const walking = { left: gatheringComparisonsMax };
+    for (const role of gathering)
+      this.#gathered.set(role.name, gatherFrom(role, selected, walking));
+  }
+
+  /** Every ClusterRole that can be seen here, by name. */
+  #seen(): readonly RoleRecord[] {
     this.#sorted ??= this.#byName();
-    const found: RuleSet[] = [];
-    const seen = new Set([role.name]);
-    const waiting = [role];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      for (const selector of next.selectors ?? []) {
-        this.#comparisonsLeft -= this.#sorted.length * (selector.requirements.length + 1);
-        if (this.#comparisonsLeft < 0) return undefined;
-        for (const other of this.#sorted) {
-          if (seen.has(other.name) || !selector.matches(other.labels)) continue;
-          seen.add(other.name);
-          if (other.selectors === undefined) found.push(other.rules);
-          else waiting.push(other);
-        }
-      }
-    }
-    return found;
+    return this.#sorted;
   }
 
   /** Every ClusterRole that can be seen here, the cluster's own before the base's of the same name. */
@@ -197,6 +209,40 @@ export class ClusterPolicy implements RoleSource {
     for (const [name, role] of this.#clusterRoles) all.set(name, role);
     return [...all.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   }
+}
+
+/** What a role's own selectors select, in the order of names. */
+function selectedBy(role: RoleRecord, sorted: readonly RoleRecord[], work: Work): RoleRecord[] {
+  const found = new Set<RoleRecord>();
+  for (const selector of role.selectors?.each() ?? []) {
+    work.left -= selector.cost + sorted.length * (selector.requirementCount + 1);
+    if (work.left < 0) return [];
+    for (const other of sorted) if (selector.matches(other.labels)) found.add(other);
+  }
+  return [...found];
+}
+
+/** Roles that gather may be gathered themselves; each role counts once, so that circles end. Nothing is found when it takes too long. */
+function gatherFrom(
+  role: RoleRecord,
+  selected: ReadonlyMap<string, readonly RoleRecord[]>,
+  work: Work,
+): readonly RuleSet[] {
+  const found: RuleSet[] = [];
+  const seen = new Set([role.name]);
+  const waiting = [role];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const others = selected.get(next.name) ?? [];
+    work.left -= others.length;
+    if (work.left < 0) return noRuleSets;
+    for (const other of others) {
+      if (seen.has(other.name)) continue;
+      seen.add(other.name);
+      if (other.selectors === undefined) found.push(other.rules);
+      else waiting.push(other);
+    }
+  }
+  return found;
 }
 
 function drop(bindings: Map<string, Binding>, subjects: SubjectIndex, name: string): void {
@@ -215,38 +261,32 @@ function readRole(name: string, object: JsonObject): RoleRecord {
     own: [rules],
     labels: isJsonObject(labels) ? (labels as Readonly<Record<string, string>>) : noLabels,
     selectors: isJsonObject(object["aggregationRule"])
-      ? readSelectors(object["aggregationRule"]["clusterRoleSelectors"])
+      ? new AggregationSelectors(object["aggregationRule"]["clusterRoleSelectors"])
       : undefined,
   };
 }
 
 const noLabels = Object.freeze(Object.create(null)) as Readonly<Record<string, string>>;
 
-/** A selector that cannot be read selects nothing. */
-function readSelectors(selectors: JsonValue | undefined): readonly LabelSelector[] {
-  return ((selectors ?? []) as readonly JsonValue[]).flatMap((selector) => {
-    try {
-      return [selectorFromLabelSelectorObject(selector as LabelSelectorObject)];
-    } catch (error) {
-      if (error instanceof SelectorSyntaxError) return [];
-      throw error;
-    }
-  });
-}
-
-/** Each rule once; undefined when they are too many to be written down. */
-function withoutRepeats(sets: readonly RuleSet[]): JsonValue | undefined {
-  const found = new Map<string, JsonObject>();
-  let left = gatheredBytesMax;
-  for (const { rules } of sets) {
-    for (const rule of rules) {
-      const object = ruleObject(rule);
-      const key = JSON.stringify(object);
-      if (found.has(key)) continue;
-      left -= key.length;
-      if (left < 0) return undefined;
-      found.set(key, object);
+/** Each rule once, by its JSON; undefined when they are too many to be written down. */
+function withoutRepeats(
+  sets: readonly RuleSet[],
+  bytesMax: number,
+): { readonly rules: ReadonlyMap<string, PolicyRule>; readonly bytes: number } | undefined {
+  const found = new Map<string, PolicyRule>();
+  let bytes = 0;
+  for (const { rules, texts } of sets) {
+    for (const [i, rule] of rules.entries()) {
+      const text = texts[i] as string;
+      if (found.has(text)) continue;
+      bytes += text.length;
+      if (bytes > bytesMax) return undefined;
+      found.set(text, rule);
     }
   }
-  return [...found.values()];
+  return { rules: found, bytes };
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, i) => text === b[i]);
 }

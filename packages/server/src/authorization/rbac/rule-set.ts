@@ -4,6 +4,7 @@ import {
   allowsResource,
   type PolicyRule,
   type ResourceQuestion,
+  ruleObject,
 } from "./policy-rule.ts";
 
 /** Up to so many rules are walked through; beyond, they are found by resource. */
@@ -14,12 +15,19 @@ export class RuleSet {
   /** Made on the first question. */
   #byResource: ReadonlyMap<string, readonly PolicyRule[]> | undefined;
   #ofPaths: readonly PolicyRule[] | undefined;
+  #texts: readonly string[] | undefined;
   /** Many roles, and most of those that everybody has, are about paths alone. */
   readonly #hasResources: boolean;
 
   constructor(rules: readonly PolicyRule[]) {
     this.rules = rules;
     this.#hasResources = rules.some(({ resources }) => resources.length > 0);
+  }
+
+  /** Each rule as it is stored: made once, however many roles gather it. */
+  get texts(): readonly string[] {
+    this.#texts ??= this.rules.map((rule) => JSON.stringify(ruleObject(rule)));
+    return this.#texts;
   }
 
   allowsResource(asked: ResourceQuestion): boolean {

@@ -94,6 +94,7 @@ const boundless = new Intake({
   unitsPerTurnMax: Number.POSITIVE_INFINITY,
   unitsPerConnectionMax: Number.POSITIVE_INFINITY,
   atWorkMax: Number.POSITIVE_INFINITY,
+  atWorkOfAllMax: Number.POSITIVE_INFINITY,
 });
 
 const backlogLimits: BacklogLimits = {

@@ -4,8 +4,9 @@ import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { parseClusterName } from "@kcp-ts/machinery/names";
 import { defineResource, Informer, type KubernetesObject } from "@kcp-ts/sdk";
 import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import type { Answered } from "./api.ts";
 import type { Reviewed } from "./local-webhooks.ts";
-import { type Answered, patiently, Scene, thingDefinition, version } from "./scene.ts";
+import { patiently, Scene, thingDefinition, version } from "./scene.ts";
 
 let plane: TestControlPlane;
 let scene: Scene;

@@ -1,27 +1,8 @@
 /** For tests: a server, a tenant's webhooks beside it, and requests as a client sends them. */
-import assert from "node:assert/strict";
-import type { Transport, TransportRequest } from "@kcp-ts/sdk/client";
+import type { Transport } from "@kcp-ts/sdk/client";
 import { eventually } from "../testing/index.ts";
+import { Api } from "./api.ts";
 import { LocalWebhooks } from "./local-webhooks.ts";
-
-/** As far as these tests look into it. */
-export interface Answered {
-  readonly message?: string;
-  readonly reason?: string;
-  readonly metadata: {
-    readonly name: string;
-    readonly resourceVersion?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-  };
-  readonly data?: Readonly<Record<string, string>>;
-  readonly items?: readonly Answered[];
-  readonly [member: string]: unknown;
-}
-
-export interface Reply {
-  readonly status: number;
-  readonly object: Answered;
-}
 
 export interface WebhookOptions {
   readonly name: string;
@@ -35,55 +16,21 @@ export interface WebhookOptions {
 }
 
 const registration = "/apis/admissionregistration.k8s.io/v1";
-const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-export class Scene {
+export class Scene extends Api {
   readonly webhooks: LocalWebhooks;
-  readonly #transport: Transport;
-  readonly #prefix: string;
 
   private constructor(webhooks: LocalWebhooks, transport: Transport, prefix: string) {
+    super(transport, prefix);
     this.webhooks = webhooks;
-    this.#transport = transport;
-    this.#prefix = prefix;
   }
 
-  /** Requests go to paths behind the prefix. */
   static async open(transport: Transport, prefix: string): Promise<Scene> {
     return new Scene(await LocalWebhooks.start(), transport, prefix);
   }
 
   close(): Promise<void> {
     return this.webhooks.close();
-  }
-
-  async send(method: string, path: string, body?: object, type = "application/json") {
-    const response = await this.#transport.send({
-      method: method as TransportRequest["method"],
-      path: this.#prefix + path,
-      headers: body === undefined ? {} : { "content-type": type },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const object = JSON.parse(await response.body.text()) as Answered;
-    return { status: response.status, object } satisfies Reply;
-  }
-
-  async must(method: string, path: string, body?: object, type?: string): Promise<Answered> {
-    const { status, object } = await this.send(method, path, body, type);
-    assert.ok(status < 300, `${method} ${path}: ${status} ${object.message}`);
-    return object;
-  }
-
-  /** Refused, and the refusal says so. */
-  async refused(says: RegExp, ...request: Parameters<Scene["send"]>): Promise<Reply> {
-    const reply = await this.send(...request);
-    assert.ok(reply.status >= 400, `${request[0]} ${request[1]}: ${reply.status}`);
-    assert.match(reply.object.message ?? "", says);
-    return reply;
-  }
-
-  merge(path: string, patch: object): Promise<Answered> {
-    return this.must("PATCH", path, patch, "application/merge-patch+json");
   }
 
   webhook({ name, path, resource, group = "", ...rest }: WebhookOptions): object {
@@ -109,17 +56,6 @@ export class Scene {
     const path = configurations(kind);
     await this.must("POST", path, { metadata: { name, labels }, webhooks });
     return `${path}/${name}`;
-  }
-
-  /** Installs a definition, until it is served. */
-  async install(definition: { readonly metadata: { readonly name: string } }): Promise<string> {
-    await this.must("POST", definitions, definition);
-    const path = `${definitions}/${definition.metadata.name}`;
-    await patiently(async () => {
-      const { status } = await this.must("GET", path);
-      assert.match(JSON.stringify(status), /"type":"Established","status":"True"/);
-    });
-    return path;
   }
 }
 

@@ -1,0 +1,99 @@
+/** For tests: the steps that the conformance tests of "API operations" have in common. */
+import assert from "node:assert/strict";
+import { type Answered, type Api, mergePatch } from "./api.ts";
+
+export interface LifeOptions {
+  /** Of the API: `/apis/flowcontrol.apiserver.k8s.io/v1`. */
+  readonly root: string;
+  /** Within the root, the namespace included: `namespaces/default/events`. */
+  readonly collection: string;
+  readonly kind: string;
+  /** Beside its metadata. */
+  readonly object: object;
+  /** What a patch puts into status; no status endpoint is tried if left out. */
+  readonly status?: object;
+}
+
+const label = { "conformance.example.com/life": "one" };
+const selected = "?labelSelector=conformance.example.com%2Flife%3Done";
+
+/** Discovery, create, get, list, watch, patch, update, status, delete, deletecollection. */
+export async function liveThrough(api: Api, options: LifeOptions): Promise<void> {
+  const { root, collection, kind, object } = options;
+  const resource = collection.split("/").at(-1) ?? "";
+  const path = `${root}/${collection}`;
+  await isDiscovered(api, root, resource, kind);
+
+  const named = (name: string) => ({ metadata: { name, labels: label }, ...object });
+  for (const name of ["one", "two", "three"]) {
+    const created = await api.must("POST", path, named(name));
+    assert.equal(created.metadata.name, name);
+    assert.ok(created.metadata.uid);
+  }
+  const read = await api.must("GET", `${path}/one`);
+  assert.equal(read["kind"], kind);
+  const list = await api.must("GET", path + selected);
+  assert.deepEqual(list.items?.map(({ metadata }) => metadata.name).sort(), [
+    "one",
+    "three",
+    "two",
+  ]);
+
+  const from = list.metadata.resourceVersion;
+  const watch = await api.watch(`${path}${selected}&resourceVersion=${from}`);
+  const patched = await api.merge(`${path}/one`, {
+    metadata: { annotations: { patched: "true" } },
+  });
+  assert.equal(patched.metadata.annotations?.["patched"], "true");
+  const annotations = { ...patched.metadata.annotations, updated: "true" };
+  const updated = await api.must("PUT", `${path}/one`, {
+    ...patched,
+    metadata: { ...patched.metadata, annotations },
+  });
+  assert.equal(updated.metadata.annotations?.["updated"], "true");
+  for (const annotation of ["patched", "updated"]) {
+    const { type, object } = await watch.next();
+    assert.equal(type, "MODIFIED");
+    assert.equal(object.metadata.annotations?.[annotation], "true");
+  }
+  if (options.status !== undefined) await hasStatus(api, `${path}/one`, options.status);
+  await api.must("DELETE", `${path}/one`);
+  for (;;) {
+    const { type, object } = await watch.next();
+    if (type === "MODIFIED" && options.status !== undefined) continue;
+    assert.deepEqual([type, object.metadata.name], ["DELETED", "one"]);
+    break;
+  }
+  watch.close();
+  assert.equal((await api.send("GET", `${path}/one`)).status, 404);
+  assert.equal((await api.names(path + selected)).length, 2);
+  await api.must("DELETE", path + selected);
+  assert.deepEqual(await api.names(path + selected), []);
+}
+
+async function isDiscovered(api: Api, root: string, resource: string, kind: string): Promise<void> {
+  const { resources } = await api.must("GET", root);
+  const found = (resources as readonly { name: string; kind: string }[]).find(
+    ({ name }) => name === resource,
+  );
+  assert.equal(found?.kind, kind);
+  const [, , group, version] = root.split("/");
+  if (!root.startsWith("/apis/")) return;
+  const { groups } = await api.must("GET", "/apis");
+  const served = (groups as readonly Answered[]).find(({ name }) => name === group);
+  const versions = served?.["versions"] as readonly { version: string }[] | undefined;
+  assert.ok(versions?.some((each) => each.version === version));
+  assert.equal((await api.must("GET", `/apis/${group}`))["name"], group);
+}
+
+async function hasStatus(api: Api, path: string, status: object): Promise<void> {
+  const at = `${path}/status`;
+  const read = await api.must("GET", at);
+  const patched = await api.must("PATCH", at, { status }, mergePatch);
+  for (const [member, value] of Object.entries(status))
+    assert.deepEqual(patched["status"][member], value);
+  const annotations = { ...patched.metadata.annotations, "status-update": "true" };
+  const metadata = { ...patched.metadata, annotations };
+  const updated = await api.must("PUT", at, { ...patched, metadata });
+  assert.equal(updated.metadata.uid, read.metadata.uid);
+}

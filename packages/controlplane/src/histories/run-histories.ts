@@ -1,0 +1,184 @@
+/** Many histories, several at a time under the same faults, each checked as soon as it is over. */
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { checkHistory, SeededRandom, type Violation } from "@kcp-ts/testkit";
+import { Connection } from "./connection.ts";
+import type { Plant } from "./planted-storage.ts";
+import { clusters, recordHistory } from "./record-history.ts";
+import { widgetDefinition } from "./recorded-kind.ts";
+import type { Recorder } from "./recorder.ts";
+import { type Configuration, openStage, type Stage } from "./stage.ts";
+import { faultsOf, type StageFault } from "./stage-faults.ts";
+
+export interface RunOptions {
+  readonly configuration: Configuration;
+  readonly seed: number;
+  readonly histories: number;
+  /** Recorded at the same time, under the same fault. */
+  readonly together?: number;
+  readonly plant?: Plant | undefined;
+  readonly onRound?: (summary: Summary, round: Round) => void;
+}
+
+export interface Round {
+  readonly seed: number;
+  readonly faults: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+/** A history with violations. */
+export interface Finding {
+  readonly seed: number;
+  readonly history: string;
+  readonly faults: readonly string[];
+  readonly violations: readonly Violation[];
+}
+
+export interface Summary {
+  histories: number;
+  operations: number;
+  open: number;
+  lists: number;
+  events: number;
+  streams: number;
+  readonly faults: Map<string, number>;
+  readonly findings: Finding[];
+}
+
+/** A stage is renewed now and then: disks are small. */
+const roundsPerStage = 25;
+
+export async function runHistories(options: RunOptions): Promise<Summary> {
+  const { configuration, plant } = options;
+  const summary = emptySummary();
+  let seed = options.seed;
+  while (summary.histories < options.histories) {
+    const stage = await openStage(configuration, plant !== undefined);
+    try {
+      await prepareStage(stage);
+      for (const server of stage.servers) await server.tell({ kind: "plant", plant });
+      seed = await playStage(stage, seed, options, summary);
+    } finally {
+      await stage.close();
+    }
+  }
+  return summary;
+}
+
+async function playStage(
+  stage: Stage,
+  seed: number,
+  { together = 8, histories, onRound }: RunOptions,
+  summary: Summary,
+): Promise<number> {
+  let next = seed;
+  for (let rounds = 0; rounds < roundsPerStage && summary.histories < histories; rounds++) {
+    const count = Math.min(together, histories - summary.histories);
+    onRound?.(summary, await runRound(stage, next++, count, summary));
+  }
+  return next;
+}
+
+export function emptySummary(): Summary {
+  return {
+    ...{ histories: 0, operations: 0, open: 0, lists: 0, events: 0, streams: 0 },
+    faults: new Map(),
+    findings: [],
+  };
+}
+
+/** The custom kind is served, by every server, in both clusters. */
+export async function prepareStage({ servers }: Stage): Promise<void> {
+  const connections = servers.map((server) => new Connection(server, "negotiate"));
+  const group = (cluster: string) => `/clusters/${cluster}/apis`;
+  for (const cluster of clusters) {
+    const path = `${group(cluster)}/apiextensions.k8s.io/v1/customresourcedefinitions`;
+    await connections[0]?.ask({ method: "POST", path, body: widgetDefinition });
+    for (const connection of connections) {
+      const widgetsPath = `${group(cluster)}/histories.kcp.io/v1/widgets`;
+      for (;;) {
+        const answer = await connection.ask({ method: "GET", path: widgetsPath });
+        if (answer.kind === "answer" && answer.status === 200) break;
+        await sleep(systemClock, 20);
+      }
+    }
+  }
+  await Promise.all(connections.map((connection) => connection.close()));
+}
+
+export async function runRound(
+  stage: Stage,
+  seed: number,
+  count: number,
+  summary: Summary,
+): Promise<Round> {
+  const random = new SeededRandom(seed);
+  const chosen = chooseFaults(stage, random);
+  const names = chosen.map(({ name }) => name);
+  let waiting = count;
+  let over: Promise<void> | undefined;
+  let allReady = () => {};
+  const everybody = new Promise<void>((resolve) => {
+    allReady = resolve;
+  });
+  // Whoever comes last lets the faults begin.
+  const whenReady = () => {
+    if (--waiting === 0) allReady();
+    over ??= everybody.then(() => strikeAll(chosen, random.fork()));
+    return over;
+  };
+  const recorders = await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      recordHistory({
+        stage,
+        seed: seed * 1000 + index,
+        name: `h${seed}-${index}`,
+        whenReady,
+      }).catch((error) => {
+        // The others must not wait for it.
+        if (--waiting === 0) allReady();
+        throw error;
+      }),
+    ),
+  );
+  const findings = recorders.flatMap((recorder, index) => {
+    const violations = [...recorder.oddities, ...checkHistory(recorder.history())];
+    add(summary, recorder, names);
+    return violations.length === 0
+      ? []
+      : [{ seed, history: `h${seed}-${index}`, faults: names, violations }];
+  });
+  summary.findings.push(...findings);
+  return { seed, faults: names, findings };
+}
+
+/** One, and now and then another one behind it. */
+function chooseFaults(stage: Stage, random: SeededRandom): readonly StageFault[] {
+  const faults = faultsOf(stage);
+  const total = faults.reduce((sum, { weight }) => sum + weight, 0);
+  const choose = () => {
+    let dice = random.integer(total);
+    return faults.find(({ weight }) => {
+      dice -= weight;
+      return dice < 0;
+    }) as StageFault;
+  };
+  return random.chance(0.25) ? [choose(), choose()] : [choose()];
+}
+
+async function strikeAll(faults: readonly StageFault[], random: SeededRandom): Promise<void> {
+  for (const fault of faults) {
+    await sleep(systemClock, 30 + random.integer(100));
+    await fault.strike(random);
+  }
+}
+
+function add(summary: Summary, recorder: Recorder, faults: readonly string[]): void {
+  const { operations, lists, watches } = recorder;
+  summary.histories++;
+  summary.operations += operations.length;
+  summary.open += operations.filter(({ outcome }) => outcome.kind === "open").length;
+  summary.lists += lists.length;
+  summary.streams += watches.length;
+  summary.events += watches.reduce((sum, { events }) => sum + events.length, 0);
+  for (const fault of faults) summary.faults.set(fault, (summary.faults.get(fault) ?? 0) + 1);
+}

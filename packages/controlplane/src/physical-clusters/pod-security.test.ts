@@ -1,0 +1,144 @@
+/** Goal: Pods of workspaces that use another's clusters stay in their containers, as far as the owner of the clusters says, and their owners are told why one does not run. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { locations } from "@kcp-ts/multicluster";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import {
+  type Deployment,
+  deployment,
+  deployments,
+  eventually,
+  register,
+  startPhysical,
+  startPlane,
+} from "./fixture.ts";
+import { bind, offer, untilOffered, untilReady } from "./tenants.ts";
+
+const namespaces = defineResource<KubernetesObject>({
+  ...{ group: "", version: "v1", resource: "namespaces", kind: "Namespace", namespaced: false },
+});
+const pods = defineResource<KubernetesObject>({
+  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
+});
+interface Event extends KubernetesObject {
+  readonly message?: string;
+  readonly involvedObject?: { readonly kind?: string; readonly name?: string };
+}
+const events = defineResource<Event>({
+  ...{ group: "", version: "v1", resource: "events", kind: "Event", namespaced: true },
+});
+const enforce = "pod-security.kubernetes.io/enforce";
+
+const escapes: Readonly<Record<string, object>> = {
+  privileged: {
+    containers: [{ name: "web", image: "nginx", securityContext: { privileged: true } }],
+  },
+  "host-pid": { hostPID: true },
+  "host-path": { volumes: [{ name: "root", hostPath: { path: "/" } }] },
+};
+
+const resources = ["deployments.apps", "pods"];
+const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
+
+/** A workspace with a cluster, and another one that uses it. */
+async function offeredTo(t: TestContext) {
+  const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
+  const [home, team] = [plane.clientFor("compute"), plane.clientFor("team")];
+  const physical = await startPhysical(t, { name: "east", kubelet });
+  await register(home, "east", { kubeconfig: physical.kubeconfig, resources });
+  await offer(home);
+  await untilOffered(home, ...resources);
+  await untilReady(home, "east");
+  await bind(team, "compute");
+  return { home, homeCluster: "compute", team, teamCluster: "team", east: physical.client };
+}
+
+async function levelOf(physical: Client, cluster: string, namespace: string) {
+  const { items } = await physical.resource(namespaces).list({ labelSelector: "kcp.io/tenant-id" });
+  const found = items.find(({ metadata }) => {
+    const text = metadata.annotations?.["kcp.io/namespace-locator"] ?? "{}";
+    const locator = JSON.parse(text) as { cluster: string; namespace: string };
+    return locator.cluster === cluster && locator.namespace === namespace;
+  });
+  assert.ok(found !== undefined, "no namespace yet");
+  return found.metadata.labels?.[enforce];
+}
+
+async function podsOf(physical: Client, app: string): Promise<number> {
+  return (await physical.resource(pods).list({ labelSelector: `app=${app}` })).items.length;
+}
+
+describe("Pods of a workspace that uses another's cluster", () => {
+  it("that would leave their container are refused there, and their workload says why", async (t) => {
+    const { team, teamCluster, east } = await offeredTo(t);
+    // What the namespace is labelled here says nothing there.
+    const labels = {
+      [enforce]: "privileged",
+      "pod-security.kubernetes.io/enforce-version": "v1.0",
+    };
+    await team.resource(namespaces).create({ metadata: { name: "shop", labels } });
+    await team.resource(deployments).create(inShop("tame"));
+    for (const [name, spec] of Object.entries(escapes))
+      await team.resource(deployments).create(inShop(name, spec));
+    await eventually(async () => assert.equal(await podsOf(east, "tame"), 2));
+    for (const name of Object.keys(escapes)) {
+      await eventually(async () => {
+        const { status } = (await team
+          .resource(deployments)
+          .get({ namespace: "shop", name })) as Deployment & {
+          status?: { conditions?: { type: string; message?: string }[] };
+        };
+        const failure = status?.conditions?.find(({ type }) => type === "ReplicaFailure");
+        assert.match(failure?.message ?? "", /violates PodSecurity "baseline:latest"/, name);
+      });
+      assert.equal(await podsOf(east, name), 0, name);
+    }
+    await eventually(async () => {
+      const { items } = await team.resource(events).list({ namespace: "shop" });
+      const told = items.find(
+        ({ message, involvedObject }) =>
+          involvedObject?.name === "privileged" && message?.includes("violates PodSecurity"),
+      );
+      assert.ok(told !== undefined, "no Event yet");
+    });
+    assert.equal(await levelOf(east, teamCluster, "shop"), "baseline");
+  });
+
+  it("may do what the Location of the cluster says, the strictest if there are several, from then on", async (t) => {
+    const { team, teamCluster, home, east } = await offeredTo(t);
+    await team.resource(namespaces).create({ metadata: { name: "shop" } });
+    await team.resource(deployments).create(inShop("tame"));
+    await eventually(async () =>
+      assert.equal(await levelOf(east, teamCluster, "shop"), "baseline"),
+    );
+    const resource = { group: "workload.kcp.io", version: "v1alpha1", resource: "synctargets" };
+    const say = (name: string, level: "privileged" | "baseline" | "restricted") =>
+      home
+        .resource(locations)
+        .create({ metadata: { name }, spec: { resource, podSecurity: { enforce: level } } });
+    await say("trusted", "privileged");
+    await eventually(async () =>
+      assert.equal(await levelOf(east, teamCluster, "shop"), "privileged"),
+    );
+    await team.resource(deployments).create(inShop("privileged", escapes["privileged"]));
+    await eventually(async () => assert.equal(await podsOf(east, "privileged"), 2));
+    await say("strict", "restricted");
+    await eventually(async () =>
+      assert.equal(await levelOf(east, teamCluster, "shop"), "restricted"),
+    );
+    const unknown = say("odd", "none" as never);
+    await assert.rejects(unknown, /Unsupported value|enum/);
+  });
+
+  it("in the workspace that has the cluster are its owner's business", async (t) => {
+    const { home, homeCluster, east } = await offeredTo(t);
+    await home.resource(deployments).create(deployment("own", escapes["host-pid"]));
+    await eventually(async () => assert.equal(await podsOf(east, "own"), 2));
+    assert.equal(await levelOf(east, homeCluster, "default"), undefined);
+  });
+});
+
+function inShop(name: string, podSpec?: object) {
+  const { metadata, spec } = deployment(name, podSpec);
+  return { metadata: { ...metadata, namespace: "shop" }, spec: spec ?? {} };
+}

@@ -1,0 +1,10 @@
+/** For tests: a certificate signing request that openssl made. */
+import { execFileSync } from "node:child_process";
+
+const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+
+/** PEM in base64, as the API takes it; its key is thrown away. */
+export function opensslRequest(subject: string): string {
+  const args = ["req", "-new", ...newKey, "-subj", subject, "-keyout", "/dev/null"];
+  return execFileSync("openssl", args, { stdio: ["ignore", "pipe", "ignore"] }).toString("base64");
+}

@@ -1,0 +1,70 @@
+/**
+ * JSON of somebody else: counted by one look at the text before anything is made of it, and refused when it is more than its bound allows.
+ */
+import type { Pieces } from "../base/index.ts";
+import {
+  JsonSyntaxError,
+  JsonTooManyValuesError,
+  type JsonValue,
+  type ParsedText,
+  type ParseOptions,
+  parseInPieces,
+  parseJson,
+} from "../json/index.ts";
+import { type Bound, BoundExceededError } from "./bound.ts";
+
+/** Throws BoundExceededError before anything is parsed, and JsonSyntaxError. For inputs whose bound fits into one turn of the event loop. */
+export function parseBounded(bound: Bound, source: string | Uint8Array): JsonValue {
+  return parseBoundedText(bound, source).value;
+}
+
+/** The same, with what was counted and the members that stand twice. */
+export function parseBoundedText(bound: Bound, source: string | Uint8Array): ParsedText {
+  refuseBytes(bound, source.length);
+  return refusing(bound, () => parseJson(textOf(source), limitsOf(bound)));
+}
+
+/** In pieces none of which takes long: for whatever may have more than some tens of kilobytes. */
+export function* parseBoundedInPieces(
+  bound: Bound,
+  source: string | Uint8Array,
+): Pieces<ParsedText> {
+  refuseBytes(bound, source.length);
+  const text = textOf(source);
+  yield;
+  const work = parseInPieces(text, limitsOf(bound));
+  for (;;) {
+    const { done, value } = refusing(bound, () => work.next());
+    if (done === true) return value;
+    yield;
+  }
+}
+
+export function refuseBytes(bound: Bound, bytes: number): void {
+  if (bytes > bound.bytesMax) throw new BoundExceededError(bound, "bytes", bound.bytesMax);
+}
+
+function limitsOf({ valuesMax, membersMax, depthMax }: Bound): ParseOptions {
+  return { valuesMax, membersMax, depthMax };
+}
+
+/** The parser's own words for a bound become ours, which name the input. */
+function refusing<Result>(bound: Bound, parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof JsonTooManyValuesError)) throw error;
+    throw new BoundExceededError(bound, error.dimension, error.max);
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function textOf(source: string | Uint8Array): string {
+  if (typeof source === "string") return source;
+  try {
+    return utf8.decode(source);
+  } catch (error) {
+    throw new JsonSyntaxError("invalid UTF-8", { cause: error });
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * All bounds, one line for each kind of input: what nobody has named here may not be parsed, gathered or evaluated (`tools/tidy/bound-rules.ts`).
+ *
+ * A value costs some 200 bytes of heap at most, so that 100,000 of them and the text that they came from stay below what one request may take
+ * (64 MB). `docs/internals/bounds.md` is this table for people, and a test compares both.
+ */
+import { jsonDepthMax } from "../json/index.ts";
+import type { Bound, WorkBound } from "./bound.ts";
+
+const KiB = 1 << 10;
+const MiB = 1 << 20;
+
+/** What an object that is stored may have, wherever it comes from. */
+const object = { valuesMax: 100_000, membersMax: 20_000, depthMax: jsonDepthMax } as const;
+/** What says little: reviews, keys, versions. */
+const small = { valuesMax: 10_000, membersMax: 2_000, depthMax: 64 } as const;
+
+export const bounds = {
+  /** Bodies of requests, JSON, YAML and protobuf alike; as etcd's limit allows in Kubernetes. */
+  requestBody: { name: "request body", sender: "tenant", bytesMax: 3 * MiB, ...object },
+  /** What YAML of a request says as JSON, which may be longer: names are quoted, and aliases are written out. */
+  translatedYaml: {
+    name: "request body as JSON",
+    sender: "tenant",
+    bytesMax: 16 * MiB,
+    ...object,
+  },
+  /** Reads an answer of another API server, one of ours included: lists are read in chunks, and this is what is read whole. */
+  serverAnswer: {
+    name: "API server answer",
+    sender: "server",
+    bytesMax: 256 * MiB,
+    valuesMax: Number.POSITIVE_INFINITY,
+    membersMax: Number.POSITIVE_INFINITY,
+    depthMax: jsonDepthMax,
+  },
+  /** Discovery, OpenAPI and whatever else of a physical cluster is read whole; the OpenAPI of a large group has a few megabytes. */
+  clusterAnswer: {
+    name: "physical cluster answer",
+    sender: "physical cluster",
+    bytesMax: 16 * MiB,
+    valuesMax: 300_000,
+    membersMax: 50_000,
+    depthMax: 256,
+  },
+  /** One object of a physical cluster: of a list, of a watch, or alone. */
+  clusterObject: {
+    name: "physical cluster object",
+    sender: "physical cluster",
+    bytesMax: 4 * MiB,
+    ...object,
+  },
+  /** A page of a list of a physical cluster, in sum. Its objects are cut out and read one by one. */
+  clusterList: {
+    name: "physical cluster list",
+    sender: "physical cluster",
+    bytesMax: 64 * MiB,
+    valuesMax: 3_000_000,
+    membersMax: 20_000,
+    depthMax: jsonDepthMax,
+  },
+  /** An AdmissionReview with a patch in base64. */
+  admissionAnswer: {
+    name: "admission webhook answer",
+    sender: "webhook",
+    bytesMax: 6 * MiB,
+    ...small,
+  },
+  /** The patch in it. */
+  admissionPatch: {
+    name: "admission webhook patch",
+    sender: "webhook",
+    bytesMax: 3 * MiB,
+    ...object,
+  },
+  /** A ConversionReview: as many objects as were sent, see `conversionBatchBytes`. */
+  conversionAnswer: {
+    name: "conversion webhook answer",
+    sender: "webhook",
+    bytesMax: 8 * MiB,
+    valuesMax: 200_000,
+    membersMax: 20_000,
+    depthMax: jsonDepthMax,
+  },
+  /** TokenReview, SubjectAccessReview. */
+  reviewAnswer: { name: "review webhook answer", sender: "webhook", bytesMax: MiB, ...small },
+  /** What an audit webhook answers is not looked at. */
+  auditAnswer: { name: "audit webhook answer", sender: "webhook", bytesMax: 64 * KiB, ...small },
+  /** OpenID discovery documents and keys. */
+  issuerDocument: { name: "issuer document", sender: "issuer", bytesMax: MiB, ...small },
+  /** The payload or header of a JSON Web Token. */
+  token: { name: "token", sender: "stranger", bytesMax: 16 * KiB, ...small },
+  /** Behind `continue=`. */
+  continueToken: { name: "continue token", sender: "tenant", bytesMax: 4 * KiB, ...small },
+  /** JSON within a field of an object: annotations, files in Secrets, records of controllers. */
+  embeddedText: { name: "JSON in an object", sender: "tenant", bytesMax: 3 * MiB, ...object },
+  /** Files, and what a program that the operator starts says. */
+  operatorFile: {
+    name: "file",
+    sender: "operator",
+    bytesMax: 64 * MiB,
+    valuesMax: 1_000_000,
+    membersMax: 100_000,
+    depthMax: jsonDepthMax,
+  },
+} as const satisfies Readonly<Record<string, Bound>>;
+
+export const workBounds = {
+  /** JSONPaths of a row of a Table: steps taken and results produced, of all columns together. */
+  tableRow: { name: "printer columns of a row", sender: "tenant", unitsMax: 50_000 },
+  /** The same of all rows of an answer: what is beyond it has empty cells. */
+  tableAnswer: { name: "printer columns of a Table", sender: "tenant", unitsMax: 5_000_000 },
+  /** A path that is evaluated by itself: selectable fields, scale. */
+  path: { name: "JSONPath", sender: "tenant", unitsMax: 50_000 },
+} as const satisfies Readonly<Record<string, WorkBound>>;
+
+/** What one tenant, and all of them, may have in memory at a time of one kind of input. */
+export const bytesInFlight = {
+  requestBodies: { bytesPerTenantMax: 64 * MiB, bytesMax: 256 * MiB },
+  webhookAnswers: { bytesPerTenantMax: 32 * MiB, bytesMax: 128 * MiB },
+  clusterAnswers: { bytesPerTenantMax: 64 * MiB, bytesMax: 256 * MiB },
+} as const;

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { addressesMax, isSharedIngress, sharedAddresses } from "./endpoint-addresses.ts";
+
+describe("the addresses of a cluster's endpoints", () => {
+  const isShared = (addressType: string, ...addresses: unknown[]) =>
+    sharedAddresses(addressType, { addresses } as never) !== undefined;
+
+  it("are passed on when they are ordinary ones of their type", () => {
+    assert.ok(isShared("IPv4", "10.1.2.3"));
+    assert.ok(isShared("IPv4", "10.1.2.3", "192.0.2.7"));
+    assert.ok(isShared("IPv6", "2001:db8::7"));
+    assert.ok(isShared("FQDN", "db.example.com"));
+  });
+
+  it("are not passed on when they mean this machine, its link or nothing, however they are written", () => {
+    for (const address of ["127.0.0.1", "0.0.0.0", "169.254.169.254", "224.0.0.5", "localhost"])
+      assert.equal(isShared("IPv4", address), false, address);
+    for (const address of [
+      ...["::1", "::", "fe80::1", "fe80::1%eth0", "ff02::1", "::ffff:169.254.169.254"],
+      ...["::ffff:7f00:1", "10.0.0.1"],
+    ])
+      assert.equal(isShared("IPv6", address), false, address);
+    for (const address of ["127.0.0.1", "localhost", "a..b", "A.example.com", "x/y.com", ""])
+      assert.equal(isShared("FQDN", address), false, address);
+    for (const address of ["2130706433", "0x7f.1", "127.1", 7, null, {}])
+      assert.equal(isShared("IPv4", address), false, String(address));
+    assert.equal(isShared("IPv4", "10.1.2.3", "127.0.0.1"), false);
+    assert.equal(isShared("Unknown", "10.1.2.3"), false);
+    assert.equal(isShared("IPv4"), false);
+  });
+
+  it("are as many as kube-apiserver takes, and no more", () => {
+    const many = Array.from({ length: addressesMax + 1 }, (_, index) => `10.0.0.${index}`);
+    assert.ok(isShared("IPv4", ...many.slice(0, -1)));
+    assert.equal(isShared("IPv4", ...many), false);
+  });
+
+  it("of load balancers are passed on by the same rule", () => {
+    assert.ok(isSharedIngress({ ip: "192.0.2.1" }));
+    assert.ok(isSharedIngress({ hostname: "lb.example.com" }));
+    for (const ip of ["127.0.0.1", "169.254.169.254", "nonsense", "::1"])
+      assert.equal(isSharedIngress({ ip }), false, ip);
+  });
+});

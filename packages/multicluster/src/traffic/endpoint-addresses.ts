@@ -1,0 +1,58 @@
+/**
+ * Which addresses of a cluster's endpoints are passed on to others: what kube-apiserver takes in an EndpointSlice, and no more. Clusters say what they like, and who uses the
+ * Service elsewhere would talk to its own node, or to what gives machines their credentials, under an address that stands for "here".
+ */
+import { BlockList, isIP } from "node:net";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+
+/** As in kube-apiserver's validation. */
+export const endpointsMax = 1000;
+export const addressesMax = 100;
+export const portsMax = 100;
+
+/** Unspecified, loopback, link-local unicast and link-local multicast: kube-apiserver's `ValidateNonSpecialIP`. */
+const special = new BlockList();
+special.addAddress("0.0.0.0");
+special.addSubnet("127.0.0.0", 8);
+special.addSubnet("169.254.0.0", 16);
+special.addSubnet("224.0.0.0", 24);
+special.addAddress("::", "ipv6");
+special.addAddress("::1", "ipv6");
+special.addSubnet("fe80::", 10, "ipv6");
+special.addSubnet("ff02::", 16, "ipv6");
+
+const families: Readonly<Record<string, 4 | 6>> = { IPv4: 4, IPv6: 6 };
+const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
+const nameCharactersMax = 253;
+
+/** Of one endpoint; undefined when one of its addresses is none that others may be sent to. */
+export function sharedAddresses(
+  addressType: string,
+  endpoint: JsonObject,
+): readonly string[] | undefined {
+  const { addresses } = endpoint as { addresses?: unknown };
+  if (!Array.isArray(addresses) || addresses.length === 0 || addresses.length > addressesMax)
+    return undefined;
+  return addresses.every((one) => isSharedAddress(addressType, one))
+    ? (addresses as readonly string[])
+    : undefined;
+}
+
+/** Where a load balancer is, by what a cluster says of one. */
+export function isSharedIngress(ingress: JsonObject): boolean {
+  if (!isJsonObject(ingress)) return false;
+  const { ip } = ingress;
+  return ip === undefined || (typeof ip === "string" && isIP(ip) !== 0 && !isSpecial(ip));
+}
+
+function isSharedAddress(addressType: string, address: unknown): boolean {
+  if (typeof address !== "string") return false;
+  if (addressType === "FQDN")
+    return isIP(address) === 0 && address.length <= nameCharactersMax && namePattern.test(address);
+  return isIP(address) === families[addressType] && !isSpecial(address);
+}
+
+function isSpecial(address: string): boolean {
+  // A zone means something on one machine only, and would hide the address from the list. IPv4 addresses that are written as IPv6 are found as what they are.
+  return address.includes("%") || special.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
+}

@@ -1,0 +1,32 @@
+/** An answer that is made while it is sent: a few milliseconds' worth of it in a turn, and no more than its reader takes. */
+import { systemClock, yieldToEventLoop } from "@kcp-ts/machinery/base";
+
+/** Texts of an answer, one after the other; nothing where making the next one takes a rest. */
+export type AnswerTexts = Iterable<string | undefined>;
+
+/** What making a byte of such an answer takes, see `ApiResponse`. */
+export const pacedMicrosPerByte = 1 / 20;
+
+const turnMs = 1;
+const chunkChars = 16 << 10;
+
+export async function* paced(texts: AnswerTexts): AsyncGenerator<Uint8Array> {
+  let waiting: string[] = [];
+  let chars = 0;
+  let endsAt = systemClock.monotonic() + turnMs;
+  for (const text of texts) {
+    if (text !== undefined) {
+      waiting.push(text);
+      chars += text.length;
+    }
+    if (systemClock.monotonic() >= endsAt) {
+      await yieldToEventLoop();
+      endsAt = systemClock.monotonic() + turnMs;
+    }
+    if (chars < chunkChars) continue;
+    yield Buffer.from(waiting.join(""));
+    waiting = [];
+    chars = 0;
+  }
+  if (chars > 0) yield Buffer.from(waiting.join(""));
+}

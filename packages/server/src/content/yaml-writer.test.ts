@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonValue } from "@kcp-ts/machinery/json";
+import fc from "fast-check";
+import { toYaml } from "./yaml.ts";
+import { yamlEnd, yamlItemTexts, yamlTexts } from "./yaml-writer.ts";
+
+const texts = fc.oneof(
+  fc.string(),
+  fc.string({ unit: "binary" }),
+  fc.constantFrom(
+    ..."yes No ~ null y N 12 0x1f 1e3 .inf 2026-01-01 1:30 - ? : # & * ! | > % @ ` true On <<".split(
+      " ",
+    ),
+    ...[
+      "a: b",
+      "a #b",
+      " a",
+      "a ",
+      "a\nb",
+      "a\n",
+      "\n\na\n\n",
+      "  a\nb",
+      "a\n \n",
+      "a\r\nb",
+      "- a",
+      "",
+      "é",
+      "\u{1f600}",
+      "\ufeff",
+    ],
+    "k".repeat(1023),
+    "k".repeat(1100),
+    `${"k ".repeat(600)}k`,
+  ),
+);
+const { value: values } = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5 },
+    texts,
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer(),
+    fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n }),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie("value"), { maxLength: 4 }),
+    fc.dictionary(texts, tie("value"), { maxKeys: 4, noNullPrototype: true }),
+  ),
+}));
+
+describe("YAML that is written in pieces", () => {
+  it("is the text that the library writes at once, whatever the value", () => {
+    fc.assert(
+      fc.property(values, (value) => {
+        assert.equal([...yamlTexts(value)].join(""), toYaml(value));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("is the same for the items of a list", () => {
+    fc.assert(
+      fc.property(fc.array(values, { minLength: 1, maxLength: 3 }), (items) => {
+        const texts = items.flatMap((item) => [...yamlItemTexts(item)]);
+        const end = yamlEnd(texts.at(-1) ?? "");
+        assert.equal(`items:\n${texts.join("")}${end}`, toYaml({ items }));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("has pieces of a line or so, however large the value is", () => {
+    const value = { list: Array.from({ length: 5000 }, (_, i) => ({ [`name-${i}`]: ["a", 1] })) };
+    let pieces = 0;
+    for (const text of yamlTexts(value)) {
+      pieces++;
+      assert.ok(text.length < 100, text);
+    }
+    assert.equal(pieces, 1 + 5000 * 3);
+  });
+});

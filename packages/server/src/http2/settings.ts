@@ -1,0 +1,42 @@
+/** Settings: what the server says of itself when a connection begins, and what a client says (RFC 9113, 6.5). */
+import { protocolError } from "./frame-checks.ts";
+import {
+  ConnectionError,
+  errorCode,
+  framePayloadBytesMax,
+  setting,
+  windowMax,
+} from "./protocol.ts";
+
+const pairBytes = 6;
+
+export function writeSettings(pairs: readonly (readonly [id: number, value: number])[]): Buffer {
+  const payload = Buffer.alloc(pairs.length * pairBytes);
+  pairs.forEach(([id, value], at) => {
+    payload.writeUInt16BE(id, at * pairBytes);
+    payload.writeUInt32BE(value, at * pairBytes + 2);
+  });
+  return payload;
+}
+
+/** The settings that an answering server heeds, in order; throws when one of any kind makes no sense. */
+export function readSettings(
+  payload: Buffer,
+  heed: { headerTableSize(bytes: number): void; initialWindowSize(bytes: number): void },
+): void {
+  if (payload.length % pairBytes !== 0)
+    throw new ConnectionError(errorCode.frameSizeError, "half a setting");
+  for (let at = 0; at < payload.length; at += pairBytes) {
+    const id = payload.readUInt16BE(at);
+    const value = payload.readUInt32BE(at + 2);
+    if (id === setting.headerTableSize) heed.headerTableSize(value);
+    else if (id === setting.enablePush && value > 1) throw protocolError("half a push");
+    else if (id === setting.maxFrameSize && (value < framePayloadBytesMax || value > 0xff_ffff))
+      throw protocolError(`frames of ${value} bytes`);
+    else if (id === setting.initialWindowSize) {
+      if (value > windowMax)
+        throw new ConnectionError(errorCode.flowControlError, `a window of ${value} bytes`);
+      heed.initialWindowSize(value);
+    }
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * A store whose lists and feed show nothing but objects.
+ *
+ * A value that is damaged, or that somebody put there who is not this server, would otherwise make a list unreadable for everybody whose objects are in it,
+ * and end whoever follows the feed. It is left out and told, and is an error for those alone who ask for it by name.
+ */
+import type {
+  CallOptions,
+  Change,
+  CountOptions,
+  Entry,
+  KeptHistory,
+  ListOptions,
+  Page,
+  ReadOptions,
+  Revision,
+  Storage,
+  StorageFault,
+  StorageKey,
+  WatchOptions,
+  Write,
+} from "../storage/index.ts";
+import { isWhole } from "./envelope.ts";
+
+export type Damage = Pick<Entry, "key" | "modifiedAt">;
+
+export class CheckedStorage implements Storage {
+  readonly #inner: Storage;
+  readonly #onDamage: (damage: Damage) => void;
+  readonly peek?: (key: StorageKey) => Entry | undefined;
+  readonly requestProgress?: () => boolean;
+  readonly tidy?: () => void;
+  readonly settle?: () => Promise<void>;
+  readonly history?: KeptHistory;
+
+  constructor(inner: Storage, onDamage: (damage: Damage) => void) {
+    this.#inner = inner;
+    this.#onDamage = onDamage;
+    if (inner.peek !== undefined) this.peek = (key) => inner.peek?.(key);
+    if (inner.requestProgress !== undefined)
+      this.requestProgress = () => inner.requestProgress?.() === true;
+    if (inner.tidy !== undefined) this.tidy = () => inner.tidy?.();
+    if (inner.settle !== undefined) this.settle = async () => inner.settle?.();
+    if (inner.history !== undefined) this.history = inner.history;
+  }
+
+  currentRevision(options: CallOptions): Promise<Revision> {
+    return this.#inner.currentRevision(options);
+  }
+
+  get(key: StorageKey, options: ReadOptions): Promise<Entry | undefined> {
+    return this.#inner.get(key, options);
+  }
+
+  /** A page has at least one object unless it is the last one: who goes on does so behind its last key. */
+  async list(prefix: StorageKey, options: ListOptions): Promise<Page> {
+    let page = await this.#inner.list(prefix, options);
+    if (options.withDamaged === true) return page;
+    for (;;) {
+      const entries = this.#whole(page.entries);
+      if (entries.length > 0 || !page.more) return { ...page, entries };
+      const continueAfter = page.entries.at(-1)?.key;
+      const { revision: atRevision } = page;
+      page = await this.#inner.list(prefix, { ...options, continueAfter, atRevision });
+    }
+  }
+
+  count(prefix: StorageKey, options: CountOptions): Promise<number> {
+    return this.#inner.count(prefix, options);
+  }
+
+  commit(write: Write, options: CallOptions): Promise<Revision> {
+    return this.#inner.commit(write, options);
+  }
+
+  watch(prefix: StorageKey, afterRevision: Revision, options: WatchOptions): AsyncIterable<Change> {
+    const changes = this.#inner.watch(prefix, afterRevision, options);
+    return {
+      [Symbol.asyncIterator]: () => {
+        const iterator = changes[Symbol.asyncIterator]();
+        const checked = (result: IteratorResult<Change>): IteratorResult<Change> =>
+          result.done === true ? result : { done: false, value: this.#checked(result.value) };
+        return {
+          next: async () => checked(await iterator.next()),
+          return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+        };
+      },
+    };
+  }
+
+  compact(revision: Revision, options: CallOptions): Promise<void> {
+    return this.#inner.compact(revision, options);
+  }
+
+  health(): StorageFault | undefined {
+    return this.#inner.health();
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  #whole(entries: readonly Entry[]): readonly Entry[] {
+    if (entries.every(isWhole)) return entries;
+    return entries.filter((entry) => this.#isWhole(entry));
+  }
+
+  #isWhole(entry: Entry): boolean {
+    if (isWhole(entry)) return true;
+    this.#onDamage(entry);
+    return false;
+  }
+
+  /** What is damaged is not there: it came, or went, or nothing happened. */
+  #checked(change: Change): Change {
+    if (change.kind === "progress") return change;
+    const { revision, previous } = change;
+    const isKnown = previous !== undefined && this.#isWhole(previous);
+    if (change.kind === "put" && this.#isWhole(change.entry))
+      return isKnown || previous === undefined ? change : { ...change, previous: undefined };
+    return isKnown ? { kind: "delete", revision, previous } : { kind: "progress", revision };
+  }
+}

@@ -1,0 +1,128 @@
+/** From an object to its stored bytes: the one place that knows where its parts come to stand. */
+import type { Pieces } from "@kcp-ts/machinery/base";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  stringifyInPieces,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
+import { envelopeFlag, labelsOpening, metadataOpening, seal, textStart } from "./envelope.ts";
+
+/** Names the logical cluster on every object, so that a client of all clusters can tell them apart. Never stored: the key says it. */
+export const clusterAnnotation = "kcp.io/cluster";
+
+export function encodeObject(object: JsonObject): Buffer {
+  const parts = partsOf(object);
+  return assemble(parts, stringifyJson(parts.metadata), stringifyJson(parts.rest));
+}
+
+/** The same of a large object, with rests. */
+export function* encodeInPieces(object: JsonObject): Pieces<Buffer> {
+  const parts = partsOf(object);
+  const metadata = yield* stringifyInPieces(parts.metadata);
+  const rest = yield* stringifyInPieces(parts.rest);
+  yield;
+  return assemble(parts, metadata, rest);
+}
+
+interface Parts {
+  readonly kind: JsonValue | undefined;
+  readonly apiVersion: JsonValue | undefined;
+  readonly labels: JsonValue | undefined;
+  readonly annotations: JsonObject | undefined;
+  /** The other members of the metadata. */
+  readonly metadata: JsonObject;
+  /** The other members of the object. */
+  readonly rest: JsonObject;
+}
+
+function partsOf(object: JsonObject): Parts {
+  const { kind, apiVersion, metadata: given, ...rest } = object;
+  const { labels, annotations, resourceVersion: _, ...metadata } = isJsonObject(given) ? given : {};
+  return {
+    kind,
+    apiVersion,
+    labels: isJsonObject(labels) ? labels : undefined,
+    annotations: isJsonObject(annotations) ? storedAnnotations(annotations) : undefined,
+    metadata,
+    rest,
+  };
+}
+
+function storedAnnotations(annotations: JsonObject): JsonObject {
+  if (!Object.hasOwn(annotations, clusterAnnotation)) return annotations;
+  const { [clusterAnnotation]: _, ...others } = annotations;
+  return others;
+}
+
+/**
+ * Each part is written in its place, as the JSON object it is; where it goes on one that is open already, its brace becomes a comma.
+ * No member can leave its part, whatever its name is.
+ */
+function assemble(parts: Parts, metadataText: string, restText: string): Buffer {
+  const head = headText(parts.kind, parts.apiVersion);
+  const labels =
+    parts.labels === undefined
+      ? metadataOpening
+      : `${metadataOpening}${labelsOpening}${stringifyJson(parts.labels)},`;
+  const annotations =
+    parts.annotations === undefined ? "}" : continued(stringifyJson(parts.annotations));
+  const metadata = continued(metadataText);
+  const text = head + labels + annotations + metadata + continued(restText);
+  const length = Buffer.byteLength(text);
+  // As many bytes as characters, which is the rule: then places in the one are places in the other.
+  const lengthOf = length === text.length ? charactersOf : Buffer.byteLength;
+  const headEnd = textStart + lengthOf(head);
+  const gap = headEnd + lengthOf(labels);
+  const metadataEnd = gap + lengthOf(annotations) + lengthOf(metadata);
+  const bytes = Buffer.allocUnsafe(textStart + length);
+  bytes.write(text, textStart, length === text.length ? "latin1" : "utf8");
+  return seal(bytes, flagsOf(parts), { metadata: headEnd, gap, metadataEnd });
+}
+
+function charactersOf(text: string): number {
+  return text.length;
+}
+
+/** An object's text behind the members of another, up to the brace that closes both. */
+function continued(object: string): string {
+  return object === "{}" ? "}" : `,${object.slice(1)}`;
+}
+
+/** Objects of one kind come together. */
+let lastHead: { kind?: JsonValue | undefined; apiVersion?: JsonValue | undefined; text: string } = {
+  text: "",
+};
+
+function headText(kind: JsonValue | undefined, apiVersion: JsonValue | undefined): string {
+  if (lastHead.text === "" || lastHead.kind !== kind || lastHead.apiVersion !== apiVersion) {
+    const text = `{"kind":${stringifyJson(kind ?? "")},"apiVersion":${stringifyJson(apiVersion ?? "")},`;
+    lastHead = { kind, apiVersion, text };
+  }
+  return lastHead.text;
+}
+
+/** Those who wait for dependents are told by these. */
+const waitingFinalizers: readonly string[] = ["orphan", "foregroundDeletion"];
+
+function flagsOf({ metadata, rest: { status } }: Parts): number {
+  const { ownerReferences, finalizers, deletionTimestamp } = metadata;
+  let flags = isEstablished(status) ? envelopeFlag.established : 0;
+  if (Array.isArray(ownerReferences) && ownerReferences.length > 0) flags |= envelopeFlag.owned;
+  if (Array.isArray(finalizers) && finalizers.length > 0) {
+    flags |= envelopeFlag.finalizers;
+    if (waitingFinalizers.some((one) => finalizers.includes(one)))
+      flags |= envelopeFlag.awaitsDependents;
+  }
+  if (deletionTimestamp !== undefined && deletionTimestamp !== null) flags |= envelopeFlag.deleting;
+  return flags;
+}
+
+function isEstablished(status: JsonValue | undefined): boolean {
+  if (!isJsonObject(status) || !Array.isArray(status["conditions"])) return false;
+  const conditions: readonly JsonValue[] = status["conditions"];
+  return conditions.some(
+    (one) => isJsonObject(one) && one["type"] === "Established" && one["status"] === "True",
+  );
+}

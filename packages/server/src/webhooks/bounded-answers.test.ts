@@ -1,0 +1,178 @@
+/** What a webhook answers is a stranger's: bounded in bytes, values, operations and time, and read with rests. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { atOnce } from "@kcp-ts/machinery/base";
+import { bounds } from "@kcp-ts/machinery/bounds";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { createTestAuthority } from "@kcp-ts/testkit";
+import { FakeClock, register, rulesFor, TestServer, WebhookServer } from "../testing/index.ts";
+import { objectIn } from "./webhook-answer.ts";
+import { WebhookClient } from "./webhook-client.ts";
+
+const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
+
+describe("the answer of an admission webhook", () => {
+  let server: TestServer;
+  let webhooks: WebhookServer;
+  before(async () => {
+    server = await TestServer.start();
+    webhooks = await WebhookServer.start();
+    const clientConfig = webhooks.client("/hook");
+    const rules = rulesFor("configmaps");
+    await register(server, "mutating", { name: "hook.example.com", clientConfig, rules });
+  });
+  after(async () => {
+    await server.close();
+    await webhooks.close();
+  });
+  afterEach(() => webhooks.reset());
+
+  const created = async () => {
+    const data = { a: "x".repeat(1000) };
+    const body = { metadata: { generateName: "m-" }, data };
+    const { status, object } = await server.request("POST", configmaps, { body });
+    return { status, message: object.message ?? "" };
+  };
+
+  const refused: Readonly<Record<string, readonly [raw: () => object, words: RegExp]>> = {
+    "30 MB of text": [() => ({ text: "x".repeat(30 << 20) }), /limit is 6291456 bytes/],
+    "a million values": [() => ({ l: Array(1_000_000).fill(0) }), /limit is 10000 values/],
+    "very many empty objects": [() => ({ l: Array(500_000).fill({}) }), /limit is 10000 values/],
+    "an object with very many members": [
+      () => Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i])),
+      /limit is 2000 members/,
+    ],
+  };
+  for (const [title, [raw, words]] of Object.entries(refused))
+    it(`with ${title} is refused`, async () => {
+      webhooks.answer("/hook", () => ({ raw: raw() }));
+      const { status, message } = await created();
+      assert.equal(status, 500);
+      assert.match(message, words);
+    });
+
+  it("that is deeper than any is refused", () => {
+    const deep = Buffer.from(`{"a":${"[".repeat(100)}${"]".repeat(100)}}`);
+    const answer = { code: 200, contentType: "", bytes: deep };
+    assert.throws(() => atOnce(objectIn(answer, bounds.admissionAnswer)), /limit is 64 levels/);
+  });
+
+  const patches: Readonly<Record<string, readonly [patch: () => object[], words: RegExp]>> = {
+    "too many operations": [
+      () =>
+        Array.from({ length: 10_001 }, () => ({ op: "test", path: "/kind", value: "ConfigMap" })),
+      /maximum operations in a JSON patch is 10000, got 10001/,
+    ],
+    "too many values": [
+      () => [{ op: "add", path: "/data/l", value: Array(120_000).fill(0) }],
+      /limit is 100000 values/,
+    ],
+    "copies that double the object": [
+      () =>
+        Array.from({ length: 40 }, (_, i) => ({ op: "copy", from: "/data", path: `/data/${i}` })),
+      /accumulated size increase of copy/,
+    ],
+  };
+  for (const [title, [patch, words]] of Object.entries(patches))
+    it(`with a patch of ${title} is refused`, async () => {
+      webhooks.answer("/hook", () => ({ allowed: true, patch: patch() }));
+      const { status, message } = await created();
+      assert.equal(status, 500);
+      assert.match(message, words);
+    });
+
+  it("with a large patch that is within the bounds is taken", async () => {
+    const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, "v"]));
+    webhooks.answer("/hook", () => ({
+      allowed: true,
+      patch: [{ op: "add", path: "/data", value: data }],
+    }));
+    assert.equal((await created()).status, 201);
+  });
+});
+
+describe("a webhook client", () => {
+  let directory: string;
+  let caBundle: string;
+  let answered: (response: import("node:http").ServerResponse) => void;
+  let close: () => void;
+  let url: string;
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), "webhook-"));
+    const authority = createTestAuthority(directory);
+    const server = createServer(
+      authority.issue("localhost", ["DNS:localhost"]),
+      (request, response) => {
+        request.resume();
+        request.on("end", () => answered(response));
+      },
+    );
+    server.listen(0, "localhost");
+    await once(server, "listening");
+    url = `https://localhost:${(server.address() as AddressInfo).port}/`;
+    caBundle = Buffer.from(authority.ca).toString("base64");
+    close = () => {
+      server.closeAllConnections();
+      server.close();
+    };
+  });
+  after(async () => {
+    close();
+    await rm(directory, { recursive: true });
+  });
+
+  const answer = bounds.admissionAnswer;
+  const config = () => ({ url, service: undefined, caBundle });
+
+  it("gives up on an answer that comes byte by byte when its time is over", async (t) => {
+    const clock = new FakeClock();
+    const client = new WebhookClient({ clock });
+    t.after(() => client.close());
+    let isClosed: Promise<unknown> | undefined;
+    const dripping = new Promise<void>((resolve) => {
+      answered = (response) => {
+        isClosed = once(response, "close");
+        response.write("{");
+        resolve();
+      };
+    });
+    const pending = client.post(config(), {}, { answer, timeoutMs: 1000 });
+    const rejected = assert.rejects(pending, /context deadline exceeded$/);
+    await dripping;
+    clock.advance(1000);
+    await rejected;
+    await isClosed;
+  });
+
+  it("does not unpack what was packed: it asked for nothing of the kind", async (t) => {
+    const client = new WebhookClient({ clock: new FakeClock() });
+    t.after(() => client.close());
+    answered = (response) => {
+      response.setHeader("content-encoding", "gzip");
+      response.end(gzipSync(Buffer.alloc(64 << 20, 0x20)));
+    };
+    await assert.rejects(client.post(config(), {}, { answer }), /json parse error/);
+  });
+
+  it("holds so many bytes of answers for a logical cluster, and has them back when they are read", async (t) => {
+    const limits = { bytesPerTenantMax: 1000, bytesMax: 1500 };
+    const client = new WebhookClient({ clock: new FakeClock(), bytesInFlight: limits });
+    t.after(() => client.close());
+    const call = (cluster: string) =>
+      client.post(config(), {}, { answer, cluster: cluster as ClusterName });
+    const say = (bytes: number) => {
+      answered = (response) => response.end(`{"a":"${"x".repeat(bytes - 8)}"}`);
+    };
+    say(1001);
+    await assert.rejects(call("a"), /take too much memory$/);
+    say(1000);
+    for (const cluster of ["a", "a", "b", "c"]) assert.ok(await call(cluster));
+  });
+});

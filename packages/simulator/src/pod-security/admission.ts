@@ -1,0 +1,39 @@
+/** Pod Security admission, as every cluster has it: the labels of a namespace say what its Pods may do. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { type AdmissionPlugin, denied } from "@kcp-ts/server";
+import { type Level, violationsOf, violationText } from "./violations.ts";
+
+const enforceLabel = "pod-security.kubernetes.io/enforce";
+const levels: ReadonlySet<string> = new Set<Level>(["privileged", "baseline", "restricted"]);
+
+const namespaces = defineResource<KubernetesObject>({
+  group: "",
+  version: "v1",
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+});
+
+/** `client` may read namespaces. */
+export function podSecurityAdmission(client: () => Client): AdmissionPlugin {
+  return {
+    name: "PodSecurity",
+    concerns: ({ group, resource, subresource, operation }) =>
+      group === "" &&
+      resource === "pods" &&
+      (subresource === "" ? operation === "CREATE" : subresource === "ephemeralcontainers"),
+    async validate(request, object) {
+      const { spec } = object as { spec?: JsonObject };
+      // What is clean by the strictest level is so by all.
+      if (spec === undefined || !isJsonObject(spec)) return;
+      if (violationsOf(spec, "restricted").length === 0) return;
+      const found = await client().resource(namespaces).find({ name: request.namespace });
+      const label = found?.metadata.labels?.[enforceLabel] ?? "privileged";
+      // As upstream: one that cannot be read is the strictest.
+      const level = levels.has(label) ? (label as Level) : "restricted";
+      const violations = violationsOf(spec, level);
+      if (violations.length > 0) throw denied(request, violationText(violations, level));
+    },
+  };
+}

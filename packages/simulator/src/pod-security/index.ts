@@ -1,0 +1,2 @@
+/** What namespaces let their Pods do. */
+export { podSecurityAdmission } from "./admission.ts";

@@ -1,0 +1,92 @@
+/**
+ * Preloaded into a server (`node --import`): what one request costs, between two lines of stdin.
+ *
+ *     begin            collects garbage, then starts to look at every turn of the event loop
+ *     end              prints {"holdMs":…,"peakBytes":…,"keptBytes":…} to stderr, once the server has nothing left to do
+ *
+ * A hold is processor time of the main thread in one turn of the event loop. The peak is how much more memory was resident at any
+ * moment than at the beginning, as the kernel saw it; kept is what a collection leaves of it.
+ */
+import { openSync, readFileSync, readSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { systemClock } from "@kcp-ts/machinery/base";
+
+const intervalMs = 1;
+const schedule = openSync("/proc/thread-self/schedstat", "r");
+const scheduleText = Buffer.alloc(64);
+const collect = (globalThis as { gc?: () => void }).gc;
+
+let isRunning = false;
+let holdMs = 0;
+let last = 0;
+let residentBefore = 0;
+let usedBefore = 0;
+
+const commands = createInterface({ input: process.stdin });
+commands.on("close", () => process.stdin.unref());
+commands.on("line", (line) => {
+  if (line === "begin") begin();
+  else if (line === "end") end();
+});
+
+function begin(): void {
+  collect?.();
+  usedBefore = used();
+  // From here on the kernel remembers the highest that it sees.
+  writeFileSync("/proc/self/clear_refs", "5");
+  residentBefore = residentBytes("VmHWM");
+  holdMs = 0;
+  last = threadMs();
+  isRunning = true;
+  process.stderr.write('{"redteam":"begun"}\n');
+  look();
+}
+
+function look(): void {
+  systemClock.schedule(intervalMs, () => {
+    if (!isRunning) return;
+    const now = threadMs();
+    holdMs = Math.max(holdMs, now - last);
+    last = now;
+    look();
+  });
+}
+
+/** Others' work goes on after an answer; it belongs to the request until the loop is quiet. */
+const quietMs = 40;
+const quietShare = 0.15;
+const endMsMax = 10_000;
+
+function end(waitedMs = 0, before = threadMs()): void {
+  systemClock.schedule(quietMs, () => {
+    const now = threadMs();
+    if (now - before < quietMs * quietShare || waitedMs >= endMsMax) finish();
+    else end(waitedMs + quietMs, now);
+  });
+}
+
+function finish(): void {
+  isRunning = false;
+  holdMs = Math.max(holdMs, threadMs() - last);
+  const peakBytes = residentBytes("VmHWM") - residentBefore;
+  collect?.();
+  const keptBytes = used() - usedBefore;
+  process.stderr.write(`${JSON.stringify({ holdMs, peakBytes, keptBytes })}\n`);
+}
+
+function used(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+function threadMs(): number {
+  // Asking for the process's time brings the thread's up to date; else it would be that of the last tick.
+  process.cpuUsage();
+  const length = readSync(schedule, scheduleText, 0, scheduleText.length, 0);
+  return Number(scheduleText.toString("latin1", 0, length).split(" ")[0]) / 1e6;
+}
+
+function residentBytes(field: string): number {
+  const status = readFileSync("/proc/self/status", "utf8");
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) * 1024;
+}

@@ -1,0 +1,277 @@
+/**
+ * A hostile tenant against a running server: attacks drawn by a seed, each in a workspace of its own, each request measured from inside
+ * of the server; and a bystander, whose objects are looked at before and after.
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { SeededRandom } from "@kcp-ts/testkit";
+import { ApiClient } from "../bench/api-client.ts";
+import { benchToken, memberToken, ServerProcess } from "../bench/server-process.ts";
+import { accessAttacks } from "./access-attacks.ts";
+import type { Attack, AttackContext, Step } from "./attack.ts";
+import { expressionAttacks } from "./expression-attacks.ts";
+import { hostAttacks } from "./host-attacks.ts";
+import { HostileHosts } from "./hostile-hosts.ts";
+import { objectAttacks } from "./object-attacks.ts";
+import { RawConnections } from "./raw-connections.ts";
+import { readAttacks } from "./read-attacks.ts";
+import { TenantClient } from "./tenant-client.ts";
+import { wireAttacks } from "./wire-attacks.ts";
+
+export const holdMaxMs = 50;
+export const peakBytesMax = 64 << 20;
+
+export const allAttacks: readonly Attack[] = [
+  ...objectAttacks,
+  ...expressionAttacks,
+  ...accessAttacks,
+  ...readAttacks,
+  ...wireAttacks,
+  ...hostAttacks,
+];
+
+export interface Measurement {
+  readonly holdMs: number;
+  /** Memory that was resident at any moment beyond what was before. */
+  readonly peakBytes: number;
+  /** What a collection leaves. */
+  readonly keptBytes: number;
+}
+
+export interface MeasuredStep extends Measurement {
+  readonly attack: string;
+  /** Draws this attack again. */
+  readonly seed: number;
+  /** Which of its requests. */
+  readonly index: number;
+  readonly request: string;
+  readonly status: number;
+}
+
+export interface CampaignOptions {
+  readonly directory: string;
+  readonly seed: number;
+  readonly seconds: number;
+  /** Parts of the names of attacks; all of them when empty. */
+  readonly only?: readonly string[];
+  readonly onStep?: (step: MeasuredStep) => void;
+}
+
+export interface CampaignResult {
+  readonly attacks: number;
+  readonly steps: number;
+  readonly longest: MeasuredStep | undefined;
+  readonly largest: MeasuredStep | undefined;
+  /** Requests beyond one of the bounds. */
+  readonly beyond: readonly MeasuredStep[];
+  /** The bystander reads what it wrote, byte for byte. */
+  readonly isBystanderUnchanged: boolean;
+}
+
+export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
+  mkdirSync(options.directory, { recursive: true });
+  const server = await ServerProcess.start(join(options.directory, "server"), {
+    preload: "redteam-probe",
+  });
+  const hosts = await HostileHosts.start(options.directory);
+  try {
+    return await new Campaign(options, server, hosts).run();
+  } finally {
+    hosts.stop();
+    await server.kill();
+  }
+}
+
+class Campaign {
+  readonly #options: CampaignOptions;
+  readonly #server: ServerProcess;
+  readonly #hosts: HostileHosts;
+  readonly #admin: ApiClient;
+  readonly #steps: MeasuredStep[] = [];
+  #count = 0;
+
+  constructor(options: CampaignOptions, server: ServerProcess, hosts: HostileHosts) {
+    this.#options = options;
+    this.#server = server;
+    this.#hosts = hosts;
+    this.#admin = new ApiClient({ url: server.url, token: benchToken });
+  }
+
+  async run(): Promise<CampaignResult> {
+    const { seed, seconds, only = [] } = this.#options;
+    const drawn = new SeededRandom(seed);
+    const known = allAttacks.filter(
+      ({ name }) => only.length === 0 || only.some((part) => name.includes(part)),
+    );
+    if (known.length === 0) throw new Error(`no attack is named ${only.join(" or ")}`);
+    const before = await this.#bystander();
+    const endsAt = systemClock.monotonic() + seconds * 1000;
+    let attacks = 0;
+    for (; attacks === 0 || systemClock.monotonic() < endsAt; attacks++) {
+      const attackSeed = attacks === 0 ? seed : drawn.integer(2 ** 32);
+      const random = new SeededRandom(attackSeed);
+      await this.#attack(random.pick(known as [Attack, ...Attack[]]), random, attackSeed, attacks);
+    }
+    const after = await this.#contents();
+    this.#admin.close();
+    const by = (figure: (step: MeasuredStep) => number) =>
+      this.#steps.reduce<MeasuredStep | undefined>(
+        (most, step) => (most === undefined || figure(step) > figure(most) ? step : most),
+        undefined,
+      );
+    return {
+      attacks,
+      steps: this.#count,
+      longest: by(({ holdMs }) => holdMs),
+      largest: by(({ peakBytes }) => peakBytes),
+      beyond: this.#steps.filter(isBeyond),
+      isBystanderUnchanged: before === after,
+    };
+  }
+
+  async #attack(attack: Attack, random: SeededRandom, seed: number, n: number): Promise<void> {
+    const workspace = `t${n}`;
+    await this.#workspace(workspace);
+    const client = new TenantClient(`${this.#server.url}/clusters/root:${workspace}`, memberToken);
+    const connections = new RawConnections(this.#server.url);
+    const context: AttackContext = { random, hosts: this.#hosts, connections };
+    let index = 0;
+    try {
+      for await (const step of attack.steps(context)) {
+        await this.#step(client, step, { attack: attack.name, seed, index: index++ });
+        if (!client.isUsable) break;
+      }
+    } finally {
+      connections.closeAll();
+      client.close();
+      this.#hosts.answer = () => "{}";
+      const path = `/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/${workspace}`;
+      await this.#measured({ attack: attack.name, seed, index }, `DELETE ${path}`, () =>
+        this.#admin.status("DELETE", path),
+      );
+    }
+  }
+
+  async #step(
+    client: TenantClient,
+    step: Step,
+    place: Pick<MeasuredStep, "attack" | "seed" | "index">,
+  ): Promise<void> {
+    const request = `${step.method} ${step.path.slice(0, 200)}${step.accept === undefined ? "" : ` as ${step.accept}`} (${step.body?.length ?? 0} of ${step.contentType ?? "application/json"})`;
+    await this.#measured(place, request, async () => {
+      const { status, text } = await client.send(step);
+      if (step.waitsForDefinition === true && status === 201) await served(client, text);
+      return status;
+    });
+  }
+
+  async #measured(
+    place: Pick<MeasuredStep, "attack" | "seed" | "index">,
+    request: string,
+    run: () => Promise<number>,
+  ): Promise<void> {
+    this.#server.say("begin");
+    await this.#server.line('"redteam":"begun"');
+    const status = await run();
+    this.#server.say("end");
+    const measurement = JSON.parse(await this.#server.line('{"holdMs"')) as Measurement;
+    const measured: MeasuredStep = { ...place, request, status, ...measurement };
+    this.#count++;
+    this.#options.onStep?.(measured);
+    this.#keep(measured);
+  }
+
+  /** Those beyond a bound, and the two that come nearest. */
+  #keep(step: MeasuredStep): void {
+    if (isBeyond(step) || this.#steps.length < 2) this.#steps.push(step);
+    else if (this.#steps.every(({ holdMs }) => step.holdMs > holdMs)) this.#steps.push(step);
+    else if (this.#steps.every(({ peakBytes }) => step.peakBytes > peakBytes))
+      this.#steps.push(step);
+  }
+
+  async #workspace(name: string): Promise<void> {
+    const workspaces = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces";
+    await this.#admin.must(
+      "POST",
+      workspaces,
+      JSON.stringify({
+        apiVersion: "tenancy.kcp.io/v1alpha1",
+        kind: "Workspace",
+        metadata: { name },
+      }),
+    );
+    for (;;) {
+      const { body } = await this.#admin.request("GET", `${workspaces}/${name}`);
+      if (body.includes('"phase":"Ready"')) break;
+      await sleep(systemClock, 10);
+    }
+    await this.#admin.must(
+      "POST",
+      `/clusters/root:${name}/apis/rbac.authorization.k8s.io/v1/clusterrolebindings`,
+      JSON.stringify({
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRoleBinding",
+        metadata: { name: "tenant" },
+        roleRef: {
+          apiGroup: "rbac.authorization.k8s.io",
+          kind: "ClusterRole",
+          name: "cluster-admin",
+        },
+        subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: memberToken }],
+      }),
+    );
+  }
+
+  async #bystander(): Promise<string> {
+    await this.#workspace("bystander");
+    for (let i = 0; i < 20; i++) {
+      for (const kind of ["ConfigMap", "Secret"]) {
+        await this.#admin.must(
+          "POST",
+          `/clusters/root:bystander/api/v1/namespaces/default/${kind.toLowerCase()}s`,
+          JSON.stringify({
+            apiVersion: "v1",
+            kind,
+            metadata: { name: `b${i}`, finalizers: i === 0 ? ["example.com/kept"] : [] },
+            ...(kind === "Secret" ? { stringData: { i: String(i) } } : { data: { i: String(i) } }),
+          }),
+        );
+      }
+    }
+    return this.#contents();
+  }
+
+  /** All that the bystander has, as it reads it. */
+  async #contents(): Promise<string> {
+    const hash = createHash("sha256");
+    for (const plural of ["configmaps", "secrets"]) {
+      const path = `/clusters/root:bystander/api/v1/namespaces/default/${plural}`;
+      const list = JSON.parse((await this.#admin.must("GET", path)).toString("utf8")) as {
+        items: readonly { metadata: { name: string } }[];
+      };
+      const own = list.items.filter(({ metadata }) => /^b\d+$/.test(metadata.name));
+      hash.update(JSON.stringify(own));
+    }
+    return hash.digest("hex");
+  }
+}
+
+function isBeyond({ holdMs, peakBytes }: MeasuredStep): boolean {
+  return holdMs > holdMaxMs || peakBytes > peakBytesMax;
+}
+
+/** A definition's kind is asked for until it is there. */
+async function served(client: TenantClient, created: string): Promise<void> {
+  const group = /"group":"([^"]+)"/.exec(created)?.[1];
+  const plural = /"plural":"([^"]+)"/.exec(created)?.[1];
+  for (let tries = 0; tries < 100; tries++) {
+    const { status } = await client.send({
+      method: "GET",
+      path: `/apis/${group}/v1/${plural}?limit=1`,
+    });
+    if (status !== 404) return;
+    await sleep(systemClock, 10);
+  }
+}

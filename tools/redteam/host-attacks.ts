@@ -1,0 +1,164 @@
+/** Hosts that a tenant chose answer with more than anybody asked for. */
+import type { SeededRandom } from "@kcp-ts/testkit";
+import { type Attack, anySize, get, post, times } from "./attack.ts";
+
+const configMaps = "/api/v1/namespaces/default/configmaps";
+
+function anyAnswer(random: SeededRandom): string {
+  const count = anySize(random, 3_000_000);
+  switch (random.integer(6)) {
+    case 0:
+      return `[${"1,".repeat(count)}1]`;
+    case 1:
+      return "[".repeat(count);
+    case 2:
+      return `{${times(Math.min(count, 600_000), (i) => `"k${i}":1`).join()}}`;
+    case 3:
+      return `"${"x".repeat(count * 8)}"`;
+    case 4:
+      return `{"resources":[${times(count >> 5, (i) => `{"name":"r${i}","kind":"K${i}","verbs":["get"]}`).join()}]}`;
+    default:
+      return `{"items":[${times(count >> 5, (i) => `{"metadata":{"name":"n${i}"}}`).join()}]}`;
+  }
+}
+
+const webhooks: Attack = {
+  name: "webhooks with huge answers",
+  *steps({ random, hosts }) {
+    const huge = anyAnswer(random);
+    const patch = Buffer.from(
+      random.pick([
+        `[{"op":"add","path":"/data","value":${huge}}]`,
+        JSON.stringify(times(20_000, (i) => ({ op: "add", path: `/data/k${i}`, value: "v" }))),
+      ]),
+    ).toString("base64");
+    hosts.answer = (_path, body) => {
+      const uid = /"uid":"([^"]+)"/.exec(body)?.[1] ?? "";
+      const response = random.pick([
+        `"patchType":"JSONPatch","patch":"${patch}"`,
+        `"warnings":${huge}`,
+        `"auditAnnotations":${huge}`,
+        `"status":{"message":${huge}}`,
+      ]);
+      return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"${uid}","allowed":true,${response}}}`;
+    };
+    for (const kind of ["Mutating", "Validating"]) {
+      yield post(
+        `/apis/admissionregistration.k8s.io/v1/${kind.toLowerCase()}webhookconfigurations`,
+        {
+          apiVersion: "admissionregistration.k8s.io/v1",
+          kind: `${kind}WebhookConfiguration`,
+          metadata: { name: "w" },
+          webhooks: times(1 + random.integer(3), (i) => ({
+            name: `w${i}.example.com`,
+            clientConfig: { url: `${hosts.url}/${kind}`, caBundle: hosts.caBundle },
+            rules: [
+              {
+                apiGroups: [""],
+                apiVersions: ["v1"],
+                resources: ["configmaps"],
+                operations: ["*"],
+              },
+            ],
+            sideEffects: "None",
+            admissionReviewVersions: ["v1"],
+            failurePolicy: "Ignore",
+            timeoutSeconds: 5,
+          })),
+        },
+      );
+    }
+    for (const name of ["a", "b"]) {
+      yield post(configMaps, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name },
+        data: {},
+      });
+    }
+  },
+};
+
+const clusters: Attack = {
+  name: "SyncTargets with huge answers",
+  *steps({ random, hosts }) {
+    const huge = anyAnswer(random);
+    hosts.answer = () => huge;
+    const kubeconfig = JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [
+        {
+          name: "c",
+          cluster: { server: hosts.url, "certificate-authority-data": hosts.caBundle },
+        },
+      ],
+      users: [{ name: "u", user: { token: "t" } }],
+      contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+      "current-context": "x",
+    });
+    yield post("/api/v1/namespaces/default/secrets", {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "s" },
+      stringData: { kubeconfig },
+    });
+    for (const name of ["one", "two"]) {
+      yield post("/apis/workload.kcp.io/v1alpha1/synctargets", {
+        apiVersion: "workload.kcp.io/v1alpha1",
+        kind: "SyncTarget",
+        metadata: { name },
+        spec: { kubeconfigSecretRef: { namespace: "default", name: "s" } },
+      });
+    }
+    for (let i = 0; i < 10; i++) yield get("/apis/workload.kcp.io/v1alpha1/synctargets");
+  },
+};
+
+const mounts: Attack = {
+  name: "mounts with huge answers",
+  *steps({ random, hosts }) {
+    const huge = anyAnswer(random);
+    hosts.answer = () => huge;
+    yield {
+      ...post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+        metadata: { name: "hosts.hold.example.com" },
+        spec: {
+          group: "hold.example.com",
+          scope: "Cluster",
+          names: { plural: "hosts", singular: "host", kind: "Host" },
+          versions: [
+            {
+              name: "v1",
+              served: true,
+              storage: true,
+              schema: {
+                openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+              },
+            },
+          ],
+        },
+      }),
+      waitsForDefinition: true,
+    };
+    yield post("/apis/hold.example.com/v1/hosts", {
+      apiVersion: "hold.example.com/v1",
+      kind: "Host",
+      metadata: { name: "h" },
+      status: { URL: hosts.url, phase: "Ready" },
+    });
+    yield post("/apis/tenancy.kcp.io/v1alpha1/workspaces", {
+      apiVersion: "tenancy.kcp.io/v1alpha1",
+      kind: "Workspace",
+      metadata: { name: "mounted" },
+      spec: {
+        mount: { ref: { apiVersion: "hold.example.com/v1", kind: "Host", name: "h" } },
+      },
+    });
+    yield get("/apis/tenancy.kcp.io/v1alpha1/workspaces/mounted");
+  },
+};
+
+export const hostAttacks: readonly Attack[] = [webhooks, clusters, mounts];

@@ -1,0 +1,45 @@
+/** Hosts that a tenant names to the server: webhooks, physical clusters, mounts. They answer with whatever an attack asks of them. */
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createTestAuthority } from "@kcp-ts/testkit";
+
+export class HostileHosts {
+  readonly #server: Server;
+  readonly caBundle: string;
+  readonly caPem: string;
+  /** The answer to whatever is asked; the request's body may be quoted in it. */
+  answer: (path: string, body: string) => string = () => "{}";
+
+  private constructor(server: Server, ca: string) {
+    this.#server = server;
+    this.caPem = ca;
+    this.caBundle = Buffer.from(ca).toString("base64");
+    server.on("request", (request, response) => {
+      const parts: Buffer[] = [];
+      request.on("data", (part: Buffer) => parts.push(part));
+      request.on("error", () => undefined);
+      response.on("error", () => undefined);
+      request.on("end", () => {
+        response.setHeader("content-type", "application/json");
+        response.end(this.answer(request.url ?? "", Buffer.concat(parts).toString("utf8")));
+      });
+    });
+  }
+
+  static async start(directory: string): Promise<HostileHosts> {
+    const authority = createTestAuthority(directory);
+    const { cert, key } = authority.issue("hostile", ["IP:127.0.0.1", "DNS:localhost"]);
+    const server = createServer({ cert, key });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new HostileHosts(server, authority.ca);
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  stop(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}

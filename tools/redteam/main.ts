@@ -1,0 +1,59 @@
+/**
+ * Attacks a server for as long as it is told, and says which request held its event loop longest and which took most memory.
+ *
+ *     node tools/dist/redteam/main.js --seconds 3600 [--seed 1] [--only roles]
+ *
+ * `KCP_REDTEAM_SECONDS` and `KCP_REDTEAM_SEED` say the same. Exit code 1 when a request went beyond a bound, or when a bystander's objects are
+ * no longer what they were. A seed that a request is printed with draws its attack as the first: `--seed <it> --seconds 0`.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { holdMaxMs, type MeasuredStep, peakBytesMax, runCampaign } from "./campaign.ts";
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: process.env["KCP_REDTEAM_SECONDS"] ?? "60" },
+    seed: { type: "string", default: process.env["KCP_REDTEAM_SEED"] ?? "1" },
+    only: { type: "string", multiple: true, default: [] },
+    verbose: { type: "boolean", default: false },
+  },
+});
+
+const directory = mkdtempSync(join(tmpdir(), "redteam-"));
+const seed = Number(values.seed);
+try {
+  const result = await runCampaign({
+    directory,
+    seed,
+    seconds: Number(values.seconds),
+    only: values.only,
+    onStep: (step) => {
+      if (values.verbose || step.holdMs > holdMaxMs || step.peakBytes > peakBytesMax) say(step);
+    },
+  });
+  const { attacks, steps, longest, largest, beyond, isBystanderUnchanged } = result;
+  process.stdout.write(
+    `seed ${seed}: ${steps} requests of ${attacks} attacks, ${beyond.length} beyond a bound\n`,
+  );
+  for (const [what, step] of [
+    ["longest", longest],
+    ["largest", largest],
+  ] as const) {
+    if (step === undefined) continue;
+    process.stdout.write(`${what}: `);
+    say(step);
+  }
+  process.stdout.write(`bystander: ${isBystanderUnchanged ? "unchanged" : "CHANGED"}\n`);
+  if (beyond.length > 0 || !isBystanderUnchanged) process.exitCode = 1;
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function say(step: MeasuredStep): void {
+  const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  process.stdout.write(
+    `${step.holdMs.toFixed(1)} ms, ${mebibytes(step.peakBytes)} (${mebibytes(step.keptBytes)} kept): ${step.attack}, seed ${step.seed}, request ${step.index}: ${step.status} ${step.request}\n`,
+  );
+}
