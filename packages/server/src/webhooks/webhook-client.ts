@@ -10,7 +10,7 @@ import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machiner
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
-import { fileDescriptorsFor } from "../file-descriptors.ts";
+import { fileDescriptorsFor } from "../request/file-descriptors.ts";
 import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
 import { serviceAddressRule } from "./service-networks.ts";
