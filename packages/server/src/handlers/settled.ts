@@ -35,7 +35,7 @@ async function settle(
   }
   if (definition.warnings !== undefined) warnings.push(...definition.warnings);
   if (definition.isSeenOnAnswer === true && isStored)
-    await watchCache.hub.reach(entry.modifiedAt, uncancelled);
+    await watchCache.hub.seen(entry.modifiedAt, uncancelled);
   if (definition.form === undefined) return written;
   return { ...written, entry: await presented(definition, entry) };
 }
