@@ -52,7 +52,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     schema: ["base", "bounds", "json", "status", "cel"],
     cel: ["base", "json"],
     compat: ["json", "schema"],
-    apply: ["base", "json", "meta", "schema", "status"],
+    apply: ["base", "bounds", "json", "meta", "schema", "status"],
   },
   controllers: {
     api: [],
@@ -220,8 +220,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     commands: ["type-generator", "demo"],
     "type-generator": [],
     demo: [],
+    "process-output": [],
     "workspace-browser": [],
-    "workspace-plugin": ["workspace-browser"],
+    "workspace-plugin": ["process-output", "workspace-browser"],
     e2e: [],
   },
 };

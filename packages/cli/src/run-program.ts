@@ -1,7 +1,6 @@
 /** A command line made of verbs. Prose goes to stderr; exit code 1 is a failure, 2 a wrong command line. */
 import { Command } from "commander";
-import { endOnBrokenPipe } from "./broken-pipe.ts";
-import { errorText } from "./error-text.ts";
+import { endOnBrokenPipe, errorText } from "./process-output/index.ts";
 
 export async function runProgram(
   verbs: readonly ((program: Command) => void)[],

@@ -295,7 +295,6 @@ export {
   negotiatedInformer,
 } from "./negotiation/index.ts";
 export {
-  answerBytesMax,
   boundedTransport,
   checkKubeconfig,
   type DrainHook,

@@ -21,7 +21,7 @@ import type { WatchHub } from "./watch-cache/index.ts";
 
 /**
  * Puts authorization together around RBAC: wraps it, or stands others beside it. What is put inside `gate` is asked only about those who may enter
- * the logical cluster; all of it is, when it puts nothing inside. Called twice: once with a gate that lets everybody in, for what is asked of those who need not enter.
+ * the logical cluster; all of it is, when it puts nothing inside. Called more than once: also with a gate that lets everybody in, for what is asked of those who need not enter.
  */
 export type ComposeAuthorization = (
   rbac: Authorizer,
@@ -61,6 +61,7 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const limited = options.limit?.(rbac) ?? rbac;
   const rules = compose(limited, open);
   const authorizer = options.gate === undefined ? rules : gated(compose, limited, options.gate);
+  const unlimited = compose(rbac, open);
   const check = new EscalationCheck(rbac, rules);
   return {
     authorizer,
@@ -70,7 +71,7 @@ export function accessControl(options: AccessControlOptions): AccessControl {
       name: "RoleEscalation",
       validate: (request, object, old) => check.check(request, object, old),
     },
-    reviewers: reviewersOf({ authenticator, authorizer, rbac, clock: options.clock }),
+    reviewers: reviewersOf({ authenticator, authorizer, unlimited, rbac, clock: options.clock }),
     aggregation: new RoleAggregation({ storage, hub, registry, policies, onError }),
   };
 }

@@ -4,12 +4,16 @@
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { quote } from "@kcp-ts/machinery/status";
 import { apiBindings, apiExports, type ServiceAccess } from "./api-sharing/index.ts";
 import {
   type Authorizer,
   allowsPath,
   allowsResource,
   type Decision,
+  decisionStep,
+  delegated,
+  noteDecision,
   readRules,
   userExtra,
 } from "./authorization/index.ts";
@@ -50,16 +54,40 @@ export function maximalPermissions(
   return (rbac) => ({
     authorize(attributes) {
       const { cluster, group, resource } = attributes;
-      if (!attributes.isResourceRequest || cluster === "*") return rbac.authorize(attributes);
-      if (isSystemStatus(attributes)) return finallyRefused;
-      if (!isWithinTenancyPolicy(attributes)) return refused;
+      if (!attributes.isResourceRequest || cluster === "*")
+        return within(rbac, attributes, unbound);
+      if (isSystemStatus(attributes)) {
+        const kind = resource === apiExports.resource ? "apiexport" : "apibinding";
+        const reason = `${kind} status updates not permitted`;
+        noteDecision(attributes, decisionStep.systemKinds, finallyRefused, reason);
+        return finallyRefused;
+      }
+      if (!isWithinTenancyPolicy(attributes)) return beyond(attributes, "policy of tenancy.kcp.io");
       const provider = policyOn(cluster, group, resource);
-      if (provider === undefined) return rbac.authorize(attributes);
-      const within = rbac.authorize(asConsumer(attributes, provider));
-      const settle = ({ allowed }: Decision) => (allowed ? rbac.authorize(attributes) : refused);
-      return within instanceof Promise ? within.then(settle) : settle(within);
+      if (provider === undefined) return within(rbac, attributes, unbound);
+      const decision = rbac.authorize(asConsumer(attributes, provider));
+      const settle = ({ allowed, reason }: Decision) => {
+        const policy = `API export of ${quote(provider)} policy: ${reason}`;
+        return allowed ? within(rbac, attributes, policy) : beyond(attributes, policy);
+      };
+      return decision instanceof Promise ? decision.then(settle) : settle(decision);
     },
   });
+}
+
+const unbound = "no relevant binding found";
+
+function within(rbac: Authorizer, attributes: Attributes, policy: string): MaybePromise<Decision> {
+  if (attributes.note === undefined) return rbac.authorize(attributes);
+  return delegated(rbac, attributes, [
+    [decisionStep.maximalPermissions, policy],
+    [decisionStep.systemKinds, "no system CRD violation"],
+  ]);
+}
+
+function beyond(attributes: Attributes, policy: string): Decision {
+  noteDecision(attributes, decisionStep.maximalPermissions, refused, policy);
+  return refused;
 }
 
 const refused: Decision = { allowed: false, reason: "" };
@@ -89,7 +117,7 @@ function asConsumer(attributes: Attributes, provider: ClusterName): Attributes {
     username: `${consumerPrefix}${name}`,
     groups: groups.map((group) => `${consumerPrefix}${group}`),
   };
-  return { ...attributes, user, cluster: provider };
+  return { ...attributes, user, cluster: provider, note: undefined };
 }
 
 interface Question {

@@ -14,8 +14,8 @@ export function metricsOf(
     storedObjects: () => storedObjects.read(),
     inFlight,
     revision: () => watchCache.hub.revision,
-    cachedCollections: () => watchCache.collections.size,
-    cachedBytes: () => watchCache.collections.bytes,
+    collections: watchCache.collections,
+    memoryLists: watchCache,
   });
   metrics.registry.add(damaged.counter);
   return metrics;

@@ -46,13 +46,14 @@ import {
   type MaybePromise,
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
+import { decisionNotes } from "./request/decision-notes.ts";
 import {
   type ClusterScope,
   type RequestScope,
   type ServiceScope,
   unresolvedCluster,
 } from "./request/request-scope.ts";
-import { type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { setDeadline } from "./request-timeout.ts";
 import { jsonBytes, readYamlOf } from "./request-yaml.ts";
 import { route } from "./route-request.ts";
@@ -189,6 +190,7 @@ function authenticate(
  */
 function recognize(exchange: Exchange, user: UserInfo): undefined {
   exchange.user = user;
+  if (user.username !== anonymousUser.username) exchange.request.onAuthenticated?.(user.username);
   const { scope } = exchange;
   if (scope?.isClusterUnnamed !== true) return undefined;
   const cluster = homeOfAccount(user);
@@ -256,7 +258,7 @@ function impersonateStage(
 
 function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
   const { tenancy } = rooms;
-  const attributes = attributesOf(exchange);
+  const attributes = notedAttributesOf(exchange);
   if (exchange.detour?.kind === "mount")
     return authorizeMount(exchange, exchange.detour.parent, rooms);
   if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
@@ -381,6 +383,15 @@ function noteDecision({ audit }: Exchange, { allowed, reason }: Decision): void 
   if (audit === undefined) return;
   audit.annotate("authorization.k8s.io/decision", allowed ? "allow" : "forbid");
   audit.annotate("authorization.k8s.io/reason", reason);
+}
+
+/** Where the request is audited, each step of the decision is written down. */
+function notedAttributesOf(exchange: Exchange): Attributes {
+  const { audit } = exchange;
+  const attributes = attributesOf(exchange);
+  if (audit === undefined) return attributes;
+  const annotate = (key: string, value: string) => audit.annotate(key, value);
+  return { ...attributes, note: decisionNotes(annotate, "request.auth.kcp.io") };
 }
 
 function attributesOf({ scope, user }: Exchange): Attributes {

@@ -59,7 +59,7 @@ import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, RootContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
 import { composeTraffic, type TrafficOptions } from "./traffic.ts";
-import { WatchCache } from "./watch-cache/index.ts";
+import { type UnreadBudget, WatchCache, type WatchCacheOptions } from "./watch-cache/index.ts";
 import {
   type ForwarderOptions,
   RequestForwarder,
@@ -97,6 +97,7 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  readonly unread?: WatchCacheOptions["unread"];
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
@@ -277,6 +278,11 @@ export class ApiServer {
     return (inner) => gate(inner, clusters);
   }
 
+  /** What open watches hold for clients that have not read it. */
+  get unread(): UnreadBudget {
+    return this.#watchCache.unread;
+  }
+
   /** The whole of authorization, for those in this process who must ask. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
@@ -416,29 +422,25 @@ export class ApiServer {
 
   #healthChecks(): HealthChecks {
     const { storage, log } = this.#options;
-    const storageCheck = {
-      name: "etcd",
-      check: () => {
-        const fault = storage.health();
-        if (fault !== undefined) log.warn({ fault: fault.message }, "the store is not healthy");
-        return fault?.message;
-      },
-    };
-    const started = {
-      name: "informer-sync",
-      check: () => (this.#isStarted ? undefined : "not started yet"),
-    };
-    const shutdown = {
-      name: "shutdown",
-      check: () => (this.#isDraining ? "the server is stopping" : undefined),
-    };
-    const logCheck = { name: "log", check: () => undefined };
+    const storageCheck = namedCheck("etcd", () => {
+      const fault = storage.health();
+      if (fault !== undefined) log.warn({ fault: fault.message }, "the store is not healthy");
+      return fault?.message;
+    });
+    const notStarted = () => (this.#isStarted ? undefined : "not started yet");
+    const started = namedCheck("informer-sync", notStarted);
+    const shutdown = namedCheck("shutdown", () =>
+      this.#isDraining ? "the server is stopping" : undefined,
+    );
+    const logCheck = namedCheck("log", () => undefined);
     return {
       livez: [pingCheck, logCheck],
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
     };
   }
 }
+
+const namedCheck = (name: string, check: () => string | undefined) => ({ name, check });
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
@@ -472,8 +474,7 @@ function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwar
 function watchCacheOf(options: ApiServerOptions): WatchCache {
   const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
   const watchCache = new WatchCache({
-    storage,
-    clock,
+    ...{ storage, clock, unread: options.unread },
     onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
     tidyMemory,
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { etcdMissing, findEtcd } from "./etcd-binary.ts";
 import { type EtcdCluster, startEtcd } from "./etcd-cluster.ts";
+import { memberStatus } from "./etcd-gateway.ts";
 
 describe("finding etcd", () => {
   it("ETCD that names nothing executable is an error, not a skipped test", () => {
@@ -36,11 +37,40 @@ describe("an etcd cluster for tests", { skip: etcdMissing() ?? false }, () => {
     });
   });
 
+  it("a leader that is cut off from the others is replaced, and comes back as a follower", async () => {
+    const cluster = await startEtcd({ members: 3, peerProxies: true });
+    try {
+      const old = await cluster.leader();
+      cluster.peers?.isolate(old);
+      const others = cluster.members.filter((_, index) => index !== old);
+      let next = old;
+      while (next === old) {
+        const leaders = await Promise.all(others.map(({ endpoint }) => leaderAt(endpoint)));
+        const [first] = leaders;
+        const isOther = first !== undefined && first !== "0" && leaders.every((id) => id === first);
+        next = isOther && first !== (await memberId(cluster, old)) ? old + 1 : old;
+        await others[0]?.pauseBriefly();
+      }
+      cluster.peers?.heal();
+      await cluster.members[old]?.ready();
+    } finally {
+      await cluster.dispose();
+    }
+  });
+
   it("is gone after dispose", async () => {
     const endpoint = await withCluster(1, async (cluster) => cluster.endpoints[0] as string);
     await assert.rejects(fetch(`${endpoint}/version`));
   });
 });
+
+async function leaderAt(endpoint: string): Promise<string | undefined> {
+  return (await memberStatus(endpoint))?.leader;
+}
+
+async function memberId({ endpoints }: EtcdCluster, index: number): Promise<string | undefined> {
+  return (await memberStatus(endpoints[index] as string))?.memberId;
+}
 
 async function withCluster<T>(
   members: 1 | 3,

@@ -1,7 +1,6 @@
 /** The three plugins as command lines: `kubectl ws`, `kubectl create workspace`, `kubectl kcp`. */
 import { Command } from "commander";
-import { endOnBrokenPipe } from "../broken-pipe.ts";
-import { errorText } from "../error-text.ts";
+import { endOnBrokenPipe, errorText } from "../process-output/index.ts";
 import { type BindComputeOptions, bindCompute } from "./bind-compute.ts";
 import { type BindOptions, bindExport } from "./bind-export.ts";
 import { browseWorkspaces } from "./browse-workspaces.ts";

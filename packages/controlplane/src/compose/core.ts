@@ -177,6 +177,7 @@ export class Core {
     });
     this.#physicalClusters = new PhysicalClusters({
       ...{ client, clock, log, servers: this.#peers },
+      authorizer: () => this.server.authorizer,
       sharedTarget: (cluster, name, signal) => shared.offered(cluster, name, signal),
     });
     this.identities = parts.identities;

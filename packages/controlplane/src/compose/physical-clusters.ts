@@ -33,6 +33,7 @@ import {
   type ServerLog,
   systemDefinition,
 } from "@kcp-ts/server";
+import { mayRegister } from "./may-sync.ts";
 import { placementReviewDefinition, placementReviewers } from "./placement-reviews.ts";
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
@@ -132,6 +133,8 @@ export interface PhysicalClustersParts {
   readonly client: () => Client;
   readonly clock: Clock;
   readonly log?: Pick<ServerLog, "info" | "warn"> | undefined;
+  /** Says who may register clusters; only where requests are admitted. */
+  readonly authorizer?: (() => Authorizer) | undefined;
   /** By which names workspaces use clusters of others; nobody does if it is left out. */
   readonly sharedTarget?: SharedTarget | undefined;
   /** This server and the others of this control plane; it is not known who is there if left out. */
@@ -156,10 +159,14 @@ export class PhysicalClusters {
   readonly #targets = new Targets();
   #graceMs = graceMsDefault;
 
-  constructor({ client, clock, log, sharedTarget, servers }: PhysicalClustersParts) {
+  constructor({ client, clock, log, sharedTarget, servers, authorizer }: PhysicalClustersParts) {
     this.#servers = servers;
     this.#key = new SealingKey(client);
-    this.admissionPlugin = syncTargetAdmission(this.#key);
+    this.admissionPlugin = syncTargetAdmission({
+      key: this.#key,
+      mayRegister: async (user) =>
+        authorizer === undefined || (await mayRegister(authorizer(), user)),
+    });
     const onError = (error: unknown) =>
       log?.warn({ err: error }, "what an agent's tunnel does could not be said yet");
     this.#presence = new AgentPresence({

@@ -4,7 +4,7 @@
  * What is stored and shown is the sealed text. Written back it stays; a kubeconfig that equals the sealed one changes nothing. kubectl repeats
  * what it applied in an annotation: there it is replaced, too.
  */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { fieldError, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   checkKubeconfig,
@@ -14,12 +14,26 @@ import {
   syncTargetNameCharactersMax,
   syncTargets,
 } from "@kcp-ts/multicluster";
-import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/server";
+import {
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  denied,
+  type MutableObject,
+} from "@kcp-ts/server";
 import type { SealingKey } from "./sealing-key.ts";
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-export function syncTargetAdmission(key: SealingKey): AdmissionPlugin {
+export interface SyncTargetAdmissionOptions {
+  readonly key: SealingKey;
+  /** Whether somebody may have this server connect to clusters. */
+  readonly mayRegister: (user: AdmissionRequest["user"]) => Promise<boolean>;
+}
+
+export function syncTargetAdmission({
+  key,
+  mayRegister,
+}: SyncTargetAdmissionOptions): AdmissionPlugin {
   return {
     name: "SyncTargets",
     concerns: ({ group, resource, subresource, operation }) =>
@@ -36,7 +50,12 @@ export function syncTargetAdmission(key: SealingKey): AdmissionPlugin {
       }
       redactLastApplied(draft);
     },
-    validate(request, object) {
+    async validate(request, object, old) {
+      if (connectionOf(object) !== (old && connectionOf(old)) && !(await mayRegister(request.user)))
+        throw denied(
+          request,
+          `User ${JSON.stringify(request.user.username)} cannot register physical clusters, or lead a registered one elsewhere: the operator grants the verb "register" on ${syncTargets.resource}.${syncTargets.group} in the workspace root`,
+        );
       if (request.operation !== "CREATE") return;
       const { name } = object["metadata"] as { name: string };
       if (namePattern.test(name) && name.length <= syncTargetNameCharactersMax) return;
@@ -48,6 +67,16 @@ export function syncTargetAdmission(key: SealingKey): AdmissionPlugin {
       );
     },
   };
+}
+
+/** Where a cluster is, and who comes to whom. */
+function connectionOf({ spec }: JsonObject): string {
+  const {
+    kubeconfig = "",
+    kubeconfigSecretRef = {},
+    mode = "",
+  } = spec !== undefined && isJsonObject(spec) ? spec : {};
+  return stringifyJson([kubeconfig, kubeconfigSecretRef, mode]);
 }
 
 const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

@@ -29,6 +29,8 @@ if (values.plant !== undefined && !plants.includes(values.plant as Plant)) {
   throw new Error(`--plant is one of ${plants.join(", ")}`);
 }
 for (const configuration of chosen) await run(configuration);
+// Not by itself: Node waits for ever, now and then, for handles that it closes when its loop is empty.
+process.exit();
 
 async function run(configuration: Configuration): Promise<void> {
   const missing = configuration.startsWith("etcd") ? etcdMissing() : undefined;

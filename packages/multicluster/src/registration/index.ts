@@ -1,6 +1,6 @@
 /** SyncTargets: from a kubeconfig to a connected cluster, and what is said of its health. */
 export { missingAccess } from "./access.ts";
-export { answerBytesMax, boundedTransport } from "./bounded-transport.ts";
+export { boundedTransport } from "./bounded-transport.ts";
 export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
 export { diagnose } from "./diagnose.ts";
 export type { OpenSealed } from "./kubeconfig-source.ts";

@@ -4,7 +4,6 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { Client, responseBody, type Transport, TransportError } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
 import type { SyncTarget } from "../api/index.ts";
-import { boundedTransport } from "./bounded-transport.ts";
 import { diagnose } from "./diagnose.ts";
 import { linkDefaults, TargetLink } from "./target-link.ts";
 import { targetStatus } from "./target-status.ts";
@@ -173,26 +172,6 @@ describe("the status of a SyncTarget", () => {
     });
     assert.deepEqual(readyOf(importer("True"), true), ["True", "ClusterReady"]);
     assert.deepEqual(readyOf(importer("False"), true), ["False", "Said"]);
-  });
-});
-
-describe("an answer of a cluster", () => {
-  const answering = (bytes: number): Transport => ({
-    send: async () => ({ status: 200, headers: {}, body: responseBody("x".repeat(bytes)) }),
-    close: async () => {},
-  });
-  const read = async (bytes: number, path: string) => {
-    const request = { method: "GET", path, headers: {} } as const;
-    return (await (await boundedTransport(answering(bytes), 100).send(request)).body.text()).length;
-  };
-
-  it("may have as many bytes as the limit says, and not one more", async () => {
-    assert.equal(await read(100, "/openapi/v3"), 100);
-    await assert.rejects(read(101, "/openapi/v3"), /longer than 100 bytes/);
-  });
-
-  it("has no limit when it is a watch", async () => {
-    assert.equal(await read(101, "/api/v1/pods?watch=true"), 101);
   });
 });
 

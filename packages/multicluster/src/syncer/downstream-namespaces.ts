@@ -84,19 +84,20 @@ export class DownstreamNamespaces {
       onError,
     });
     options.context.podSecurity.onChange(() => {
-      for (const { metadata } of this.#informer.store.list()) this.#secure(metadata.name, true);
+      for (const { metadata } of this.#informer.store.list())
+        this.#secure(metadata.name, "exactly");
     });
     this.#informer.addHandler({
       added: ({ metadata: { name } }) => {
         this.#made.delete(name);
         options.onAdded(name);
-        this.#secure(name);
+        this.#secure(name, "exactly");
         this.#plan(name);
       },
       updated: (now, { previous }) => {
         const { name } = now.metadata;
         if (now.proof !== previous.proof) options.onAdded(name);
-        if (now.enforced !== previous.enforced) this.#secure(name);
+        if (now.enforced !== previous.enforced) this.#secure(name, "at least");
       },
       deleted: ({ metadata: { name } }) => void this.#made.delete(name),
     });
@@ -173,14 +174,15 @@ export class DownstreamNamespaces {
     return name;
   }
 
-  /** Tenants' Pods may do there what they may do everywhere in the cluster, whoever has changed the namespace, or whenever it was made. */
-  #secure(name: string, isChanged = false): void {
+  /** Tenants' Pods may do there what they may do everywhere in the cluster, whoever has changed the namespace, or whenever it was made. Who makes it stricter in the cluster is left alone until the syncer starts anew. */
+  #secure(name: string, how: "exactly" | "at least"): void {
     const cached = this.#cached(name);
     const at = this.#saidOf(name);
     if (cached === undefined || at === undefined || cached.isTerminating) return;
     const labels = this.#securityOf(at);
     const wanted = labels[podSecurityLabels.enforce];
-    const isRight = isChanged ? cached.enforced === wanted : isEnforced(cached.enforced, wanted);
+    const isRight =
+      how === "exactly" ? cached.enforced === wanted : isEnforced(cached.enforced, wanted);
     if (wanted === undefined || isRight) return;
     const { downstream, signal, onError } = this.#options.context;
     const { uid = "" } = cached.metadata;

@@ -5,7 +5,8 @@
  * asks for it, and errors as StatusError. It holds no state about objects; caches are informers.
  */
 import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
+import { type AnswerBounds, parseAnswer } from "./answer-bounds.ts";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
 import { requirePreconditions } from "./required-preconditions.ts";
@@ -44,6 +45,8 @@ export interface ClientOptions {
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** How much the server may answer; whatever it likes if left out, for servers that are believed. */
+  readonly answers?: AnswerBounds | undefined;
 }
 
 export interface RequestSummary {
@@ -94,6 +97,7 @@ export class Client {
   readonly fieldManager: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
+  readonly answers: AnswerBounds | undefined;
   readonly #options: ClientOptions;
   readonly #headers: RequestHeaders;
   readonly #requestTimeoutMs: number;
@@ -106,6 +110,7 @@ export class Client {
     this.fieldManager = options.fieldManager;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? systemRandom;
+    this.answers = options.answers;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMsDefault;
     this.#deadlines = new SharedDeadlines(this.clock, this.#requestTimeoutMs);
     this.#headers = {
@@ -139,7 +144,12 @@ export class Client {
 
   /** Sends a request and parses the answer. Integers beyond 2^53 are bigints. */
   async json(request: ClientRequest): Promise<JsonValue> {
-    return parseJson((await this.read(request)).text).value;
+    return this.parse((await this.read(request)).text);
+  }
+
+  /** What an answer says that was read whole, within the bounds that the server has. */
+  parse(text: string): JsonValue | Promise<JsonValue> {
+    return parseAnswer(this.answers?.whole, text);
   }
 
   /** Sends a request and reads the answer whole, in the time that a request has. */
@@ -147,7 +157,10 @@ export class Client {
     const deadline = this.#deadlines.start(request.signal);
     try {
       const response = await this.#send(request, deadline.signal);
-      return { headers: response.headers, text: await response.body.text() };
+      return {
+        headers: response.headers,
+        text: await response.body.text(this.answers?.whole.bytesMax),
+      };
     } catch (error) {
       const isOurs = error === deadline.signal.reason && request.signal?.aborted !== true;
       if (!isOurs) throw error;

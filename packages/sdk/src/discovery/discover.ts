@@ -1,5 +1,5 @@
 /** Asks a server what it serves: by aggregated discovery where it can, else document by document. */
-import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import type { JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type CallOptions, type Client, headerText } from "../client/index.ts";
 import { aggregatedAccept, isAggregated, readAggregated } from "./aggregated.ts";
@@ -52,7 +52,7 @@ async function fetchRoot(
       signal,
       mayBeLong: true,
     });
-    const document = parseJson(answer.text).value;
+    const document = await client.parse(answer.text);
     return { document, isAggregated: isAggregated(headerText(answer.headers, "content-type")) };
   } catch (error) {
     if (isStatusError(error, "NotFound")) return undefined;

@@ -115,6 +115,10 @@ export class Http2Connections {
       timer: undefined,
     };
     await this.#settings(http2);
+    if (this.#closed) {
+      http2.destroy();
+      throw new TransportError("closed", "the transport is closed");
+    }
     http2.setLocalWindowSize(windowBytes);
     this.#adopt(session);
     return session;

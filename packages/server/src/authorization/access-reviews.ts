@@ -12,15 +12,18 @@ export interface AccessReview {
   readonly cluster: ClusterName;
   readonly user: UserInfo;
   readonly object: JsonObject;
+  /** See `Attributes`. */
+  readonly note?: Attributes["note"];
 }
 
 /** Whether somebody may do something. The object has been validated. */
 export async function reviewSubjectAccess(
   authorizer: Authorizer,
-  { cluster, object }: AccessReview,
+  { cluster, object, note }: AccessReview,
 ): Promise<JsonObject> {
   const spec = object["spec"] as JsonObject;
-  return access(authorizer, cluster, subjectOf(spec), spec);
+  const asked = attributesOf(cluster, subjectOf(spec), spec);
+  return access(authorizer, note === undefined ? asked : { ...asked, note });
 }
 
 /** Whether the sender may do something. */
@@ -28,7 +31,7 @@ export async function reviewSelfAccess(
   authorizer: Authorizer,
   { cluster, user, object }: AccessReview,
 ): Promise<JsonObject> {
-  return access(authorizer, cluster, user, object["spec"] as JsonObject);
+  return access(authorizer, attributesOf(cluster, user, object["spec"] as JsonObject));
 }
 
 /** What the sender may do in a namespace, as far as roles say it. */
@@ -58,13 +61,8 @@ export async function reviewSelfRules(
   };
 }
 
-async function access(
-  authorizer: Authorizer,
-  cluster: ClusterName,
-  user: UserInfo,
-  spec: JsonObject,
-): Promise<JsonObject> {
-  const { allowed, reason } = await authorizer.authorize(attributesOf(cluster, user, spec));
+async function access(authorizer: Authorizer, asked: Attributes): Promise<JsonObject> {
+  const { allowed, reason } = await authorizer.authorize(asked);
   return { status: { allowed, ...(reason === "" ? {} : { reason }) } };
 }
 

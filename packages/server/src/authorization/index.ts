@@ -9,6 +9,7 @@ export { anyOf } from "./any-of.ts";
 export type { Authorizer, Decision } from "./authorizer.ts";
 export { bootstrapAuthorizer, privilegedGroups, publicPaths } from "./bootstrap-authorizer.ts";
 export { forbidden, forbiddenMessage } from "./forbidden.ts";
+export { decisionStep, delegated, noteDecision } from "./noted.ts";
 export { bootstrapPolicy } from "./rbac/bootstrap-policy.ts";
 export {
   ClusterPolicy,

@@ -8,6 +8,7 @@
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Attributes, type UserInfo, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
+import { decisionStep, delegated, noteDecision } from "./noted.ts";
 import { effectiveUsers, isThemselvesIn } from "./rbac/effective-users.ts";
 
 export interface LogicalClusterSource {
@@ -32,9 +33,9 @@ export function workspaceContent(inner: Authorizer, clusters: LogicalClusterSour
       const { cluster, user } = attributes;
       // Not a tenant's, or somebody to whom all are open, new names included.
       if (cluster === "*" || cluster.startsWith("system:") || isPrivileged(user, cluster))
-        return inner.authorize(attributes);
+        return entered(inner, attributes, "logical cluster admin access");
       if (!attributes.isResourceRequest && isProcessPath(attributes.path))
-        return inner.authorize(attributes);
+        return entered(inner, attributes, "shard-level path");
       const state = clusters.logicalCluster(cluster);
       return state instanceof Promise
         ? state.then((known) => enter(inner, attributes, known))
@@ -61,18 +62,52 @@ function enter(
   state: LogicalClusterState | undefined,
 ): Decision | Promise<Decision> {
   const { user } = attributes;
+  const required = state?.requiredGroups;
   if (state !== undefined) {
-    if (!openPhases.has(state.phase)) return refusal;
-    if (state.requiredGroups !== undefined && !hasGroups(attributes, state.requiredGroups))
+    if (!openPhases.has(state.phase))
+      return closed(attributes, refusal, `not permitted due to phase "${state.phase}"`);
+    if (required !== undefined && !hasGroups(attributes, required)) {
+      const reason = `user is not a member of required groups: ${required}`;
+      noteDecision(attributes, decisionStep.requiredGroups, finalRefusal, reason);
       return finalRefusal;
+    }
   }
-  if (user.groups.includes(logicalClusterAdmin) || isLocalServiceAccount(attributes))
-    return inner.authorize(attributes);
+  const groups =
+    required === undefined ? noGroups : `user is member of required groups: ${required}`;
+  if (user.groups.includes(logicalClusterAdmin))
+    return entered(inner, attributes, "logical cluster admin access", groups);
+  if (isLocalServiceAccount(attributes))
+    return entered(inner, attributes, "local service account access", groups);
   const access = inner.authorize(accessOf(attributes));
-  // What is not there is not for others to open either.
-  const closed = state === undefined ? finalRefusal : refusal;
-  const settle = ({ allowed }: Decision) => (allowed ? inner.authorize(attributes) : closed);
+  const settle = ({ allowed }: Decision) => {
+    if (allowed) return entered(inner, attributes, "user logical cluster access", groups);
+    // What is not there is not for others to open either.
+    return state === undefined
+      ? closed(attributes, finalRefusal, "LogicalCluster not found")
+      : closed(attributes, refusal, "no verb=access permission on /");
+  };
   return access instanceof Promise ? access.then(settle) : settle(access);
+}
+
+const noGroups = "logical cluster does not require groups";
+
+function entered(
+  inner: Authorizer,
+  attributes: Attributes,
+  why: string,
+  groups = why,
+): Decision | Promise<Decision> {
+  if (attributes.note === undefined) return inner.authorize(attributes);
+  return delegated(inner, attributes, [
+    [decisionStep.content, why],
+    [decisionStep.requiredGroups, groups],
+  ]);
+}
+
+/** The cause is for those who read the audit log. */
+function closed(attributes: Attributes, decision: Decision, reason: string): Decision {
+  noteDecision(attributes, decisionStep.content, decision, reason);
+  return decision;
 }
 
 function accessOf({ user, cluster }: Attributes): Attributes {

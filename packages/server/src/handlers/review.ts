@@ -5,7 +5,9 @@ import { statusError } from "@kcp-ts/machinery/status";
 import { negotiate } from "../content/index.ts";
 import { apiVersionOf, type Draft, wholeVerdict } from "../registry/index.ts";
 import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
-import type { UserInfo } from "../request/user.ts";
+import type { DecisionNote } from "../request/attributes.ts";
+import { decisionNotes } from "../request/decision-notes.ts";
+import { isMaster, type UserInfo } from "../request/user.ts";
 import { admissionRequest } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
@@ -21,6 +23,10 @@ export interface ReviewRequest {
   readonly object: JsonObject;
   /** Aborts when the client goes away, or the request has taken too long. */
   readonly signal: AbortSignal;
+  /** Only what roles say is asked, not who may enter nor what providers allow: for members of system:masters, who ask for others. */
+  readonly isDeep: boolean;
+  /** Where the steps of an answer are written down. */
+  readonly note?: DecisionNote | undefined;
 }
 
 /** Answers with the members that the review gets: its status. */
@@ -53,7 +59,13 @@ export async function handleReview(
   if (errors.length > 0) throw statusError.invalid({ group, kind: "" }, "", errors);
   await admit(handled, rooms, draft, options.isDryRun);
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = draft;
-  const answer = await reviewer({ cluster, namespace, user, object: draft, signal });
+  const isSubjectAccess = definition.resource === "subjectaccessreviews";
+  const note = decisionNotes((key, value) => handled.annotate(key, value), "sar.auth.kcp.io");
+  const answer = await reviewer({
+    ...{ cluster, namespace, user, object: draft, signal },
+    isDeep: isSubjectAccess && isMaster(user) && header(request.headers, deepHeader) === "true",
+    note: isSubjectAccess ? note : undefined,
+  });
   const reviewed: JsonObject = {
     kind: definition.kind,
     apiVersion: apiVersionOf(definition),
@@ -63,6 +75,8 @@ export async function handleReview(
   };
   return renderValue(201, reviewed, form);
 }
+
+const deepHeader = "x-kcp-internal-deep-subjectaccessreview";
 
 /** Protobuf clients send what is not set, too. */
 function withoutZeros(metadata: JsonObject): JsonObject {

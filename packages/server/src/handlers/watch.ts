@@ -76,6 +76,7 @@ export async function handleWatch(
   });
   const eventForm = presentedForm(definition, eventFormOf(form, handled, rooms));
   const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
+  const unread = rooms.watchCache.unread.account(holderOf(handled));
   const events = rooms.watchCache.watch({
     prefix,
     selection,
@@ -87,12 +88,21 @@ export async function handleWatch(
       toBytes(toStatusError(fromStorageError(error, failed)).status as unknown as JsonObject),
     timeoutMs: timeoutOf(options, rooms.random),
     signal: handled.signal,
+    unread,
   });
   endWhenRetired(events, definition);
   const shown = needsConversion
     ? noted(convertedEvents(events, definition, { form: eventForm, ofServed }), events)
     : events;
-  return { status: 200, headers: responseHeaders("application/json"), body: shown, isWatch: true };
+  const headers = responseHeaders("application/json");
+  return { status: 200, headers, body: shown, isWatch: true, unread };
+}
+
+/** Whose memory it is: the logical cluster's, or of who watches many of them. */
+function holderOf({ scope, user }: HandlerRequest): string {
+  return scope.cluster === "*" || scope.service !== undefined
+    ? `* ${user.username}`
+    : scope.cluster;
 }
 
 /** What is made of a stream begins and ends with it, also when nobody reads it: a generator that was not begun knows nothing of its source. */

@@ -108,6 +108,10 @@ describe("metrics", () => {
 
   it("have the names that dashboards know", async () => {
     await server.get("/clusters/a/api/v1/configmaps");
+    assert.match(
+      (await server.get("/metrics")).text,
+      /^apiserver_cache_list_total\{group="",index="",resource="configmaps"\} 1$/m,
+    );
     const { text, headers } = await server.get("/metrics");
     assert.equal(headers["content-type"], "text/plain; charset=utf-8");
     for (const name of [

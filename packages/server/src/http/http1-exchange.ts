@@ -23,9 +23,30 @@ export class Http1Connection {
   isWatched = false;
   /** Other answers that are being sent: a client may send requests without waiting for answers. */
   answers = 0;
+  readonly onAuthenticated: (username: string) => void;
+  /** Requests without an end of their answers. */
+  #open = 0;
+  /** One has begun since it was last looked. */
+  #hasBegun = false;
 
-  constructor(backlog: Backlog) {
+  constructor(backlog: Backlog, onAuthenticated: (username: string) => void) {
     this.backlog = backlog;
+    this.onAuthenticated = onAuthenticated;
+  }
+
+  begin(response: ServerResponse): void {
+    this.#open++;
+    this.#hasBegun = true;
+    response.once("close", () => {
+      this.#open--;
+    });
+  }
+
+  /** Something is open on it, or was asked since this was last looked at. */
+  get isBusy(): boolean {
+    const isBusy = this.#open > 0 || this.isWatched || this.#hasBegun;
+    this.#hasBegun = false;
+    return isBusy;
   }
 
   get isHeldOpen(): boolean {
@@ -61,6 +82,10 @@ export class Http1Exchange implements ApiRequest {
     this.headers = request.headers;
     this.remoteAddress = request.socket.remoteAddress ?? "";
     this.clientCertificate = clientCertificate;
+  }
+
+  onAuthenticated(username: string): void {
+    this.#facts.onAuthenticated(username);
   }
 
   get rawHeaders(): readonly string[] {
@@ -176,16 +201,19 @@ export class Http1Exchange implements ApiRequest {
 
   async #pipe(
     body: AsyncIterable<Uint8Array>,
-    { pace, isWatch, onSent }: Pick<ApiResponse, "pace" | "isWatch" | "onSent">,
+    { pace, isWatch, onSent, unread }: Pick<ApiResponse, "pace" | "isWatch" | "onSent" | "unread">,
   ): Promise<void> {
     const counted = isWatch === true ? 0 : 1;
+    if (unread !== undefined) unread.onCut = () => this.#response.destroy();
     this.#facts.answers += counted;
     this.#response.flushHeaders();
     try {
-      const bytes = await pipe(body, this.#response, pace);
+      const bytes = await pipe(body, this.#response, { pace, unread });
       onSent?.(bytes);
     } finally {
       this.#facts.answers -= counted;
+      // What is left of a watch that is over is an answer like any other: it may not wait for ever.
+      if (isWatch === true) this.#facts.isWatched = false;
     }
     this.#response.end();
   }

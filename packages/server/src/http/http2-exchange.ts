@@ -16,6 +16,7 @@ import { incomplete, together, tooLarge } from "./read-body.ts";
 
 /** What all requests of a connection have in common. */
 export interface ConnectionFacts {
+  readonly onAuthenticated: (username: string) => void;
   readonly remoteAddress: string;
   readonly certificate: () => X509Certificate | undefined;
   /** Now, as HTTP writes it. */
@@ -30,9 +31,12 @@ export class Http2Exchange implements ApiRequest {
   readonly clientCertificate: () => X509Certificate | undefined;
   readonly #stream: ServerStream;
   readonly #date: () => string;
+  readonly onAuthenticated: (username: string) => void;
 
-  constructor(stream: ServerStream, { remoteAddress, certificate, date }: ConnectionFacts) {
+  constructor(stream: ServerStream, facts: ConnectionFacts) {
+    const { remoteAddress, certificate, date, onAuthenticated } = facts;
     this.#stream = stream;
+    this.onAuthenticated = onAuthenticated;
     this.#date = date;
     this.method = stream.head.method;
     this.target = stream.head.path;
@@ -115,6 +119,11 @@ export class Http2Exchange implements ApiRequest {
   ): Promise<void> | undefined {
     const stream = this.#stream;
     if (answer.isWatch === true) stream.isWatch = true;
+    const { unread } = answer;
+    if (unread !== undefined) {
+      stream.unread = unread;
+      unread.onCut = () => stream.reset(errorCode.cancel);
+    }
     if (body === undefined || body instanceof Uint8Array) {
       if (body !== undefined) headers["content-length"] = String(body.length);
       stream.answer(status, headers, body);

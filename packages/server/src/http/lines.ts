@@ -4,8 +4,8 @@ export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<
   for await (const chunk of body) {
     let from = 0;
     for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, from)) {
-      parts.push(chunk.subarray(from, at + 1));
-      yield Buffer.concat(parts);
+      const rest = chunk.subarray(from, at + 1);
+      yield parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
       parts = [];
       from = at + 1;
     }

@@ -12,6 +12,8 @@ import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { Backlog, Connection, Intake, Outlet } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
+import { fileDescriptorsFor } from "../request/file-descriptors.ts";
+import { ConnectionTable, type TrackedConnection } from "./connection-table.ts";
 import { httpDate } from "./http-date.ts";
 import { Http1Connection, Http1Exchange } from "./http1-exchange.ts";
 import { type ConnectionFacts, Http2Exchange } from "./http2-exchange.ts";
@@ -49,6 +51,10 @@ export const listenerLimits = {
   requestTimeoutMs: 60_000,
   /** Go clients keep idle connections for 90 seconds; we must not close first. */
   keepAliveTimeoutMs: 180_000,
+  /** Open connections; 0 is as many as there are file descriptors for. */
+  connectionsMax: 0,
+  /** A connection on which nobody has shown who they are, and nothing is open, is closed after about this long. */
+  unauthenticatedTimeoutMs: 30_000,
   /** A connection over HTTP/2 without open streams is closed after this long without a word. */
   idleTimeoutMs: 180_000,
   /** An answer of which nothing was read for this long is ended; watches have rules of their own. */
@@ -63,6 +69,9 @@ export const listenerLimits = {
 } as const;
 
 export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };
+
+/** The part of all connections that may be sessions, which speak something else than HTTP. */
+const sessionsPart = 0.25;
 
 export class Listener {
   readonly #server: Server;
@@ -81,8 +90,12 @@ export class Listener {
   readonly #http1 = new WeakMap<Socket, Http1Connection>();
   /** Every open connection, also those that are still shaking hands. */
   readonly #sockets = new Set<Socket>();
+  readonly #table: ConnectionTable;
+  /** By the other end. */
+  readonly #tracked = new Map<string, TrackedConnection>();
   /** Connections that no longer carry HTTP: they would not end by themselves. */
   readonly #handedOver = new Set<Socket>();
+  readonly #sessionsMax: number;
   #isDraining = false;
   readonly #certificates = new WeakMap<TLSSocket, X509Certificate | undefined>();
 
@@ -93,6 +106,9 @@ export class Listener {
     this.#date = httpDate(this.#clock);
     this.#backlog = new Backlog(this.#limits);
     this.#stalled = new StalledReaders(this.#clock, this.#limits.stalledTimeoutMs, this.#backlog);
+    const connectionsMax = this.#limits.connectionsMax || fileDescriptorsFor("connections");
+    this.#table = new ConnectionTable(this.#clock, { ...this.#limits, connectionsMax });
+    this.#sessionsMax = Math.max(1, Math.floor(connectionsMax * sessionsPart));
     const { tls, namedTls = [], tlsMinVersion = "TLSv1.2" } = options;
     this.#named = new NamedCertificates(namedTls, tlsMinVersion);
     const server = createServer({
@@ -101,7 +117,7 @@ export class Listener {
       SNICallback: (servername, settle) => settle(null, this.#named.find(servername)),
     });
     this.#server = server;
-    server.on("connection", (socket: Socket) => this.#keep(socket));
+    server.on("connection", (socket: Socket) => this.#accept(socket));
     // Node's own listener speaks HTTP/1.1; it gets the connections that agreed on it, or on nothing.
     const http1 = server.listeners("secureConnection");
     server.removeAllListeners("secureConnection");
@@ -168,6 +184,30 @@ export class Listener {
     return !this.#isDraining;
   }
 
+  /** A connection counts from its first packet on, whatever becomes of it. */
+  #accept(socket: Socket): void {
+    this.#keep(socket);
+    const tracked = this.#table.add(socket.remoteAddress ?? "", () => socket.destroy());
+    if (tracked === undefined) {
+      this.#options.onDebug("connection refused", new Error("too many connections are open"));
+      socket.destroy();
+      return;
+    }
+    const peer = peerOf(socket);
+    this.#tracked.set(peer, tracked);
+    socket.once("close", () => {
+      this.#table.delete(tracked);
+      if (this.#tracked.get(peer) === tracked) this.#tracked.delete(peer);
+    });
+  }
+
+  /** The same connection, when TLS has made another socket of it. */
+  #secured(socket: TLSSocket): TrackedConnection | undefined {
+    const tracked = this.#tracked.get(peerOf(socket));
+    if (tracked !== undefined) tracked.destroy = () => socket.destroy();
+    return tracked;
+  }
+
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
@@ -195,19 +235,43 @@ export class Listener {
     socket.once("close", () => this.#stalled.delete(looked));
   }
 
+  #recognizing(tracked: TrackedConnection | undefined): (username: string) => void {
+    if (tracked === undefined) return () => {};
+    return (username) => {
+      if (!tracked.isKnown) this.#table.recognize(tracked, username);
+    };
+  }
+
+  /** What is written to a socket and not taken by its peer is encrypted already: memory of its own, for watches as for anything else. */
+  #countUnsent(socket: TLSSocket): { readonly blocked: () => void } {
+    let counted = 0;
+    const count = (bytes: number) => {
+      this.#backlog.add(bytes - counted);
+      counted = bytes;
+    };
+    socket.on("drain", () => count(0));
+    socket.once("close", () => count(0));
+    return { blocked: () => !socket.destroyed && count(socket.writableLength) };
+  }
+
   #onHttp1(socket: TLSSocket): void {
-    const connection = new Http1Connection(this.#backlog);
+    const tracked = this.#secured(socket);
+    const connection = new Http1Connection(this.#backlog, this.#recognizing(tracked));
+    if (tracked !== undefined) tracked.isBusy = () => connection.isBusy;
     this.#http1.set(socket, connection);
     this.#watchOver(socket, connection);
   }
 
   #onHttp2(socket: TLSSocket): void {
     const { handle, onDebug } = this.#options;
+    const tracked = this.#secured(socket);
     const facts: ConnectionFacts = {
+      onAuthenticated: this.#recognizing(tracked),
       remoteAddress: socket.remoteAddress ?? "",
       certificate: () => this.#certificateOf(socket),
       date: this.#date,
     };
+    const unsent = this.#countUnsent(socket);
     const connection = new Connection({
       clock: this.#clock,
       limits: this.#limits,
@@ -219,11 +283,17 @@ export class Listener {
         else socket.resume();
       },
       onStream: (stream) => new Http2Exchange(stream, facts).run(handle, onDebug),
-      write: (bytes, done) => socket.writable && socket.write(bytes, done),
+      write: (bytes, done) => {
+        if (!socket.writable) return false;
+        const isLeaving = socket.write(bytes, done);
+        if (!isLeaving) unsent.blocked();
+        return isLeaving;
+      },
       end: () => socket.destroySoon(),
       onError: (error) => onDebug("HTTP/2 connection failed", error),
     });
     this.#connections.add(connection);
+    if (tracked !== undefined) tracked.isBusy = () => connection.wasBusy();
     this.#watchOver(socket, {
       get isHeldOpen() {
         return connection.openStreams > 0;
@@ -252,6 +322,7 @@ export class Listener {
       if (this.#isDraining) socket.destroySoon();
     });
     const connection = this.#http1.get(socket) as Http1Connection;
+    connection.begin(response);
     new Http1Exchange(request, response, () => this.#certificateOf(socket), connection).run(
       this.#options.handle,
       this.#options.onDebug,
@@ -273,6 +344,8 @@ export class Listener {
       const { takeOver } = answer;
       if (takeOver === undefined) return answer;
       const taken = (taken: Duplex) => {
+        // Most sessions have a second connection behind them.
+        if (this.#handedOver.size >= this.#sessionsMax) socket.destroy();
         response.removeAllListeners("finish");
         this.#handedOver.add(socket);
         http1.isWatched = true;
@@ -296,6 +369,10 @@ export class Listener {
       this.#certificates.set(socket, socket.getPeerX509Certificate());
     return this.#certificates.get(socket);
   }
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function serverOptions(limits: ListenerLimits): ServerOptions {

@@ -1,10 +1,17 @@
 /** Writes a stream of chunks at the pace of its reader, and stops when the reader is gone. How much it was. */
 import type { Writable } from "node:stream";
+import type { UnreadBytes } from "../request/api-request.ts";
+
+export interface PipeOptions {
+  readonly pace?: ((bytes: number) => Promise<void> | undefined) | undefined;
+  /** Where it is counted what the reader has not read. */
+  readonly unread?: UnreadBytes | undefined;
+}
 
 export async function pipe(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   target: Writable,
-  pace?: (bytes: number) => Promise<void> | undefined,
+  { pace, unread }: PipeOptions = {},
 ): Promise<number> {
   let bytes = 0;
   for await (const chunk of body) {
@@ -12,9 +19,43 @@ export async function pipe(
     const othersFirst = pace?.(chunk.length);
     if (othersFirst !== undefined) await othersFirst;
     if (target.destroyed) break;
-    if (!target.write(chunk)) await drained(target);
+    if (chunk.length <= pieceBytesMax && target.write(chunk)) continue;
+    await writeSlowly(chunk, target, unread);
   }
   return bytes;
+}
+
+/** Piece by piece: what is written is encrypted at once, and there twice until its reader has read it. */
+async function writeSlowly(
+  chunk: Uint8Array,
+  target: Writable,
+  unread: UnreadBytes | undefined,
+): Promise<void> {
+  // It has been written already when it is one piece.
+  const pieces = chunk.length <= pieceBytesMax ? [] : inPieces(chunk);
+  unread?.hold(chunk);
+  try {
+    if (chunk.length <= pieceBytesMax) await drainedOf(chunk.length, target, unread);
+    for (const piece of pieces) {
+      if (target.destroyed) return;
+      if (!target.write(piece)) await drainedOf(piece.length, target, unread);
+    }
+  } finally {
+    unread?.release(chunk);
+  }
+}
+
+async function drainedOf(
+  bytes: number,
+  target: Writable,
+  unread: UnreadBytes | undefined,
+): Promise<void> {
+  unread?.holdCopy(bytes);
+  try {
+    await drained(target);
+  } finally {
+    unread?.releaseCopy(bytes);
+  }
 }
 
 export const pieceBytesMax = 64 << 10;

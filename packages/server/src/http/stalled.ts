@@ -52,16 +52,19 @@ export class StalledReaders {
   #schedule(): Timer {
     return this.#clock.schedule(this.#timeoutMs / looksPerTimeout, () => {
       this.#timer = this.#schedule();
-      const looksMax = this.#backlog.isFull ? looksWhenFull : looksPerTimeout;
-      for (const [reader, seen] of this.#readers) look(reader, seen, looksMax);
+      const { isFull } = this.#backlog;
+      for (const [reader, seen] of this.#readers) look(reader, seen, isFull);
     });
   }
 }
 
-function look(reader: Reader, seen: { sentBytes: number; looks: number }, looksMax: number): void {
+/** What is held open may wait for as long as it likes, but not while too much waits in all. */
+function look(reader: Reader, seen: { sentBytes: number; looks: number }, isFull: boolean): void {
+  const looksMax = isFull ? looksWhenFull : looksPerTimeout;
   reader.endStalled?.(looksMax);
   const { sentBytes, unsentBytes } = reader;
-  const isStanding = unsentBytes > 0 && sentBytes === seen.sentBytes && !reader.isHeldOpen;
+  const isMeant = isFull || !reader.isHeldOpen;
+  const isStanding = unsentBytes > 0 && sentBytes === seen.sentBytes && isMeant;
   seen.looks = isStanding ? seen.looks + 1 : 0;
   seen.sentBytes = sentBytes;
   if (seen.looks >= looksMax) reader.destroy();

@@ -63,11 +63,19 @@ class Socket {
         if (this.#held.length >= start + length) {
           const text = this.#held.subarray(start, start + length).toString("latin1");
           this.#held = this.#held.subarray(start + length);
+          // Long messages come in fragments, all but the first of which continue it.
+          if (first < 0x80) return { code: first & 15, text: text + (await this.#rest()) };
           return { code: first & 15, text };
         }
       }
       await this.#more();
     }
+  }
+
+  async #rest(): Promise<string> {
+    const { code, text } = await this.next();
+    assert.equal(code, 0, "a fragment continues a message");
+    return text;
   }
 
   async event(): Promise<string> {

@@ -19,7 +19,7 @@ import { pipe } from "./pipe.ts";
 
 /** An answer that is a watch becomes one over a WebSocket, for those who ask for one; others stay what they are. */
 export function overWebSocket(answer: ApiResponse, request: ApiRequest): ApiResponse {
-  const { body, isWatch, status, pace, headers } = answer;
+  const { body, isWatch, status, pace, headers, unread } = answer;
   if (isWatch !== true || status !== 200 || body === undefined || body instanceof Uint8Array)
     return answer;
   if (wantedUpgrade(request.headers) !== "websocket") return answer;
@@ -30,7 +30,8 @@ export function overWebSocket(answer: ApiResponse, request: ApiRequest): ApiResp
   }
   const takeOver = (connection: Duplex) => {
     hear(connection);
-    pipe(messages(body), connection, pace).then(
+    if (unread !== undefined) unread.onCut = () => connection.destroy();
+    pipe(messages(body), connection, { pace, unread }).then(
       () => connection.end(frame(opcode.close, closeOf(1000)), () => connection.destroy()),
       (error) => connection.destroy(error instanceof Error ? error : undefined),
     );
@@ -72,20 +73,27 @@ function isForeign(request: ApiRequest): boolean {
   return !URL.canParse(origin) || new URL(origin).host !== header(request.headers, "host");
 }
 
-const opcode = { text: 1, close: 8, ping: 9, pong: 10 } as const;
+const opcode = { continuation: 0, text: 1, close: 8, ping: 9, pong: 10 } as const;
 /** Nothing that is heard is longer, or it is not heard. */
 const heardBytesMax = 64 << 10;
+/** Longer events come in fragments: answers to pings may stand between them, and only between them. */
+const fragmentBytesMax = 32 << 10;
 /** Who pings and does not read has no answers. */
 const unreadBytesMax = 64 << 10;
 
 async function* messages(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const line of linesOf(body)) yield frame(opcode.text, line);
+  for await (const line of linesOf(body))
+    for (let at = 0; at < line.length; at += fragmentBytesMax) {
+      const fragment = line.subarray(at, at + fragmentBytesMax);
+      const isLast = at + fragment.length === line.length;
+      yield frame(at === 0 ? opcode.text : opcode.continuation, fragment, isLast);
+    }
 }
 
-function frame(code: number, payload: Uint8Array): Buffer {
+function frame(code: number, payload: Uint8Array, isLast = true): Buffer {
   const { length } = payload;
   const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
-  head[0] = 0x80 | code;
+  head[0] = (isLast ? 0x80 : 0) | code;
   head[1] = length < 126 ? length : length < 65_536 ? 126 : 127;
   if (head.length === 4) head.writeUInt16BE(length, 2);
   else if (head.length === 10) head.writeBigUInt64BE(BigInt(length), 2);

@@ -93,6 +93,7 @@ export class Connection implements StreamHost {
   #isClosed = false;
   #isDraining = false;
   #lastStreamId = 0;
+  #seenStreamId = 0;
   #windowUpdates = 0;
   #streamSendWindow = windowDefault;
   #receiveWindow = connectionWindowBytes;
@@ -122,6 +123,13 @@ export class Connection implements StreamHost {
 
   get openStreams(): number {
     return this.#streams.size;
+  }
+
+  /** Something is open, or was asked since this was last called. */
+  wasBusy(): boolean {
+    const isBusy = this.#streams.size > 0 || this.#lastStreamId !== this.#seenStreamId;
+    this.#seenStreamId = this.#lastStreamId;
+    return isBusy;
   }
 
   /** Bytes from the peer. */
@@ -315,7 +323,6 @@ export class Connection implements StreamHost {
 
   /** Ends the answers of which nothing was sent while it was looked `looksMax` times. */
   endStalled(looksMax: number): void {
-    if (this.#held.queuedBytes === 0 && !this.#out.isBlocked) return;
     for (const stream of this.#streams.values())
       if (stream.look() >= looksMax) this.reset(stream, errorCode.cancel);
   }

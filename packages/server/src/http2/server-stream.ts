@@ -28,6 +28,12 @@ export interface StreamHost {
   queued(bytes: number): void;
 }
 
+/** Where it is counted what waits of a watch; see `UnreadBytes` of requests. */
+export interface UnreadParts {
+  hold(part: Uint8Array): void;
+  release(part: Uint8Array): void;
+}
+
 export class BodyError extends Error {
   readonly reason: "too-large" | "incomplete" | "no-room";
 
@@ -71,6 +77,8 @@ export class ServerStream {
   isHeld = false;
   /** The answer goes on as things happen: it has its own rules for readers that are slow. */
   isWatch = false;
+  /** Set for watches whose memory is counted. */
+  unread: UnreadParts | undefined;
   isClosed = false;
 
   readonly #parts = new BodyParts();
@@ -81,6 +89,8 @@ export class ServerStream {
 
   #answerHead: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   readonly #queue: Uint8Array[] = [];
+  /** How many parts of the queue, from its beginning on, are counted as unread. */
+  #heldParts = 0;
   #queuedBytes = 0;
   #isEnding = false;
   #onWritable: (() => void) | undefined;
@@ -185,6 +195,8 @@ export class ServerStream {
     this.#queuedBytes += part.length;
     if (!this.isWatch) this.#host.queued(part.length);
     this.#host.ready(this);
+    // Most parts have been sent by now, and are never counted.
+    if (this.unread !== undefined) this.#holdRest(this.unread);
     return this.#queuedBytes < waitingBytesMax;
   }
 
@@ -279,8 +291,13 @@ export class ServerStream {
     const first = this.#queue[0];
     if (first === undefined) return nothing;
     let part = first;
-    if (first.length <= bytesMax) this.#queue.shift();
-    else {
+    if (first.length <= bytesMax) {
+      this.#queue.shift();
+      if (this.#heldParts > 0) {
+        this.#heldParts--;
+        this.unread?.release(first);
+      }
+    } else {
       part = first.subarray(0, bytesMax);
       this.#queue[0] = first.subarray(bytesMax);
     }
@@ -291,10 +308,11 @@ export class ServerStream {
     return part;
   }
 
-  /** Looks whether its reader reads: how often in a row nothing was, though there was something. Never of a watch. */
+  /** Looks whether its reader reads: how often in a row nothing was, though there was something. Never of a watch that goes on. */
   look(): number {
     const waits = this.hasHead || this.#queuedBytes > 0 || this.#isEnding;
-    this.#looks = waits && !this.#hasMoved && !this.isWatch ? this.#looks + 1 : 0;
+    const mayWait = this.isWatch && !this.#isEnding;
+    this.#looks = waits && !this.#hasMoved && !mayWait ? this.#looks + 1 : 0;
     this.#hasMoved = false;
     return this.#looks;
   }
@@ -302,6 +320,7 @@ export class ServerStream {
   /** Ends everything that waits. What was not taken of the body is the connection's to give back. */
   close(): number {
     this.isClosed = true;
+    while (this.#heldParts > 0) this.unread?.release(this.#queue[--this.#heldParts] as Uint8Array);
     this.#queue.length = 0;
     if (!this.isWatch && this.#queuedBytes > 0) this.#host.queued(-this.#queuedBytes);
     this.#queuedBytes = 0;
@@ -317,6 +336,12 @@ export class ServerStream {
     this.#wake();
     for (const callback of this.#onClose) callback();
     return held;
+  }
+
+  #holdRest(unread: UnreadParts): void {
+    // Holding may close the stream.
+    while (this.#heldParts < this.#queue.length)
+      unread.hold(this.#queue[this.#heldParts++] as Uint8Array);
   }
 
   #wake(): void {

@@ -20,6 +20,8 @@ export interface ApiRequest {
   readonly remoteAddress: string;
   /** The certificate whose key the client holds, whoever issued it; the same object for all requests of a connection. */
   clientCertificate(): X509Certificate | undefined;
+  /** Told when somebody has shown who they are; connections of others go first. */
+  onAuthenticated?(username: string): void;
   /** Calls back when the client goes away before it has its answer; at once if it already has. */
   onClose(callback: () => void): void;
   /**
@@ -41,6 +43,8 @@ export interface ApiResponse {
   readonly takeOver?: (connection: Duplex) => void;
   /** The stream goes on as things happen: never compressed, never timed. */
   readonly isWatch?: boolean;
+  /** Where it is counted what a client does not read of a watch. */
+  readonly unread?: UnreadBytes | undefined;
   /** What making a byte of the stream takes, where that is more than copying it. */
   readonly microsPerByte?: number;
   /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
@@ -49,6 +53,18 @@ export interface ApiResponse {
   onSent?: ((bytes: number) => void) | undefined;
   /** The same without a promise: true when it may be written now; else `go` is called when it may. */
   paceCalling?: ((bytes: number, go: () => void) => boolean) | undefined;
+}
+
+/** Memory that is held for a client until it reads. */
+export interface UnreadBytes {
+  /** The memory that a part stands on; `release` is called once for each time it is held. */
+  hold(part: Uint8Array): void;
+  release(part: Uint8Array): void;
+  /** The same of copies, which nobody shares. */
+  holdCopy(bytes: number): void;
+  releaseCopy(bytes: number): void;
+  /** Called when too much is held: to give up what is on its way. */
+  onCut: (() => void) | undefined;
 }
 
 /**

@@ -18,4 +18,12 @@ export interface Attributes {
   /** The path behind the cluster prefix, decoded once. */
   readonly path: string;
   readonly isResourceRequest: boolean;
+  /** Set where each step of the decision is written down: by whom, and what it came to. */
+  readonly note?: DecisionNote | undefined;
 }
+
+export type DecisionNote = (
+  step: string,
+  decision: "Allowed" | "Denied" | "NoOpinion",
+  reason: string,
+) => void;

@@ -36,6 +36,10 @@ export class WrappedRequest implements Whole {
     return this.#inner.clientCertificate();
   }
 
+  onAuthenticated(username: string): void {
+    this.#inner.onAuthenticated?.(username);
+  }
+
   onClose(callback: () => void): void {
     this.#inner.onClose(callback);
   }

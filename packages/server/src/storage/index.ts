@@ -5,6 +5,7 @@ export {
   namespacePrefix,
   type ObjectKey,
   objectKey,
+  parseCollectionKey,
   parseObjectKey,
   type ResourceKey,
   resourcePrefix,

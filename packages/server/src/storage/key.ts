@@ -62,6 +62,12 @@ export function clusterOfKey(key: StorageKey): {
   return { cluster: key.slice(start, end) as ClusterName, end };
 }
 
+/** Of a prefix that a resource, or a share of it, is stored under. */
+export function parseCollectionKey(prefix: StorageKey): Pick<ObjectKey, "group" | "resource"> {
+  const [, group = "", resource = ""] = prefix.split("/", 3);
+  return { group: unpart(group), resource: unpart(resource) };
+}
+
 export function parseObjectKey(key: StorageKey): ObjectKey {
   const parts = key.split("/");
   assert(parts.length === 7 && parts[0] === "", `not an object key: ${key}`);

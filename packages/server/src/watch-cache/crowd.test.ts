@@ -8,6 +8,7 @@ import { MemoryStorage } from "../storage/memory/index.ts";
 import { FakeClock } from "../testing/index.ts";
 import { fanOutLimits } from "./fan-out.ts";
 import type { EventForm, Selection } from "./hub-event.ts";
+import { UnreadBudget } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
 import { Watcher } from "./watcher.ts";
 
@@ -45,6 +46,7 @@ class Reader {
         ...{ prefix, initial: undefined, afterRevision, bookmark: undefined, signal },
         ...(kinds[kind] as (typeof kinds)[number]),
         errorObject: () => Buffer.from("{}"),
+        unread: new UnreadBudget().account("a"),
         timeoutMs: 3_600_000,
       },
       { storage, hub, clock: new FakeClock() },

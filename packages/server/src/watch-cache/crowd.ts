@@ -32,7 +32,13 @@ export class Place {
   }
 }
 
+/** What all crowds hold in their logs. */
+export interface LogBytes {
+  bytes: number;
+}
+
 export class Crowd {
+  readonly #all: LogBytes;
   readonly places = new Set<Place>();
   /** Those that a pass has left behind: their readers were slow, or there was more than one run takes. */
   readonly behind = new Set<Place>();
@@ -44,6 +50,10 @@ export class Crowd {
   pass: Pass | undefined;
   /** All but those behind have been told up to here. */
   toldTo = 0;
+
+  constructor(all: LogBytes = { bytes: 0 }) {
+    this.#all = all;
+  }
 
   /** It knows what is older than itself. */
   join(member: CrowdMember): Place {
@@ -98,6 +108,7 @@ export class Crowd {
       this.#segments.push(segment);
     }
     this.#bytes += event.bytes;
+    this.#all.bytes += event.bytes;
   }
 
   /** Lets go of all changes before this one. */
@@ -108,6 +119,7 @@ export class Crowd {
       for (let at = Math.max(from, this.#start); at < Math.min(to, start); at++) {
         const event = events[at - from] as HubEvent;
         this.#bytes -= event.bytes;
+        this.#all.bytes -= event.bytes;
         event.forgetEncoded();
       }
     }

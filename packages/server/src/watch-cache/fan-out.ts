@@ -7,7 +7,7 @@
  * longer answers. A watch whose reader is slow is passed over for a while and costs nothing meanwhile.
  */
 import { systemClock } from "@kcp-ts/machinery/base";
-import type { Crowd, Place } from "./crowd.ts";
+import type { Crowd, LogBytes, Place } from "./crowd.ts";
 import type { HubEvent } from "./hub-event.ts";
 import { Run } from "./run.ts";
 
@@ -19,6 +19,8 @@ export const fanOutLimits = {
   /** Changes that a watch may be behind. */
   backlogEventsMax: 4096,
   backlogBytesMax: 16 << 20,
+  /** The same of all prefixes together: of the one that has most, those who are furthest behind are ended. */
+  allBacklogsBytesMax: 64 << 20,
   /** Changes that a watch may be behind because its reader is slow, before they are put into its own buffer, which has bounds of its own. */
   heldEventsMax: 1024,
   /** After which a crowd of slow readers is looked at again. */
@@ -52,6 +54,8 @@ export class FanOut {
   readonly #behind = new Set<Crowd>();
   /** Crowds in which all who are behind have slow readers. */
   readonly #held = new Set<Crowd>();
+  /** To be given to every crowd. */
+  readonly logs: LogBytes = { bytes: 0 };
   #left: number = fanOutLimits.costPerTurnMax;
   #isScheduled = false;
   #isLaterScheduled = false;
@@ -86,12 +90,22 @@ export class FanOut {
 
   /** A quarter goes at once, so that it is not done for every change. Who is not that far yet is ended when he is visited. */
   #keepBounds(crowd: Crowd): void {
-    const { backlogEventsMax, backlogBytesMax } = fanOutLimits;
-    if (crowd.size <= backlogEventsMax && crowd.bytes <= backlogBytesMax) return;
+    const { backlogEventsMax, backlogBytesMax, allBacklogsBytesMax } = fanOutLimits;
+    if (crowd.size > backlogEventsMax || crowd.bytes > backlogBytesMax) this.#shorten(crowd);
+    if (this.logs.bytes <= allBacklogsBytesMax) return;
+    let largest = crowd;
+    for (const crowds of [this.#behind, this.#held])
+      for (const each of crowds) if (each.bytes > largest.bytes) largest = each;
+    this.#shorten(largest, largest.bytes / 2);
+    this.#held.delete(largest);
+    this.#behind.add(largest);
+  }
+
+  #shorten(crowd: Crowd, bytesMax: number = fanOutLimits.backlogBytesMax * 0.75): void {
+    const eventsMax = fanOutLimits.backlogEventsMax * 0.75;
     let start = crowd.start;
     let bytes = crowd.bytes;
-    while (crowd.end - start > backlogEventsMax * 0.75 || bytes > backlogBytesMax * 0.75)
-      bytes -= crowd.at(start++).bytes;
+    while (crowd.end - start > eventsMax || bytes > bytesMax) bytes -= crowd.at(start++).bytes;
     crowd.dropBefore(start);
   }
 

@@ -52,12 +52,18 @@ export interface ObjectReaderOptions {
   readonly clock: Clock;
   /** Called now and then while everything is read through, which leaves behind much that nobody needs. */
   readonly tidyMemory?: (() => void) | undefined;
+  /** Told of every list that is answered from memory. */
+  readonly onMemoryList: (collection: StorageKey) => void;
 }
 
 /** So much is read of all clusters between two calls of `tidyMemory`. */
 const tidyAfterBytes = 256 << 10;
 
 const pageEntries = 500;
+/** A list without a limit is read in pages of about so many bytes: its reader may take as long as it likes over each. */
+const pageBytes = 1 << 20;
+/** When it is not known yet how large objects are. */
+const firstPageEntries = 32;
 /** Of all clusters, which are read by loops that have time: less is held at once. */
 const wildcardPageEntries = 100;
 /** How long a read waits for a revision that another server may have handed out. */
@@ -93,6 +99,7 @@ export class ObjectReader {
       collection !== undefined &&
       (freshness.kind !== "exact" || freshness.revision === hub.revision)
     ) {
+      this.#options.onMemoryList(unit as StorageKey);
       return listCollected(query, collection, hub.revision);
     }
     return this.#listStored(query, freshness.kind === "exact" ? freshness.revision : undefined);
@@ -133,7 +140,7 @@ export class ObjectReader {
     const timer = clock.schedule(waitMs, stop);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      await hub.reach(revision, waiting.signal);
+      await hub.seen(revision, waiting.signal);
       return true;
     } catch (error) {
       signal.throwIfAborted();
@@ -155,7 +162,11 @@ export class ObjectReader {
     let revision = atRevision;
     for (;;) {
       const entriesMax =
-        selection === undefined ? Math.min(wanted - found.length, pageMax) : pageMax;
+        limit === 0
+          ? Math.min(firstPageEntries, pageMax)
+          : selection === undefined
+            ? Math.min(wanted - found.length, pageMax)
+            : pageMax;
       const page = await storage.list(prefix, {
         signal,
         entriesMax,
@@ -190,7 +201,9 @@ export class ObjectReader {
         return { revision, entries: found, continueAfter: undefined, remaining: undefined };
       continueAfter = page.entries.at(-1)?.key;
       if (limit === 0) {
-        const rest = this.#stream(query, found, continueAfter as StorageKey, revision);
+        const entriesNext = pageEntriesAfter(page.entries, pageMax);
+        const last = { after: continueAfter as StorageKey, entriesNext };
+        const rest = this.#stream(query, found, last, revision);
         return { revision, entries: rest, continueAfter: undefined, remaining: undefined };
       }
     }
@@ -209,23 +222,33 @@ export class ObjectReader {
   async *#stream(
     query: ListQuery,
     first: readonly Entry[],
-    after: StorageKey,
+    last: { readonly after: StorageKey; readonly entriesNext: number },
     atRevision: Revision,
   ): AsyncGenerator<readonly Entry[]> {
     const { prefix, signal, selection } = query;
+    const pageMax = query.collection === undefined ? wildcardPageEntries : pageEntries;
     yield first;
-    for (let continueAfter: StorageKey | undefined = after; continueAfter !== undefined; ) {
+    let entriesMax = last.entriesNext;
+    for (let continueAfter: StorageKey | undefined = last.after; continueAfter !== undefined; ) {
       const page = await this.#options.storage.list(prefix, {
         signal,
-        entriesMax: query.collection === undefined ? wildcardPageEntries : pageEntries,
+        entriesMax,
         continueAfter,
         atRevision,
       });
       this.#noteRead(query, page.entries);
+      entriesMax = pageEntriesAfter(page.entries, pageMax);
       yield selection === undefined ? page.entries : await selected(page.entries, selection);
       continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
     }
   }
+}
+
+/** Objects are about as large as those before them: a page of large ones has few. */
+function pageEntriesAfter(entries: readonly Entry[], pageMax: number): number {
+  const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
+  const each = Math.max(1, bytes / Math.max(1, entries.length));
+  return Math.max(1, Math.min(pageMax, Math.floor(pageBytes / each)));
 }
 
 async function selected(entries: readonly Entry[], { matches }: Selection): Promise<Entry[]> {

@@ -3,9 +3,10 @@
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { Entry, Storage, StorageKey } from "../storage/index.ts";
+import { type Entry, parseCollectionKey, type Storage, type StorageKey } from "../storage/index.ts";
 import { CollectionCache } from "./collection-cache.ts";
 import { type Freshness, type Listing, type ListQuery, ObjectReader } from "./object-reader.ts";
+import { UnreadBudget, type UnreadLimits } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
 import { Watcher, type WatchRequest } from "./watcher.ts";
 
@@ -16,6 +17,7 @@ export interface WatchCacheOptions {
   /** Bytes that lists in use may hold in memory. */
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  readonly unread?: Partial<UnreadLimits> | undefined;
   /** See `ObjectReaderOptions`. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -25,7 +27,11 @@ const bookmarkIntervalDefaultMs = 60_000;
 
 export class WatchCache {
   readonly hub: WatchHub;
+  /** What open watches hold for clients that have not read it. */
+  readonly unread: UnreadBudget;
   readonly collections: CollectionCache;
+  /** Told of every list that is answered from memory. */
+  onMemoryList: ((group: string, resource: string) => void) | undefined;
   readonly #reader: ObjectReader;
   readonly #watchers = new Set<Watcher>();
   /** The same by what they watch: a logical cluster, or all of them. */
@@ -38,6 +44,7 @@ export class WatchCache {
     const { storage, clock } = options;
     this.#options = options;
     this.hub = new WatchHub(options);
+    this.unread = new UnreadBudget(options.unread);
     this.collections = new CollectionCache({
       storage,
       hub: this.hub,
@@ -50,6 +57,10 @@ export class WatchCache {
       collections: this.collections,
       clock,
       tidyMemory: options.tidyMemory,
+      onMemoryList: (collection) => {
+        const { group, resource } = parseCollectionKey(collection);
+        this.onMemoryList?.(group, resource);
+      },
     });
   }
 

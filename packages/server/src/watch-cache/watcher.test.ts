@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { type Revision, StorageError, type StorageKey, toRevision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { FakeClock } from "../testing/index.ts";
+import { UnreadBudget } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
 import { Watcher, type WatchRequest } from "./watcher.ts";
 
@@ -31,6 +32,7 @@ async function place() {
         afterRevision: toRevision(0),
         bookmark: undefined,
         errorObject: () => Buffer.from("{}"),
+        unread: new UnreadBudget().account("a"),
         timeoutMs: 3_600_000,
         signal: left,
         ...more,
@@ -213,6 +215,7 @@ async function watched(write: (put: (name: string) => Promise<void>) => Promise<
       afterRevision: toRevision(0),
       bookmark: undefined,
       errorObject: () => Buffer.from("{}"),
+      unread: new UnreadBudget().account("a"),
       timeoutMs: 3_600_000,
       signal: left.signal,
     },

@@ -11,9 +11,11 @@ import type { CallingBody, NotedBody } from "../request/api-request.ts";
 import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
 import { type EventForm, eventTypeFor, frame, HubEvent, type Selection } from "./hub-event.ts";
+import { initialFrame } from "./initial-frames.ts";
 import { joined } from "./joined.ts";
 import type { Listing } from "./object-reader.ts";
 import type { Run } from "./run.ts";
+import type { UnreadAccount } from "./unread-budget.ts";
 import type { Following, HubWatcher, WatchHub } from "./watch-hub.ts";
 
 export interface WatchRequest {
@@ -29,6 +31,8 @@ export interface WatchRequest {
   readonly errorObject: (error: unknown) => Buffer;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Where it is counted what the client has not read. */
+  readonly unread: UnreadAccount;
 }
 
 export interface WatcherContext {
@@ -42,8 +46,8 @@ export const watcherLimits = {
   bufferedEventsMax: 4096,
   /** Bytes that may wait to be sent to one client. */
   bufferedBytesMax: 16 << 20,
-  /** Bytes are handed to the socket in chunks of about this size. */
-  chunkBytes: 256 << 10,
+  /** Bytes are handed to the socket in chunks of about this size, or of one event. */
+  chunkBytes: 64 << 10,
 } as const;
 
 type Chunk = IteratorResult<Uint8Array, undefined>;
@@ -73,6 +77,7 @@ export class Watcher
   /** A tick came while the watch was still catching up: it is told as soon as it has. */
   #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
+  #isGivenUp = false;
   /** Called when there is something to take. */
   #onReady: (() => void) | undefined;
   /** Until it is live. */
@@ -85,6 +90,7 @@ export class Watcher
     this.#request = request;
     this.#context = context;
     this.#lastRevision = request.initial?.revision ?? request.afterRevision;
+    request.unread.onEvict = () => this.#giveUp();
   }
 
   onEvent(event: HubEvent): void {
@@ -253,24 +259,38 @@ export class Watcher
   async *#sendInitial(): AsyncGenerator<Uint8Array> {
     const { initial, bookmark } = this.#request;
     if (initial === undefined) return;
-    const batches = Symbol.asyncIterator in initial.entries ? initial.entries : [initial.entries];
-    for await (const batch of batches) yield* this.#encodeInitial(batch);
-    if (bookmark !== undefined) yield frame("BOOKMARK", bookmark(initial.revision, true));
+    if (!(Symbol.asyncIterator in initial.entries)) yield* this.#encodeInitial(initial.entries);
+    else for await (const page of initial.entries) yield* this.#sendPage(page);
+    if (bookmark !== undefined && this.#end === undefined)
+      yield frame("BOOKMARK", bookmark(initial.revision, true));
+  }
+
+  /** Objects that were read for this watch alone are held by it until it has sent them. */
+  *#sendPage(page: readonly Entry[]): Generator<Uint8Array> {
+    const { unread } = this.#request;
+    const bytes = page.reduce((sum, { value }) => sum + value.length, 0);
+    unread.holdCopy(bytes);
+    try {
+      yield* this.#encodeInitial(page);
+    } finally {
+      unread.releaseCopy(bytes);
+    }
   }
 
   *#encodeInitial(entries: readonly Entry[]): Generator<Uint8Array> {
     let chunk: Buffer[] = [];
     let bytes = 0;
     for (const entry of entries) {
-      const framed = frame("ADDED", this.#form().encode(entry, entry.modifiedAt));
+      if (this.#isGivenUp) return;
+      const framed = initialFrame(entry, this.#form());
       chunk.push(framed);
       bytes += framed.length;
       if (bytes < watcherLimits.chunkBytes) continue;
-      yield Buffer.concat(chunk);
+      yield together(chunk);
       chunk = [];
       bytes = 0;
     }
-    if (chunk.length > 0) yield Buffer.concat(chunk);
+    if (chunk.length > 0) yield together(chunk);
   }
 
   /** What the hub no longer has in memory comes from storage, until both meet. */
@@ -305,7 +325,7 @@ export class Watcher
       if (this.#lastRevision < this.#context.hub.ringStart) return false;
       const chunk = this.#takeRecent();
       if (chunk.length === 0) return true;
-      yield Buffer.concat(chunk);
+      yield together(chunk);
     }
     return true;
   }
@@ -350,9 +370,11 @@ export class Watcher
 
   /** As much as fits into a chunk. Events are shared by all their watchers, and so are chunks of those that are equally far behind. */
   #takePending(first: Buffer): Buffer {
+    const { unread } = this.#request;
     if (this.#more.length === 0) {
       this.#first = undefined;
       this.#pendingBytes = 0;
+      unread.release(first);
       return first;
     }
     let [count, bytes] = [0, first.length];
@@ -362,10 +384,14 @@ export class Watcher
     const taken = [first, ...this.#more.splice(0, count)];
     this.#first = this.#more.shift();
     this.#pendingBytes -= bytes;
+    for (const each of taken) unread.release(each);
     return taken.length === 1 ? first : joined(taken);
   }
 
   #drop(): void {
+    const { unread } = this.#request;
+    if (this.#first !== undefined) unread.release(this.#first);
+    for (const each of this.#more) unread.release(each);
     this.#first = undefined;
     this.#more = [];
     this.#pendingBytes = 0;
@@ -384,16 +410,25 @@ export class Watcher
     if (this.#first === undefined) this.#first = bytes;
     else this.#more.push(bytes);
     this.#pendingBytes += bytes.length;
+    this.#request.unread.hold(bytes);
     if (
       this.#more.length >= watcherLimits.bufferedEventsMax ||
       this.#pendingBytes > watcherLimits.bufferedBytesMax
     ) {
-      this.#drop();
-      this.#finish({});
+      this.#giveUp();
       return 0;
     }
+    // Counting it may have been too much.
+    if (this.#isGivenUp) return 0;
     this.#onReady?.();
     return bytes.length;
+  }
+
+  /** Its client is too slow: what it has not taken is forgotten, and it lists anew. */
+  #giveUp(): void {
+    this.#isGivenUp = true;
+    this.#drop();
+    this.#finish({});
   }
 
   #finish(end: { error?: unknown }): void {
@@ -401,4 +436,9 @@ export class Watcher
     this.#stop?.abort();
     this.#onReady?.();
   }
+}
+
+/** One event needs no copy. */
+function together(chunk: readonly Buffer[]): Buffer {
+  return chunk.length === 1 ? (chunk[0] as Buffer) : Buffer.concat(chunk);
 }

@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
+import { fileDescriptorsFor } from "../request/file-descriptors.ts";
 import type { UserInfo } from "../request/user.ts";
 import { joinStreams } from "./join-streams.ts";
 import { type MountHosts, parseMountHosts } from "./mount-hosts.ts";
@@ -82,7 +83,7 @@ export class RequestForwarder {
   readonly #agent = new Agent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: socketsMax,
+    maxTotalSockets: fileDescriptorsFor("mounts", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });

@@ -17,6 +17,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
 import { promptly } from "../request/other-work.ts";
+import { fileDescriptorsFor } from "../request/file-descriptors.ts";
 import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
 import { serviceAddressRule } from "./service-networks.ts";
@@ -82,7 +83,7 @@ export class WebhookClient {
   readonly #agent = new ClusterAgent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: socketsMax,
+    maxTotalSockets: fileDescriptorsFor("webhooks", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });

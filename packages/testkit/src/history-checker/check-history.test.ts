@@ -5,154 +5,37 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { checkHistory } from "./check-history.ts";
-import type {
-  History,
-  ListRecord,
-  ObjectKey,
-  ObjectState,
-  Operation,
-  Outcome,
-  Scope,
-  WatchEvent,
-  WatchSegment,
-  WriteRequest,
-} from "./history.ts";
-
-const a: ObjectKey = { cluster: "one", namespace: "h", name: "a" };
-const b: ObjectKey = { cluster: "one", namespace: "h", name: "b" };
-const foreign: ObjectKey = { cluster: "two", namespace: "h", name: "a" };
-const all: Scope = { cluster: "one", namespace: "h" };
-const red: Scope = { ...all, label: ["color", "red"] };
-
-function object(revision: number, value: string, more: Partial<ObjectState> = {}): ObjectState {
-  const labels = { color: "red" };
-  return {
-    uid: "u",
-    revision,
-    generation: 1,
-    labels,
-    spec: { value: `one/${value}` },
-    status: {},
-    ...more,
-  };
-}
-
-const blue = { labels: { color: "blue" } };
-const a11 = object(11, "1");
-const a12 = object(12, "2", { generation: 2 });
-const b13 = object(13, "3", { uid: "v" });
-const a14 = object(14, "4", { generation: 3, ...blue });
-const b15 = { ...b13, revision: 15 };
-const a16 = object(16, "5", { generation: 4 });
-
-/** Each operation takes its revision as its time, and half a millisecond. */
-function operation(
-  at: number,
-  key: ObjectKey,
-  request: Operation["request"],
-  outcome: Outcome,
-  returnedAt = at + 0.5,
-): Operation {
-  return { client: "c", key, request, outcome, invokedAt: at, returnedAt };
-}
-
-function write(verb: "create" | "update", key: ObjectKey, state: ObjectState): Operation {
-  const { spec, labels } = state;
-  return operation(state.revision, key, { verb, spec, labels }, { kind: "object", state });
-}
-
-const gone: Outcome = { kind: "deleted", uid: "v" };
-const open: Outcome = { kind: "open", reason: "timeout" };
-const never = Number.POSITIVE_INFINITY;
-
-const operations: readonly Operation[] = [
-  write("create", a, a11),
-  write("update", a, a12),
-  write("create", b, b13),
-  write("update", a, a14),
-  operation(15, b, { verb: "delete" }, gone),
-  write("update", a, a16),
-  operation(17, a, { verb: "get" }, { kind: "object", state: a16 }),
-  operation(17, b, { verb: "get" }, { kind: "notFound" }),
-];
-
-function event(
-  type: "ADDED" | "MODIFIED" | "DELETED",
-  key: ObjectKey,
-  state: ObjectState,
-): WatchEvent {
-  return { type, key, state, receivedAt: state.revision };
-}
-
-function bookmark(revision: number): WatchEvent {
-  return { type: "BOOKMARK", revision, receivedAt: revision };
-}
-
-const allEvents: readonly WatchEvent[] = [
-  event("ADDED", a, a11),
-  event("MODIFIED", a, a12),
-  event("ADDED", b, b13),
-  event("MODIFIED", a, a14),
-  event("DELETED", b, b15),
-  event("MODIFIED", a, a16),
-];
-const redEvents: readonly WatchEvent[] = [
-  event("ADDED", a, a11),
-  event("MODIFIED", a, a12),
-  event("ADDED", b, b13),
-  event("DELETED", a, { ...a12, revision: 14 }),
-  event("DELETED", b, b15),
-  event("ADDED", a, a16),
-];
-
-function watch(
-  watcher: string,
-  events: readonly WatchEvent[],
-  more: Partial<WatchSegment> = {},
-): WatchSegment {
-  const start = { kind: "after", revision: 10, isResumed: false } as const;
-  return { watcher, scope: all, openedAt: 10, start, events, ...more };
-}
-
-function list(
-  revision: number,
-  items: ListRecord["items"],
-  more: Partial<ListRecord> = {},
-): ListRecord {
-  const times = { invokedAt: revision + 0.6, returnedAt: revision + 0.9 };
-  const base = { client: "l", scope: all, mode: { kind: "quorum" }, pageRevisions: [] } as const;
-  return { ...base, ...times, revision, items, ...more };
-}
-
-const right: History = {
-  startRevision: 10,
+import type { History, WatchEvent } from "./history.ts";
+import {
+  a,
+  a11,
+  a12,
+  a14,
+  a16,
+  all,
+  allEvents,
+  b,
+  b13,
+  bookmark,
+  event,
+  foreign,
+  guarantees,
+  list,
+  never,
+  object,
+  open,
+  operation,
   operations,
-  lists: [
-    list(13, [
-      { key: a, state: a12 },
-      { key: b, state: b13 },
-    ]),
-  ],
-  staleGets: [],
-  watches: [watch("all", allEvents), watch("red", redEvents, { scope: red })],
-};
-
-function without(events: readonly WatchEvent[], index: number): WatchEvent[] {
-  return events.filter((_, i) => i !== index);
-}
-
-function replaced<Item>(items: readonly Item[], index: number, item: Item): Item[] {
-  return items.map((one, i) => (i === index ? item : one));
-}
-
-/** The history with one more watch beside the one that tells all. */
-function withWatch(...segments: readonly WatchSegment[]): History {
-  return { ...right, watches: [...right.watches, ...segments] };
-}
-
-function guarantees(history: History): string[] {
-  return [...new Set(checkHistory(history).map(({ guarantee }) => guarantee))].sort();
-}
+  red,
+  redEvents,
+  replaced,
+  right,
+  watch,
+  withOperations,
+  without,
+  withWatch,
+  write,
+} from "./sample-history.ts";
 
 const resumedAt12 = (events: readonly WatchEvent[]) => [
   watch("w", allEvents.slice(0, 2)),
@@ -374,116 +257,6 @@ const faults: readonly [title: string, guarantee: string, History][] = [
   ],
 ];
 
-/** Operations that no object explains, behind those of the right history. */
-const impossible: readonly [title: string, readonly Operation[]][] = [
-  ["a stale get", [operation(18, a, { verb: "get" }, { kind: "object", state: a14 })]],
-  [
-    "an acknowledged write that nobody finds",
-    [operation(18, a, { verb: "get" }, { kind: "notFound" })],
-  ],
-  [
-    "a get of what nobody wrote",
-    [operation(18, b, { verb: "get" }, { kind: "object", state: object(18, "9") })],
-  ],
-  ["a second create of an object", [write("create", a, object(18, "9"))]],
-  [
-    "an AlreadyExists for nothing",
-    [operation(18, b, { verb: "create", spec: {}, labels: {} }, { kind: "alreadyExists" })],
-  ],
-  [
-    "an update with a stale resourceVersion that goes through",
-    [
-      operation(
-        18,
-        a,
-        { verb: "update", spec: { value: "one/9" }, labels: {}, expectedRevision: 14 },
-        { kind: "object", state: object(18, "9", { generation: 5, labels: {} }) },
-      ),
-    ],
-  ],
-  [
-    "a conflict of an update whose resourceVersion is right",
-    [
-      operation(
-        18,
-        a,
-        { verb: "update", spec: {}, labels: {}, expectedRevision: 16 },
-        { kind: "conflict" },
-      ),
-    ],
-  ],
-  [
-    "a conflict of a patch that expects nothing",
-    [operation(18, a, { verb: "patch", spec: {}, labels: {} }, { kind: "conflict" })],
-  ],
-  [
-    "a deletion whose uid is another's",
-    [operation(18, a, { verb: "delete", expectedUid: "x" }, { kind: "deleted", uid: "u" })],
-  ],
-  [
-    "a generation that stays when the spec changes",
-    [write("update", a, object(18, "9", { generation: 4 }))],
-  ],
-  [
-    "a generation that grows when only the status changes",
-    [
-      operation(
-        18,
-        a,
-        { verb: "patchStatus", status: { seen: "one/9" } },
-        {
-          kind: "object",
-          state: { ...a16, revision: 18, generation: 5, status: { seen: "one/9" } },
-        },
-      ),
-    ],
-  ],
-  [
-    "a uid that changes in an update",
-    [write("update", a, object(18, "9", { generation: 5, uid: "x" }))],
-  ],
-  [
-    "a patch that loses what it was not about",
-    [
-      operation(
-        18,
-        a,
-        { verb: "patch", spec: { patched: "one/9" }, labels: {} },
-        {
-          kind: "object",
-          state: { ...a16, revision: 18, generation: 5, spec: { patched: "one/9" } },
-        },
-      ),
-    ],
-  ],
-  [
-    "an open write that is seen, gone, and seen again",
-    [
-      operation(18, a, { verb: "update", spec: { value: "one/9" }, labels: {} }, open, never),
-      operation(
-        19,
-        a,
-        { verb: "get" },
-        { kind: "object", state: object(18, "9", { generation: 5, labels: {} }) },
-      ),
-      operation(20, a, { verb: "get" }, { kind: "object", state: a16 }),
-    ],
-  ],
-  [
-    "an open write that takes effect before its call",
-    [
-      operation(18, b, { verb: "get" }, { kind: "object", state: object(30, "9") }),
-      operation(
-        19,
-        b,
-        { verb: "create", spec: { value: "one/9" }, labels: { color: "red" } },
-        open,
-        never,
-      ),
-    ],
-  ],
-];
-
 const possible: readonly [title: string, History][] = [
   ["nothing wrong", right],
   ["a stream that came back and went on", withWatch(...resumedAt12(allEvents.slice(2)))],
@@ -554,10 +327,6 @@ const possible: readonly [title: string, History][] = [
   ],
 ];
 
-function withOperations(more: readonly Operation[], watches = right.watches): History {
-  return { ...right, operations: [...operations, ...more], watches };
-}
-
 describe("a checked history", () => {
   for (const [title, history] of possible) {
     it(`${title} is no violation`, () => assert.deepEqual(checkHistory(history), []));
@@ -565,30 +334,4 @@ describe("a checked history", () => {
   for (const [title, guarantee, history] of faults) {
     it(title, () => assert.ok(guarantees(history).includes(guarantee), guarantees(history).join()));
   }
-  for (const [title, more] of impossible) {
-    it(`${title} is not linearizable`, () => {
-      const found = guarantees(withOperations(more));
-      assert.ok(found.includes("linearizable"), found.join());
-    });
-  }
-
-  it("a quorum list that shows what was deleted before is not linearizable", () => {
-    const stale = list(
-      14,
-      [
-        { key: a, state: a14 },
-        { key: b, state: b13 },
-      ],
-      { invokedAt: 15.6, returnedAt: 15.8 },
-    );
-    assert.deepEqual(guarantees({ ...right, lists: [stale] }), ["linearizable"]);
-  });
-
-  it("many writes at once whose answers were lost are decided", () => {
-    const writes = Array.from({ length: 14 }, (_, i): Operation => {
-      const request: WriteRequest = { verb: "patch", spec: { [`p${i}`]: `one/${i}` }, labels: {} };
-      return operation(18 + i / 100, a, request, open, never);
-    });
-    assert.deepEqual(checkHistory(withOperations(writes)), []);
-  });
 });

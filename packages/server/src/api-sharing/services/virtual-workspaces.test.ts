@@ -164,6 +164,12 @@ describe("the virtual workspace of an export", () => {
       user: "b",
     });
     assert.equal(unknown.status, 403);
+    assert.ok(
+      unknown.object.message?.endsWith(
+        'User "b" cannot list resource "cowboys" in API group "wildwest.dev" at the cluster scope: access denied',
+      ),
+      unknown.text,
+    );
     await test.close();
   });
 

@@ -89,7 +89,8 @@ interface VirtualWorkspacesOptions {
 }
 
 const granted: ServiceDecision = { allowed: true, reason: "" };
-const refused: ServiceDecision = { allowed: false, reason: "" };
+/** In the words of the gate of workspaces: nobody learns whether there is something to refuse. */
+const refused: ServiceDecision = { allowed: false, reason: "access denied" };
 const servedPath = /^\/(?:$|(?:apis?|openapi|version)(?:\/|$))/;
 
 export class VirtualWorkspaces {

@@ -83,6 +83,11 @@ export class ClusterPolicy implements RoleSource {
     return this.#base === undefined ? this.#version : this.#version + this.#base.version;
   }
 
+  /** Without them it allows nobody anything. */
+  get hasBindings(): boolean {
+    return this.#clusterBindings.size > 0 || this.#namespaces.size > 0;
+  }
+
   put({ resource, namespace, name }: PolicyKey, object: JsonObject): void {
     this.remove({ resource, namespace, name });
     switch (resource) {

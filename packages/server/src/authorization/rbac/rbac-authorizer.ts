@@ -3,15 +3,16 @@
  * rule that forbids.
  *
  * The policy that all clusters share is asked first: it is in memory, so administrators and discovery never wait. Nobody gets
- * anything here in all clusters at once or in the system's own.
+ * anything here in all clusters at once or in the system's own. What operators add to that policy is in `system:admin`.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote } from "@kcp-ts/machinery/status";
 import type { Attributes, UserInfo } from "../../request/index.ts";
 import type { Authorizer, Decision } from "../authorizer.ts";
+import { decisionStep, noteDecision } from "../noted.ts";
 import { bootstrapPolicy } from "./bootstrap-policy.ts";
 import type { ClusterPolicy } from "./cluster-policy.ts";
-import { effectiveUsers } from "./effective-users.ts";
+import { effectiveUsers, userExtra } from "./effective-users.ts";
 import type { PolicyRule, ResourceQuestion } from "./policy-rule.ts";
 import type { RuleSet } from "./rule-set.ts";
 import type { Grant, RoleRef, SubjectIndex } from "./subject-index.ts";
@@ -51,22 +52,47 @@ export class RbacAuthorizer implements Authorizer {
     const users = effectiveUsers(attributes.user, cluster);
     const asked = attributes.isResourceRequest ? questionOf(attributes) : undefined;
     const shared = decide(bootstrapPolicy, users, attributes, asked);
+    if (shared.allowed) return bootstrapped(attributes, shared);
+    const operators = this.#source.peek(operatorsCluster);
+    if (operators !== undefined) return this.#decideWith(operators, users, attributes, asked);
+    return this.#source
+      .load(operatorsCluster)
+      .then((loaded) => this.#decideWith(loaded, users, attributes, asked));
+  }
+
+  /** What operators grant in all logical clusters at once goes before what the asked one says. */
+  #decideWith(
+    operators: ClusterPolicy,
+    users: readonly UserInfo[],
+    attributes: Attributes,
+    asked: ResourceQuestion | undefined,
+  ): Decision | Promise<Decision> {
+    const cluster = attributes.cluster as ClusterName;
+    const granted = operators.hasBindings
+      ? decide(operators, users.filter(isGlobal), attributes, asked)
+      : refused;
+    const shared = bootstrapped(attributes, granted);
     if (shared.allowed) return shared;
     const policy = this.#source.peek(cluster);
-    if (policy !== undefined) return decide(policy, users, attributes, asked);
-    return this.#source.load(cluster).then((loaded) => decide(loaded, users, attributes, asked));
+    if (policy !== undefined) return decideHere(policy, users, attributes, asked);
+    return this.#source
+      .load(cluster)
+      .then((loaded) => decideHere(loaded, users, attributes, asked));
   }
 
   /** What the user may do in a namespace, or cluster-wide when it is empty. */
   async rulesFor(user: UserInfo, cluster: ClusterName, namespace: string): Promise<HeldRules> {
     if (!isTenantCluster(cluster)) return { rules: [], errors: [], isIncomplete: false };
     const policy = this.#source.peek(cluster) ?? (await this.#source.load(cluster));
+    const operators =
+      this.#source.peek(operatorsCluster) ?? (await this.#source.load(operatorsCluster));
     const sets = new Set<RuleSet>();
     const errors = new Set<string>();
     const users = effectiveUsers(user, cluster);
     let left = heldRulesMax;
-    for (const from of [bootstrapPolicy, policy]) {
-      for (const grant of grantsOf(from, users, namespace)) {
+    for (const from of [bootstrapPolicy, operators, policy]) {
+      const meant = from === operators ? users.filter(isGlobal) : users;
+      for (const grant of grantsOf(from, meant, namespace)) {
         const rules = grant.rulesIn(from);
         if (rules !== undefined) {
           for (const set of rules) {
@@ -105,6 +131,37 @@ function questionOf({ verb, group, resource, subresource, name }: Attributes): R
   return subresource === ""
     ? { verb, group, target: resource, anyTarget: "", name }
     : { verb, group, target: `${resource}/${subresource}`, anyTarget: `*/${subresource}`, name };
+}
+
+/** Roles and bindings here hold in every logical cluster; only members of system:masters write them. */
+const operatorsCluster = "system:admin" as ClusterName;
+
+/** Whoever is somebody in some logical clusters only was named by these: they are nobody whom an operator means. */
+function isGlobal({ username, extra }: UserInfo): boolean {
+  return (
+    (extra === undefined || !Object.hasOwn(extra, userExtra.scopes)) &&
+    !username.startsWith("system:serviceaccount:")
+  );
+}
+
+function bootstrapped(attributes: Attributes, decision: Decision): Decision {
+  if (attributes.note === undefined) return decision;
+  const reason = `bootstrap policy: ${decision.reason}`;
+  noteDecision(attributes, decisionStep.bootstrap, decision, reason);
+  return decision;
+}
+
+function decideHere(
+  policy: ClusterPolicy,
+  users: readonly UserInfo[],
+  attributes: Attributes,
+  asked: ResourceQuestion | undefined,
+): Decision {
+  const decision = decide(policy, users, attributes, asked);
+  if (attributes.note === undefined) return decision;
+  const reason = `local cluster ${quote(attributes.cluster)} policy: ${decision.reason}`;
+  noteDecision(attributes, decisionStep.local, decision, reason);
+  return decision;
 }
 
 interface Question {

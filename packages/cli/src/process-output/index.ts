@@ -1,0 +1,2 @@
+export { endOnBrokenPipe } from "./broken-pipe.ts";
+export { errorText } from "./error-text.ts";

@@ -1,0 +1,82 @@
+/** Which connections go when there are too many. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FakeClock } from "@kcp-ts/testkit";
+import { limitIn } from "../request/file-descriptors.ts";
+import { ConnectionTable } from "./connection-table.ts";
+
+const limits = {
+  connectionsMax: 8,
+  unauthenticatedTimeoutMs: 30_000,
+  idleTimeoutMs: 180_000,
+  checkIntervalMs: 10_000,
+};
+
+function setUp() {
+  const clock = new FakeClock();
+  const table = new ConnectionTable(clock, limits);
+  const ended: string[] = [];
+  const open = (name: string, address: string, user?: string, isBusy = false) => {
+    const connection = table.add(address, () => ended.push(name));
+    if (connection === undefined) return undefined;
+    if (user !== undefined) table.recognize(connection, user);
+    connection.isBusy = () => isBusy;
+    return connection;
+  };
+  return { clock, table, ended, open };
+}
+
+describe("too many connections", () => {
+  it("of one stranger end the stranger's oldest, before all are used up", () => {
+    const { table, ended, open } = setUp();
+    for (let n = 0; n < 6; n++) open(`stranger-${n}`, "1.1.1.1");
+    assert.deepEqual(ended, ["stranger-0", "stranger-1", "stranger-2", "stranger-3"]);
+    assert.equal(table.size, 2);
+  });
+
+  it("end strangers first, then idle ones of who has most, never those at work of others who have few", () => {
+    const { ended, open } = setUp();
+    open("watch", "1.1.1.1", "few", true);
+    for (let n = 0; n < 5; n++) open(`idle-${n}`, "2.2.2.2", "many");
+    for (const address of ["3.3.3.3", "4.4.4.4"]) open(`stranger-${address}`, address);
+    for (let n = 0; n < 3; n++) open(`new-${n}`, "5.5.5.5", "new", true);
+    assert.deepEqual(ended, ["stranger-3.3.3.3", "stranger-4.4.4.4", "idle-0"]);
+  });
+
+  it("at work of one user give way to another's first, and to nobody who has as many", () => {
+    const { ended, open } = setUp();
+    for (let n = 0; n < 8; n++) open(`watch-${n}`, "1.1.1.1", "greedy", true);
+    assert.ok(open("first", "2.2.2.2", "modest", true));
+    assert.deepEqual(ended, ["watch-0"]);
+    const fair = setUp();
+    for (let n = 0; n < 8; n++) fair.open(`watch-${n}`, "1.1.1.1", `user-${n}`, true);
+    assert.equal(fair.open("one more", "2.2.2.2"), undefined);
+    assert.deepEqual(fair.ended, []);
+  });
+});
+
+describe("connections on which nothing happens", () => {
+  it("end soon when nobody has shown who they are, late when somebody has, never at work", () => {
+    const { clock, table, ended, open } = setUp();
+    open("stranger", "1.1.1.1");
+    open("known", "1.1.1.1", "a");
+    open("watch", "1.1.1.1", "a", true);
+    clock.advance(30_000);
+    assert.deepEqual(ended, []);
+    clock.advance(10_000);
+    assert.deepEqual(ended, ["stranger"]);
+    clock.advance(2 * limits.idleTimeoutMs + 20_000);
+    assert.deepEqual(ended, ["stranger", "known"]);
+    assert.equal(table.size, 1);
+  });
+});
+
+describe("the limit of open files", () => {
+  it("is read from what the system says", () => {
+    const line = (soft: string) =>
+      `Limit   Soft Limit  Hard Limit  Units\nMax open files            ${soft}                4096                 files\n`;
+    assert.equal(limitIn(line("1024")), 1024);
+    assert.equal(limitIn(line("unlimited")), Number.MAX_SAFE_INTEGER);
+    assert.equal(limitIn(""), 4096);
+  });
+});

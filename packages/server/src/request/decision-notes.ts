@@ -1,0 +1,12 @@
+/** Steps of authorization as annotations of the audit log, under a domain of kcp's. */
+import type { DecisionNote } from "./attributes.ts";
+
+export function decisionNotes(
+  annotate: (key: string, value: string) => void,
+  domain: "request.auth.kcp.io" | "sar.auth.kcp.io",
+): DecisionNote {
+  return (step, decision, reason) => {
+    annotate(`${domain}/${step}-decision`, decision);
+    annotate(`${domain}/${step}-reason`, reason);
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * How many files and sockets this process may have open, and who may have how many of them. The store must always be able to open
+ * its files: whatever clients do, they get no more than their part.
+ */
+import { readFileSync } from "node:fs";
+
+/** Where it is not told. */
+const limitUnknown = 4096;
+
+/** In parts of the whole; what is left is for the store, which takes a fifth of it itself, and for everything else. */
+const parts = { connections: 0.6, webhooks: 0.08, mounts: 0.08 } as const;
+
+let known: number | undefined;
+
+/** The soft limit, which Node raises to the hard one when it starts. */
+export function fileDescriptorLimit(): number {
+  known ??= readLimit();
+  return known;
+}
+
+/** `most`: however many there are. */
+export function fileDescriptorsFor(
+  part: keyof typeof parts,
+  most = Number.POSITIVE_INFINITY,
+): number {
+  return Math.max(1, Math.min(most, Math.floor(fileDescriptorLimit() * parts[part])));
+}
+
+function readLimit(): number {
+  let text: string;
+  try {
+    text = readFileSync("/proc/self/limits", "utf8");
+  } catch {
+    // Not Linux.
+    return limitUnknown;
+  }
+  return limitIn(text);
+}
+
+export function limitIn(limits: string): number {
+  const soft = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
+  if (soft === "unlimited") return Number.MAX_SAFE_INTEGER;
+  return Number(soft) > 0 ? Number(soft) : limitUnknown;
+}
