@@ -116,4 +116,5 @@ export const workBounds = {
 export const bytesInFlight = {
   requestBodies: { bytesPerTenantMax: 64 * MiB, bytesMax: 256 * MiB },
   webhookAnswers: { bytesPerTenantMax: 32 * MiB, bytesMax: 128 * MiB },
+  clusterAnswers: { bytesPerTenantMax: 64 * MiB, bytesMax: 256 * MiB },
 } as const;

@@ -16,8 +16,8 @@ import { type JsonObject, type JsonValue, stringifyInPieces } from "@kcp-ts/mach
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
-import { promptly } from "../request/other-work.ts";
 import { fileDescriptorsFor } from "../request/file-descriptors.ts";
+import { promptly } from "../request/other-work.ts";
 import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
 import { serviceAddressRule } from "./service-networks.ts";
