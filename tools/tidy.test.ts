@@ -6,6 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { unboundedInputs } from "./tidy/bound-rules.ts";
 import { decisionNumbers, pipelineOrder } from "./tidy/document-rules.ts";
 import {
   cycles,
@@ -91,6 +92,51 @@ describe("the tree that rules see", () => {
     assert.ok(checkout.files.has("tools/tidy.test.ts"));
     assert.ok(checkout.production().has("packages/machinery/src/base/clock.ts"));
     assert.ok(!checkout.production().has("tools/tidy.test.ts"));
+  });
+});
+
+describe("inputs of others name their bound", () => {
+  it("holds in this checkout", () => {
+    assert.deepEqual(unboundedInputs(checkout), []);
+  });
+
+  const calls: Readonly<Record<string, string>> = {
+    "JSON.parse": "export const a = JSON.parse(text);",
+    "the parser below the room":
+      'import { parseJson } from "x";\nexport const a = parseJson(text).value;',
+    "a YAML reader": "export const a = yaml.load(text);",
+    "gathered parts": "export const a = Buffer.concat(parts);",
+    "a body that is read whole": "export const a = async () => await answer.body.text();",
+    "an answer of fetch that is read whole": "export const a = async () => await response.json();",
+    "unpacking without a limit": "export const a = gunzipSync(bytes);",
+    "a stream that unpacks": "export const a = createGunzip();",
+  };
+  for (const [title, code] of Object.entries(calls))
+    it(`finds ${title}`, () => {
+      const sources = { ...server("door.ts"), "server/src/door.ts": code };
+      const findings = unboundedInputs(madeUpTree({ sources }), {});
+      assert.equal(findings.length, 1, findings.join("\n"));
+      assert.match(
+        findings[0] ?? "",
+        /^packages\/server\/src\/door\.ts:\d: no .*whose input is it\?/,
+      );
+    });
+
+  it("lets bounded calls, tests and listed files be, and finds a line that lists nothing", () => {
+    const code =
+      "export const a = [parseBounded(bounds.token, text), gunzipSync(b, { maxOutputLength: 9 })];";
+    const sources = {
+      ...server("door.ts", "own.ts"),
+      "server/src/door.ts": `${code}\nawait body.text(bounds.token.bytesMax);`,
+      "server/src/own.ts": "export const a = JSON.parse(own);",
+      "server/src/door.test.ts": "JSON.parse(text);",
+    };
+    const tree = madeUpTree({ sources });
+    assert.deepEqual(unboundedInputs(tree, { "packages/server/src/own.ts": "its own" }), []);
+    assert.deepEqual(
+      unboundedInputs(tree, { "packages/server/src/": "its own", "packages/sdk/": "none" }),
+      ["packages/sdk/: is bounded or gone, drop it from the list"],
+    );
   });
 });
 

@@ -52,7 +52,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     schema: ["base", "bounds", "json", "status", "cel"],
     cel: ["base", "json"],
     compat: ["json", "schema"],
-    apply: ["base", "json", "meta", "schema", "status"],
+    apply: ["base", "bounds", "json", "meta", "schema", "status"],
   },
   controllers: {
     api: [],

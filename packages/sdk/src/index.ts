@@ -3,6 +3,7 @@
  * `informer`, `work-queue`, `controller`, `leader-election` and `metrics` need nothing of Node.
  */
 export {
+  type AnswerBounds,
   type ApplyOptions,
   apiVersionOf,
   type BodySource,
@@ -13,6 +14,7 @@ export {
   type ClientOptions,
   type ClientRequest,
   clusterAnnotation,
+  clusterAnswerBounds,
   type Deadline,
   type DeadlineOptions,
   type DeleteOptions,

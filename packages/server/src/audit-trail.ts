@@ -1,6 +1,8 @@
 /** Wiring: audit's record of a request, kept on the exchange, and its events. */
+
 import type { Clock, Pieces } from "@kcp-ts/machinery/base";
-import { type JsonValue, parseInPieces } from "@kcp-ts/machinery/json";
+import { bounds, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import type { JsonValue } from "@kcp-ts/machinery/json";
 import {
   Audit,
   type AuditBackend,
@@ -10,8 +12,6 @@ import {
   type Decode,
 } from "./audit/index.ts";
 import {
-  bodyMembersMax,
-  bodyValuesMax,
   decodeInPieces,
   isJsonLike,
   isShortYaml,
@@ -87,8 +87,6 @@ export function endTrail(
   return response;
 }
 
-const bodyLimits = { valuesMax: bodyValuesMax, membersMax: bodyMembersMax };
-
 /** Bodies are shown as JSON, whatever they came as; what cannot be read is not shown. */
 function decoderOf(exchange: Exchange): Decode {
   return function* (bytes, contentType): Pieces<JsonValue | undefined> {
@@ -111,7 +109,7 @@ function decoderOf(exchange: Exchange): Decode {
 }
 
 function* parse(bytes: Uint8Array): Pieces<JsonValue> {
-  return (yield* parseInPieces(Buffer.from(bytes).toString("utf8"), bodyLimits)).value;
+  return (yield* parseBoundedInPieces(bounds.requestBody, bytes)).value;
 }
 
 /** YAML that was read for the request is JSON by now. This is wrong, or was sent on as it came, or its sender did not wait for it to be read. */

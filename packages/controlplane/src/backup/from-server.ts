@@ -1,5 +1,6 @@
 /** A backup through a running server, which has the store and will not share it. */
 
+import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { connect, type Kubeconfig, loadKubeconfig } from "@kcp-ts/sdk/kubeconfig";
 import { type BackupSummary, backupPath } from "@kcp-ts/server";
 import { OptionsError } from "../options.ts";
@@ -27,7 +28,7 @@ export async function backupFromServer(options: ServerBackup): Promise<BackupSum
   try {
     const request = { method: "GET", path: backupPath, headers: {}, signal } as const;
     const { status, body } = await transport.send(request);
-    if (status !== 200) throw refusal(status, await body.text(), path);
+    if (status !== 200) throw refusal(status, await body.text(bounds.refusal.bytesMax), path);
     return await writeBackupFile(file, body, onProgress);
   } finally {
     await close();
@@ -54,7 +55,7 @@ function refusal(status: number, text: string, path: string): OptionsError {
 
 function messageOf(text: string): string {
   try {
-    return String((JSON.parse(text) as { message?: unknown }).message ?? text);
+    return String((parseBounded(bounds.refusal, text) as { message?: unknown }).message ?? text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return text.slice(0, 200);

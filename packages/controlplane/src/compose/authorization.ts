@@ -1,6 +1,8 @@
 /** From options to who decides about requests, and in which order: masters, paths, roles, somebody elsewhere. */
+
 import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import {
   AllowedPathsError,
   type Authorizer,
@@ -132,7 +134,7 @@ async function post(
 }
 
 function answerIn(text: string): JsonObject {
-  const { value } = parseJson(text);
+  const value = parseBounded(bounds.reviewAnswer, text);
   if (!isJsonObject(value)) throw new Error("the authorization webhook answered with no object");
   return value;
 }

@@ -5,8 +5,15 @@
  * Admission of the logical cluster is asked first, about the Pod as it would be. What it has seen is what is sent: each container whole, once, and
  * without what a patch can say beyond it.
  */
+
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+} from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
@@ -92,9 +99,10 @@ function withContainers(pod: JsonObject, containers: readonly JsonValue[]): Json
 
 function readJson(bytes: Uint8Array): JsonValue {
   try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8")) as JsonValue;
+    return parseBounded(bounds.requestBody, bytes);
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (isBoundExceeded(error)) throw statusError.tooLarge(error.message);
+    if (!(error instanceof JsonSyntaxError)) throw error;
     throw statusError.badRequest("the patch is no JSON");
   }
 }

@@ -1,10 +1,11 @@
 /** JSON documents of other servers, over HTTPS: bounded in time and size, without redirects. */
 import { request } from "node:https";
 import type { Clock } from "@kcp-ts/machinery/base";
+import { bounds, gatherBounded, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
 import type { FetchDocument } from "@kcp-ts/server";
 
 export const fetchTimeoutMs = 10_000;
-export const documentBytesMax = 1 << 20;
+export const documentBytesMax: number = bounds.issuerDocument.bytesMax;
 
 export function documentFetcher(clock: Clock): FetchDocument {
   return (url, { certificateAuthority }) =>
@@ -22,24 +23,18 @@ export function documentFetcher(clock: Clock): FetchDocument {
       });
       const timer = clock.schedule(fetchTimeoutMs, () => fail("no answer in time"));
       call.on("error", (error) => fail(error.message, error));
+      const tooMuch = (error: Error) =>
+        fail(isBoundExceeded(error) ? `more than ${documentBytesMax} bytes` : error.message, error);
       call.on("response", (response) => {
-        const parts: Buffer[] = [];
-        let bytes = 0;
         if (response.statusCode !== 200) fail(`status ${response.statusCode}`);
-        response.on("data", (part: Buffer) => {
-          bytes += part.length;
-          if (bytes > documentBytesMax) fail(`more than ${documentBytesMax} bytes`);
-          else parts.push(part);
-        });
-        response.on("error", (error) => fail(error.message, error));
-        response.on("end", () => {
+        gatherBounded(bounds.issuerDocument, response).then((bytes) => {
           timer.cancel();
           try {
-            resolve(JSON.parse(Buffer.concat(parts).toString("utf8")));
+            resolve(parseBounded(bounds.issuerDocument, bytes));
           } catch (error) {
             fail("the answer is no JSON", error);
           }
-        });
+        }, tooMuch);
       });
       call.end();
     });

@@ -1,5 +1,7 @@
 /** A webhook of the operator, whose address and credentials a kubeconfig has: what is sent goes to the server's URL itself, path and query included. */
+
 import type { Clock } from "@kcp-ts/machinery/base";
+import { bounds } from "@kcp-ts/machinery/bounds";
 import { connect, loadKubeconfig } from "@kcp-ts/sdk";
 import { OptionsError } from "../options.ts";
 
@@ -23,7 +25,10 @@ export async function connectWebhook(configFile: string, clock: Clock): Promise<
         const headers = { "content-type": "application/json" };
         const { signal } = giveUp;
         const answer = await transport.send({ method: "POST", path, headers, body, signal });
-        return { status: answer.status, text: await answer.body.text() };
+        return {
+          status: answer.status,
+          text: await answer.body.text(bounds.reviewAnswer.bytesMax),
+        };
       } finally {
         timer.cancel();
       }

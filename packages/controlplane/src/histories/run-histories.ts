@@ -73,7 +73,8 @@ async function playStage(
   let next = seed;
   for (let rounds = 0; rounds < roundsPerStage && summary.histories < histories; rounds++) {
     const count = Math.min(together, histories - summary.histories);
-    onRound?.(summary, await runRound(stage, next++, count, summary));
+    const round = await runRound(stage, next++, count, summary);
+    onRound?.(summary, round);
   }
   return next;
 }

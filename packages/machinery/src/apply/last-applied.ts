@@ -1,7 +1,14 @@
 /**
  * The annotation in which kubectl's client-side apply keeps what it applied last, and how server-side apply by kubectl takes over from it.
  */
-import { isJsonObject, type JsonObject, type JsonValue, member, parseJson } from "../json/index.ts";
+import { bounds, isBoundExceeded, parseBounded } from "../bounds/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  member,
+} from "../json/index.ts";
 import { type FieldSet, subtractFieldSet } from "./field-set.ts";
 import { stringifyGo } from "./go-json.ts";
 import type { TypeSchema } from "./type-schema.ts";
@@ -55,11 +62,11 @@ function lastApplied(object: JsonObject): string | undefined {
 
 function parseConfig(text: string): JsonObject | undefined {
   try {
-    const { value } = parseJson(text);
+    const value = parseBounded(bounds.embeddedText, text);
     return isJsonObject(value) ? value : undefined;
   } catch (error) {
     // The annotation is the client's: what cannot be read is no record of what was applied.
-    if (error instanceof Error && error.name === "JsonSyntaxError") return undefined;
+    if (error instanceof JsonSyntaxError || isBoundExceeded(error)) return undefined;
     throw error;
   }
 }

@@ -6,7 +6,8 @@
  *
  * A step is kept as this text, so that sets of fields need no decoding. Two steps are the same if their texts are.
  */
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../json/index.ts";
+import { bounds, parseBounded } from "../bounds/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { quote } from "../status/index.ts";
 import { compareText } from "./compare-text.ts";
 import { stringifyGo } from "./go-json.ts";
@@ -38,11 +39,11 @@ export function formatElement(element: PathElement): string {
     case "f":
       return `.${content}`;
     case "k":
-      return `[${Object.entries(parseJson(content).value as JsonObject)
+      return `[${Object.entries(parseBounded(bounds.fieldPathElement, content) as JsonObject)
         .map(([name, value]) => `${name}=${formatValue(value)}`)
         .join(",")}]`;
     case "v":
-      return `[=${formatValue(parseJson(content).value)}]`;
+      return `[=${formatValue(parseBounded(bounds.fieldPathElement, content))}]`;
     default:
       return `[${content}]`;
   }
@@ -57,9 +58,9 @@ export function normalizeElement(text: string): PathElement | undefined {
     case "f":
       return text;
     case "v":
-      return valueElement(parseJson(content).value);
+      return valueElement(parseBounded(bounds.fieldPathElement, content));
     case "k": {
-      const keys = parseJson(content).value;
+      const keys = parseBounded(bounds.fieldPathElement, content);
       if (!isJsonObject(keys)) throw new Error(`expected an object of keys: ${text}`);
       return keyElement(keys);
     }
@@ -109,7 +110,7 @@ function contentOf(element: PathElement): JsonValue {
   switch (element[0]) {
     case "k":
     case "v":
-      return parseJson(element.slice(2)).value;
+      return parseBounded(bounds.fieldPathElement, element.slice(2));
     case "i":
       return Number(element.slice(2));
     default:

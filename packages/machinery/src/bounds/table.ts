@@ -25,22 +25,15 @@ export const bounds = {
     bytesMax: 16 * MiB,
     ...object,
   },
-  /** Reads an answer of another API server, one of ours included: lists are read in chunks, and this is what is read whole. */
-  serverAnswer: {
-    name: "API server answer",
-    sender: "server",
-    bytesMax: 256 * MiB,
-    valuesMax: Number.POSITIVE_INFINITY,
-    membersMax: Number.POSITIVE_INFINITY,
-    depthMax: jsonDepthMax,
-  },
+  /** A Status with which a server refuses, or what stands in its place. */
+  refusal: { name: "refusal", sender: "server", bytesMax: MiB, ...small },
   /** Discovery, OpenAPI and whatever else of a physical cluster is read whole; the OpenAPI of a large group has a few megabytes. */
   clusterAnswer: {
     name: "physical cluster answer",
     sender: "physical cluster",
     bytesMax: 16 * MiB,
-    valuesMax: 300_000,
-    membersMax: 50_000,
+    valuesMax: 200_000,
+    membersMax: 20_000,
     depthMax: 256,
   },
   /** One object of a physical cluster: of a list, of a watch, or alone. */
@@ -58,6 +51,13 @@ export const bounds = {
     valuesMax: 3_000_000,
     membersMax: 20_000,
     depthMax: jsonDepthMax,
+  },
+  /** What such a list says of itself: everything but its items. */
+  clusterListHead: {
+    name: "physical cluster list head",
+    sender: "physical cluster",
+    bytesMax: MiB,
+    ...small,
   },
   /** An AdmissionReview with a patch in base64. */
   admissionAnswer: {
@@ -82,10 +82,8 @@ export const bounds = {
     membersMax: 20_000,
     depthMax: jsonDepthMax,
   },
-  /** TokenReview, SubjectAccessReview. */
+  /** Answers of webhooks that the operator names: SubjectAccessReviews, and what comes back for audit events. */
   reviewAnswer: { name: "review webhook answer", sender: "webhook", bytesMax: MiB, ...small },
-  /** What an audit webhook answers is not looked at. */
-  auditAnswer: { name: "audit webhook answer", sender: "webhook", bytesMax: 64 * KiB, ...small },
   /** OpenID discovery documents and keys. */
   issuerDocument: { name: "issuer document", sender: "issuer", bytesMax: MiB, ...small },
   /** The payload or header of a JSON Web Token. */
@@ -94,15 +92,15 @@ export const bounds = {
   continueToken: { name: "continue token", sender: "tenant", bytesMax: 4 * KiB, ...small },
   /** JSON within a field of an object: annotations, files in Secrets, records of controllers. */
   embeddedText: { name: "JSON in an object", sender: "tenant", bytesMax: 3 * MiB, ...object },
-  /** Files, and what a program that the operator starts says. */
-  operatorFile: {
-    name: "file",
-    sender: "operator",
-    bytesMax: 64 * MiB,
-    valuesMax: 1_000_000,
-    membersMax: 100_000,
-    depthMax: jsonDepthMax,
+  /** The keys of an item of a list, or a value of a set, in managedFields: JSON in the name of a member. */
+  fieldPathElement: {
+    name: "path element",
+    sender: "tenant",
+    bytesMax: 256 * KiB,
+    ...small,
   },
+  /** A body that an audit policy shows. */
+  auditBody: { name: "body in an audit event", sender: "tenant", bytesMax: 3 * MiB, ...object },
 } as const satisfies Readonly<Record<string, Bound>>;
 
 export const workBounds = {

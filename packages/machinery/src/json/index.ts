@@ -1,5 +1,5 @@
 export { jsonEqual } from "./equal.ts";
-export { jsonDepthMax } from "./look.ts";
+export { jsonDepthMax, skipString } from "./look.ts";
 export { type ParsedText, type ParseOptions, parseInPieces, parseJson } from "./parse.ts";
 export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";

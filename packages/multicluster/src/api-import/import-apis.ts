@@ -5,7 +5,14 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type ApiResource, type ApiVersion, type Client, discover } from "@kcp-ts/sdk";
+import {
+  type ApiResource,
+  type ApiVersion,
+  type Client,
+  defineResource,
+  discover,
+  type KubernetesObject,
+} from "@kcp-ts/sdk";
 import type { ImportedApi } from "./imported-api.ts";
 import { OpenApiModels } from "./openapi-models.ts";
 import { structuralSchema, UnusableModelError } from "./structural-schema.ts";
@@ -94,6 +101,16 @@ function isSyncable({ verbs, resource }: ApiResource): boolean {
   return !resource.includes("/") && needed.every((verb) => verbs.includes(verb));
 }
 
+const definitionsPerPage = 50;
+
+const customResourceDefinitions = defineResource<KubernetesObject>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
 class SchemaSource {
   readonly #client: Client;
   readonly #signal: AbortSignal;
@@ -146,14 +163,18 @@ class SchemaSource {
     return { schema, columns: found?.printerColumns ?? [] };
   }
 
+  /** Page by page: the definitions of a large cluster have more than an answer may have. */
   async #readDefinitions(): Promise<ReadonlyMap<string, JsonObject>> {
     const definitions = new Map<string, JsonObject>();
-    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    const answer = await this.#getOptional(path);
-    const items = (answer as { items?: readonly JsonObject[] } | undefined)?.items ?? [];
-    for (const item of items) {
-      const { name } = item["metadata"] as { name: string };
-      definitions.set(name, item);
+    const read = this.#client
+      .resource(customResourceDefinitions)
+      .batches({ pageSize: definitionsPerPage, signal: this.#signal });
+    try {
+      for await (const batch of read)
+        for (const item of batch)
+          definitions.set(item.metadata.name, item as unknown as JsonObject);
+    } catch (error) {
+      if (!isStatusError(error, "NotFound") && !isStatusError(error, "Forbidden")) throw error;
     }
     return definitions;
   }

@@ -59,7 +59,8 @@ export function boundedTransport(inner: Transport, { clock }: BoundedTransportOp
       return {
         ...response,
         body: {
-          text: () => gather(counted(whole), id),
+          text: (bytesMax = whole.bytesMax) =>
+            gather(counted(bytesMax < whole.bytesMax ? { ...whole, bytesMax } : whole), id),
           [Symbol.asyncIterator]: () => counted(streamed),
         },
       };

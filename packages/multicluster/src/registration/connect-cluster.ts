@@ -4,6 +4,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import {
   Client,
   type Connection,
+  clusterAnswerBounds,
   connect,
   type Kubeconfig,
   KubeconfigError,
@@ -38,10 +39,8 @@ export function connectCluster(
     const connection = connect(kubeconfig, { clock, permits, pings: clusterPings });
     const transport = boundedTransport(connection.transport, { clock });
     const { basePath } = connection.client;
-    const client = new Client({
-      ...{ transport, basePath, clock, userAgent: "kcp" },
-      parsesInPieces: true,
-    });
+    const answers = clusterAnswerBounds;
+    const client = new Client({ transport, basePath, clock, userAgent: "kcp", answers });
     return { ...connection, transport, client };
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error;

@@ -1,6 +1,6 @@
 /** Asks a cluster who it is and how it does. */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { isJsonObject, parseJson } from "@kcp-ts/machinery/json";
+import { isJsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError, StatusError } from "@kcp-ts/machinery/status";
 import { type Client, headerText, startDeadline } from "@kcp-ts/sdk";
 import { diagnose } from "./diagnose.ts";
@@ -27,7 +27,7 @@ export async function probe(client: Client, options: ProbeOptions): Promise<Answ
   try {
     const request = { method: "GET", path: "/version", signal, retriesMax: 0 } as const;
     const { headers, text: body } = await client.read(request);
-    const version = parseJson(body).value;
+    const version = await client.parse(body);
     const skewMs = aheadOf(options.clock, headerText(headers, "date"));
     const text = isJsonObject(version) ? version["gitVersion"] : undefined;
     if (typeof text !== "string")

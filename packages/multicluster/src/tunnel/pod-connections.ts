@@ -7,7 +7,10 @@
  * Who uses clusters of another workspace has other names for them. What those mean is asked anew each time, since offers end; and such users are told what
  * concerns their Pods, not how the control plane gets on with somebody else's cluster.
  */
+
+import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { JsonSyntaxError } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { KubernetesObject } from "@kcp-ts/sdk";
@@ -280,11 +283,13 @@ async function wholeText(answer: PodAnswer): Promise<string> {
 
 function containersOf(text: string): readonly JsonValue[] {
   try {
-    const { spec } = JSON.parse(text) as { spec?: { ephemeralContainers?: JsonValue } };
+    const { spec } = parseBounded(bounds.clusterObject, text) as {
+      spec?: { ephemeralContainers?: JsonValue };
+    };
     const { ephemeralContainers: found } = spec ?? {};
     if (Array.isArray(found)) return found as readonly JsonValue[];
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (!(error instanceof JsonSyntaxError) && !isBoundExceeded(error)) throw error;
   }
   throw statusError.unavailable("the cluster's answer is no Pod with ephemeral containers");
 }

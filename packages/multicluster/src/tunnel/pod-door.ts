@@ -4,7 +4,10 @@
  * Whatever it is told, it looks for itself: the namespace is the one that this SyncTarget made for that logical cluster and namespace, and
  * says so; the Pod in it has the uid that the control plane knows, or says that it was made from what the control plane knows. Everything else is refused.
  */
+
 import type { Duplex } from "node:stream";
+import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
+import { JsonSyntaxError } from "@kcp-ts/machinery/json";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -283,10 +286,10 @@ async function shortText(body: ResponseBody): Promise<string> {
 function messageOf(text: string, contentType: string | undefined): string {
   if (contentType?.includes("json") !== true) return text.trim();
   try {
-    const { message } = JSON.parse(text) as { message?: unknown };
+    const { message } = parseBounded(bounds.refusal, text) as { message?: unknown };
     return typeof message === "string" ? message : text;
   } catch (error) {
-    if (error instanceof SyntaxError) return text;
+    if (error instanceof JsonSyntaxError || isBoundExceeded(error)) return text;
     throw error;
   }
 }

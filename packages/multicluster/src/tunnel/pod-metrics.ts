@@ -6,8 +6,16 @@
  * Nothing is stored, and nothing is asked of a cluster that none of the Pods is in. What comes back is shown only of Pods that are known here, under their names and labels here; what was
  * made here is shown as it was made, and its parts only to who asks for those. A cluster that cannot say is warned of, once; when none can, that is the answer.
  */
+
 import type { Clock } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { type Pieces, runYielding } from "@kcp-ts/machinery/base";
+import { bounds, isBoundExceeded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+} from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
@@ -47,7 +55,7 @@ export const metricsTimeoutMs = 5000;
 /** Clusters times namespaces: who has more asks for a namespace. */
 export const metricsQuestionsMax = 1000;
 /** Of one answer: some ten thousand Pods. */
-const answerBytesMax = 16 << 20;
+const answerBytesMax = bounds.clusterAnswer.bytesMax;
 
 const pods = defineResource<KubernetesObject>({
   ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
@@ -172,7 +180,7 @@ export class PodMetrics {
       const from = { cluster, signal: deadline.signal };
       const [name] = copies.size === 1 ? [...copies.keys()] : [];
       const body = await connections.metrics({ from, where, namespace, name });
-      const items = itemsOf(await textOf(body, deadline.signal));
+      const items = await itemsOf(await textOf(body, deadline.signal));
       return items.flatMap((item) => {
         const metadata = item["metadata"];
         const inside = isJsonObject(metadata) ? metadata["name"] : undefined;
@@ -245,14 +253,18 @@ async function textOf(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Pro
   return Buffer.concat(parts).toString("utf8");
 }
 
-function itemsOf(text: string): readonly JsonObject[] {
+async function itemsOf(text: string): Promise<readonly JsonObject[]> {
   try {
-    const { items } = JSON.parse(text) as { items?: JsonValue };
+    const { items } = (await runYielding(read(text))) as { items?: JsonValue };
     if (Array.isArray(items)) return (items as readonly JsonValue[]).filter(isJsonObject);
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (!(error instanceof JsonSyntaxError) && !isBoundExceeded(error)) throw error;
   }
   throw statusError.unavailable("the answer is no list of PodMetrics");
+}
+
+function* read(text: string): Pieces<JsonValue> {
+  return (yield* parseBoundedInPieces(bounds.clusterAnswer, text)).value;
 }
 
 /** Why a cluster does not say what its Pods use, and what to do about it. */

@@ -4,15 +4,9 @@
  * It adds to a transport what is common to all requests: the base path, headers, warnings, timeouts, patience with a server that
  * asks for it, and errors as StatusError. It holds no state about objects; caches are informers.
  */
-import {
-  type Clock,
-  type Random,
-  runYielding,
-  sleep,
-  systemClock,
-  systemRandom,
-} from "@kcp-ts/machinery/base";
-import { type JsonValue, parseInPieces, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
+import { type AnswerBounds, parseAnswer } from "./answer-bounds.ts";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
 import { requirePreconditions } from "./required-preconditions.ts";
@@ -46,13 +40,13 @@ export interface ClientOptions {
   readonly retriesMax?: number;
   /** Refuses to send deletions, and writes of owners and finalizers, that do not say which object and which state of it they mean. */
   readonly requiresPreconditions?: boolean;
-  /** Parses long answers a turn's worth at a time: for servers that may answer with anything. */
-  readonly parsesInPieces?: boolean;
   readonly onWarning?: (text: string, request: RequestSummary) => void;
   /** Called behind every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** How much the server may answer; whatever it likes if left out, for servers that are believed. */
+  readonly answers?: AnswerBounds | undefined;
 }
 
 export interface RequestSummary {
@@ -103,6 +97,7 @@ export class Client {
   readonly fieldManager: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
+  readonly answers: AnswerBounds | undefined;
   readonly #options: ClientOptions;
   readonly #headers: RequestHeaders;
   readonly #requestTimeoutMs: number;
@@ -115,6 +110,7 @@ export class Client {
     this.fieldManager = options.fieldManager;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? systemRandom;
+    this.answers = options.answers;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMsDefault;
     this.#deadlines = new SharedDeadlines(this.clock, this.#requestTimeoutMs);
     this.#headers = {
@@ -151,10 +147,9 @@ export class Client {
     return this.parse((await this.read(request)).text);
   }
 
-  /** An answer that was read whole. */
-  async parse(text: string): Promise<JsonValue> {
-    if (this.#options.parsesInPieces !== true) return parseJson(text).value;
-    return (await runYielding(parseInPieces(text))).value;
+  /** What an answer says that was read whole, within the bounds that the server has. */
+  parse(text: string): JsonValue | Promise<JsonValue> {
+    return parseAnswer(this.answers?.whole, text);
   }
 
   /** Sends a request and reads the answer whole, in the time that a request has. */
@@ -162,7 +157,10 @@ export class Client {
     const deadline = this.#deadlines.start(request.signal);
     try {
       const response = await this.#send(request, deadline.signal);
-      return { headers: response.headers, text: await response.body.text() };
+      return {
+        headers: response.headers,
+        text: await response.body.text(this.answers?.whole.bytesMax),
+      };
     } catch (error) {
       const isOurs = error === deadline.signal.reason && request.signal?.aborted !== true;
       if (!isOurs) throw error;

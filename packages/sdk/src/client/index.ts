@@ -1,5 +1,6 @@
 /** The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in `kubeconfig/`. */
 export { onAbort, sleep as pause, untilAborted } from "@kcp-ts/machinery/base";
+export { type AnswerBounds, clusterAnswerBounds } from "./answer-bounds.ts";
 export {
   type CallOptions,
   Client,

@@ -10,34 +10,34 @@ function* chunked(text: string, bytes: number): Generator<Uint8Array> {
   for (let at = 0; at < all.length; at += bytes) yield all.subarray(at, at + bytes);
 }
 
-function read(text: string, bytes: number) {
+async function read(text: string, bytes: number) {
   const reader = new ListReader<KubernetesObject>();
   const batches: KubernetesObject[][] = [];
   for (const chunk of chunked(text, bytes)) batches.push(...reader.take(chunk));
-  const { items, metadata } = reader.end();
+  const { items, metadata } = await reader.end();
   const sizes = batches.map(({ length }) => length);
   return { items: [...batches.flat(), ...items] as unknown[], sizes, metadata };
 }
 
 describe("a list that is read as it comes", () => {
-  it("is what it is when it is parsed as a whole, wherever the chunks end and whatever stands in it", () => {
+  it("is what it is when it is parsed as a whole, wherever the chunks end and whatever stands in it", async () => {
     const item = fc.dictionary(fc.string({ maxLength: 5, unit: "binary" }), fc.jsonValue(), {
       maxKeys: 4,
     });
-    const property = fc.property(
+    const property = fc.asyncProperty(
       fc.array(item, { maxLength: 6 }),
       fc.jsonValue(),
       fc.integer({ min: 1, max: 40 }),
       fc.boolean(),
-      (items, extra, bytes, itemsFirst) => {
+      async (items, extra, bytes, itemsFirst) => {
         const own = items.map((one) => ({ ...one, kind: "Thing", apiVersion: "v1" }));
         const metadata = { resourceVersion: "7", extra };
         const list = itemsFirst
           ? { items: own, kind: "items", metadata }
           : { metadata, extra: { items: [extra] }, kind: "ThingList", items: own };
         for (const text of [JSON.stringify(list), JSON.stringify(list, undefined, 2)]) {
-          const whole = parseJson(text).value as unknown as ReturnType<typeof read>;
-          const { items: read1, metadata: said } = read(text, bytes);
+          const whole = parseJson(text).value as unknown as Awaited<ReturnType<typeof read>>;
+          const { items: read1, metadata: said } = await read(text, bytes);
           assert.deepEqual(
             { items: read1, metadata: said },
             { items: whole.items, metadata: whole.metadata },
@@ -45,31 +45,31 @@ describe("a list that is read as it comes", () => {
         }
       },
     );
-    fc.assert(property, { numRuns: 300 });
+    await fc.assert(property, { numRuns: 300 });
   });
 
-  it("fills in the kind of items that come without, from wherever the list says it", () => {
+  it("fills in the kind of items that come without, from wherever the list says it", async () => {
     const expected = { metadata: { name: "a" }, kind: "Pod", apiVersion: "v1" };
     const items = '"items":[{"metadata":{"name":"a"}}]';
     const kind = '"kind":"PodList","apiVersion":"v1"';
     for (const text of [`{${items},${kind}}`, `{${kind},${items}}`])
-      assert.deepEqual(read(text, 7).items, [expected]);
+      assert.deepEqual((await read(text, 7)).items, [expected]);
   });
 
-  it("hands on a few at a time, also of one chunk with all of them", () => {
+  it("hands on a few at a time, also of one chunk with all of them", async () => {
     const items = Array.from({ length: 10 }, (_, i) => ({
       kind: "Pod",
       metadata: { name: `p${i}` },
     }));
     const text = JSON.stringify({ kind: "PodList", metadata: {}, items });
-    const { sizes, items: all } = read(text, text.length);
+    const { sizes, items: all } = await read(text, text.length);
     assert.deepEqual(all, items);
     assert.ok(Math.max(...sizes) <= 4, sizes.join());
   });
 
-  it("of which only a part came is an error", () => {
+  it("of which only a part came is an error", async () => {
     const text = JSON.stringify({ kind: "PodList", items: [{ kind: "Pod" }, { kind: "Pod" }] });
-    assert.throws(() => read(text.slice(0, -1), 9));
-    assert.throws(() => read(text.slice(0, -8), 9));
+    await assert.rejects(read(text.slice(0, -1), 9));
+    await assert.rejects(read(text.slice(0, -8), 9));
   });
 });

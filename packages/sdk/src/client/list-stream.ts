@@ -4,7 +4,15 @@
  * A page of text is half a megabyte that V8 holds in one piece, and as much again while it is put together; of a list in chunks there is never more
  * than an item and the chunk that it ends in. What is not cut easily is read as a whole.
  */
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import {
+  type AnswerBounds,
+  PageCount,
+  parseAnswer,
+  parseWithin,
+  refuseMoreBytes,
+} from "./answer-bounds.ts";
 import {
   backslash,
   closeBrace,
@@ -15,41 +23,46 @@ import {
   openBracket,
   quote,
 } from "./json-codes.ts";
-import { completed, metadataOf, readList } from "./list-text.ts";
+import { completed, metadataOf, wholeList } from "./list-text.ts";
+import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
-import { joined, objectReader } from "./object-reader.ts";
+import { BoundedReader, joined } from "./object-reader.ts";
 import type { MemberOptions } from "./options.ts";
-import { hasMetadata, type OnUnreadable, readAlone } from "./unreadable.ts";
+import { hasMetadata, type OnUnreadable, readAlone, readAloneInPieces } from "./unreadable.ts";
 
 /** As few as a watch hands on at a time, and for the same reason: whatever is being worked on is kept by the garbage collector. */
 const batchItemsMax = 4;
 
 /** Reads one list: `take` for every chunk of it, `end` behind the last. */
 export class ListReader<Object extends KubernetesObject> {
-  readonly #cutter = new ItemCutter();
-  readonly #read: (bytes: Uint8Array) => JsonValue | undefined;
+  readonly #cutter: ItemCutter;
+  readonly #reader: BoundedReader;
+  readonly #bytes: PageCount;
+  readonly #answers: AnswerBounds | undefined;
   readonly #onUnreadable: OnUnreadable | undefined;
   #head: JsonObject | undefined;
   /** Items without a kind, in a list that tells its own behind them. */
   readonly #early: unknown[] = [];
 
   /** With `members`, objects have no others; apiVersion and kind are always there. A list that is read as a whole has all. */
-  constructor({ members, onUnreadable }: MemberOptions = {}) {
-    const read = objectReader(
-      members === undefined ? undefined : { apiVersion: true, kind: true, ...members },
-    );
+  constructor({ members, onUnreadable }: MemberOptions = {}, answers?: AnswerBounds) {
+    const wanted: MemberTree | undefined =
+      members === undefined ? undefined : { apiVersion: true, kind: true, ...members };
+    this.#reader = new BoundedReader(wanted, answers?.object);
+    this.#cutter = new ItemCutter(answers);
+    this.#bytes = new PageCount(answers?.list);
+    this.#answers = answers;
     this.#onUnreadable = onUnreadable;
-    this.#read =
-      onUnreadable === undefined
-        ? read
-        : (bytes) => readAlone(() => read(bytes), hasMetadata, onUnreadable);
   }
 
-  /** The items that the chunk completes, in batches. */
+  /** The items that the chunk completes, in batches; an empty one says that a large item is being read, and that others may have their turn. */
   *take(chunk: Uint8Array): Generator<Object[]> {
+    this.#bytes.add(chunk.length);
     let batch: Object[] = [];
     for (const bytes of this.#cutter.cut(chunk)) {
-      const item = this.#read(bytes);
+      const item = this.#reader.isLong(bytes)
+        ? yield* resting(this.#readLong(bytes))
+        : this.#readShort(bytes);
       if (item === undefined) continue;
       this.#head ??= this.#cutter.headSoFar();
       const isEarly = isJsonObject(item) && item["kind"] === undefined;
@@ -65,17 +78,37 @@ export class ListReader<Object extends KubernetesObject> {
     if (batch.length > 0) yield batch;
   }
 
+  #readShort(bytes: Uint8Array): JsonValue | undefined {
+    const read = () => this.#reader.read(bytes);
+    const onUnreadable = this.#onUnreadable;
+    return onUnreadable === undefined ? read() : readAlone(read, hasMetadata, onUnreadable);
+  }
+
+  *#readLong(bytes: Uint8Array): Pieces<JsonValue | undefined> {
+    const read = this.#reader.readLong(bytes);
+    const onUnreadable = this.#onUnreadable;
+    if (onUnreadable === undefined) return yield* read;
+    return yield* readAloneInPieces(read, hasMetadata, onUnreadable);
+  }
+
   /** The items that are left, and what the list says of itself. */
-  end(): { readonly items: Object[]; readonly metadata: ListMeta } {
+  async end(): Promise<{ readonly items: Object[]; readonly metadata: ListMeta }> {
     const rest = this.#cutter.outside();
-    if (!this.#cutter.hasItems) {
-      const { items, metadata } = readList<Object>(rest, this.#onUnreadable);
-      return { items: [...items], metadata };
-    }
-    const whole = parseJson(rest).value;
+    const { hasItems } = this.#cutter;
+    const whole = await parseAnswer(hasItems ? this.#answers?.head : this.#answers?.whole, rest);
+    if (!hasItems) return wholeList<Object>(whole);
     const list = isJsonObject(whole) ? whole : {};
     const items = this.#early.map((item) => completed<Object>(item, list));
     return { items, metadata: metadataOf(list) };
+  }
+}
+
+/** A batch of nothing between the pieces. */
+function* resting<Result, Item>(work: Pieces<Result>): Generator<Item[], Result, void> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    yield [];
   }
 }
 
@@ -94,6 +127,14 @@ class ItemCutter {
   /** Bytes of the key that have come, one after the other. */
   #matched = 0;
   #hasItems = false;
+  readonly #answers: AnswerBounds | undefined;
+  #begunBytes = 0;
+  #aroundBytes = 0;
+
+  /** What is kept of an item that is not complete, or of what is around them, is bounded as it comes. */
+  constructor(answers?: AnswerBounds) {
+    this.#answers = answers;
+  }
 
   get hasItems(): boolean {
     return this.#hasItems;
@@ -113,6 +154,7 @@ class ItemCutter {
       if (isEnd) {
         const item = joined(this.#begun, chunk.subarray(from, i));
         if (this.#begun.length > 0) this.#begun = [];
+        this.#begunBytes = 0;
         from = i + 1;
         if (!item.every(isSpace)) yield item;
         if (byte === closeBracket) {
@@ -122,18 +164,32 @@ class ItemCutter {
         } else continue;
       }
       if (this.#outsideText(byte)) {
-        this.#around.push(chunk.slice(from, i + 1));
+        this.#addAround(chunk.slice(from, i + 1));
         from = i + 1;
       }
     }
     if (from >= chunk.length) return;
-    if (this.#isInItems) this.#begun.push(chunk.subarray(from));
-    else this.#around.push(chunk.slice(from));
+    if (this.#isInItems) this.#addBegun(chunk.subarray(from));
+    else this.#addAround(chunk.slice(from));
+  }
+
+  #addBegun(part: Uint8Array): void {
+    this.#begunBytes += part.length;
+    refuseMoreBytes(this.#answers?.object, this.#begunBytes);
+    this.#begun.push(part);
+  }
+
+  #addAround(part: Uint8Array): void {
+    this.#aroundBytes += part.length;
+    refuseMoreBytes(this.#answers?.whole, this.#aroundBytes);
+    this.#around.push(part);
   }
 
   /** What the list has said of itself before its items. */
   headSoFar(): JsonObject {
-    const head = parseJson(`${this.outside()}]}`).value;
+    const text = `${this.outside()}]}`;
+    const bound = this.#answers?.head;
+    const head = bound === undefined ? parseJson(text).value : atOnce(parseWithin(bound, text));
     return isJsonObject(head) ? head : {};
   }
 

@@ -4,7 +4,13 @@
  * A page parsed as a whole is five hundred objects at once, which all survive the garbage collector's next round although most of them are only
  * looked at. What is not cut easily is parsed as a whole.
  */
-import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  skipString,
+} from "@kcp-ts/machinery/json";
 import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./json-codes.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
 import { hasMetadata, type OnUnreadable, readAlone } from "./unreadable.ts";
@@ -21,9 +27,9 @@ export function readList<Object extends KubernetesObject>(
   onUnreadable?: OnUnreadable,
 ): LazyList<Object> {
   const range = findItems(text);
-  if (range === undefined) return wholeList(text);
+  if (range === undefined) return wholeList(parseJson(text).value);
   const head = parseJson(`${text.slice(0, range.start)}${text.slice(range.end)}`).value;
-  if (!isJsonObject(head)) return wholeList(text);
+  if (!isJsonObject(head)) return wholeList(parseJson(text).value);
   return {
     metadata: metadataOf(head),
     items: {
@@ -39,8 +45,10 @@ export function readList<Object extends KubernetesObject>(
   };
 }
 
-function wholeList<Object extends KubernetesObject>(text: string): LazyList<Object> {
-  const list = parseJson(text).value;
+/** A list that was not cut. */
+export function wholeList<Object extends KubernetesObject>(
+  list: JsonValue,
+): { readonly metadata: ListMeta; readonly items: Object[] } {
   if (!isJsonObject(list)) return { metadata: metadataOf({}), items: [] };
   const items = Array.isArray(list["items"]) ? list["items"] : [];
   return {
@@ -128,11 +136,6 @@ function* cutItems(text: string, { start, end }: Range): IterableIterator<string
 
 /** -1 for a string without end. */
 function closingQuote(text: string, open: number): number {
-  for (let close = text.indexOf('"', open + 1); close !== -1; ) {
-    let backslashes = 0;
-    while (text.charCodeAt(close - 1 - backslashes) === 0x5c) backslashes++;
-    if ((backslashes & 1) === 0) return close;
-    close = text.indexOf('"', close + 1);
-  }
-  return -1;
+  const end = skipString(text, open);
+  return end === text.length ? -1 : end;
 }

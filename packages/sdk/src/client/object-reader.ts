@@ -1,5 +1,8 @@
 /** From the bytes of one object, or of one event with it, to its value: all of it, or what is wanted of it. */
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import type { Bound } from "@kcp-ts/machinery/bounds";
 import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import { parseWithin } from "./answer-bounds.ts";
 import { MemberPicker, type MemberTree } from "./member-picker.ts";
 import { LeanParser } from "./parse-lean.ts";
 
@@ -17,6 +20,37 @@ export function objectReader(wanted: MemberTree | undefined): ReadObject {
     return text === undefined ? whole(bytes) : parser.parse(text);
   };
 }
+
+/** The same within a bound. What is long rests while it is read. */
+export class BoundedReader {
+  readonly #bound: Bound | undefined;
+  readonly #read: ReadObject;
+  readonly #wantsAll: boolean;
+
+  constructor(wanted: MemberTree | undefined, bound: Bound | undefined) {
+    this.#bound = bound;
+    this.#read = objectReader(wanted);
+    this.#wantsAll = wanted === undefined;
+  }
+
+  /** Whether `readLong` is to be asked for it. */
+  isLong(bytes: Uint8Array): boolean {
+    return this.#bound !== undefined && bytes.length > longBytes;
+  }
+
+  read(bytes: Uint8Array): JsonValue {
+    if (this.#bound === undefined || !this.#wantsAll) return this.#read(bytes);
+    return atOnce(parseWithin(this.#bound, bytes));
+  }
+
+  /** As it is, also when little of it is wanted: what is not there cannot be too much. */
+  *readLong(bytes: Uint8Array): Pieces<JsonValue> {
+    return this.#bound === undefined ? this.#read(bytes) : yield* parseWithin(this.#bound, bytes);
+  }
+}
+
+/** Bytes of an object that are read at once. */
+const longBytes = 64 << 10;
 
 /** In one piece: most often there is only one. */
 export function joined(parts: readonly Uint8Array[], last: Uint8Array): Uint8Array {

@@ -4,8 +4,10 @@
  * One method per verb of the API, none of them clever. What a method returns is what the server answered; a delete, which
  * may answer with a Status, returns nothing unless asked.
  */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { ItemCount } from "./answer-bounds.ts";
 import type { CallOptions, Client, ClientRequest } from "./client.ts";
 import { ListReader } from "./list-stream.ts";
 import { type LazyList, readList } from "./list-text.ts";
@@ -67,6 +69,7 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   async list(options: ListOptions = {}): Promise<ObjectList<Object>> {
+    if (this.client.answers !== undefined) return this.#boundedList(options);
     return asList(await this.#getList(options, {}));
   }
 
@@ -96,16 +99,20 @@ export class ResourceClient<Object extends KubernetesObject> {
   async *pages(options: PageOptions = {}): AsyncGenerator<ObjectList<Object>> {
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
     const limit = pageSize ?? pageSizeDefault;
+    const count = new ItemCount(this.client.answers);
     let page = await this.list({ ...rest, resourceVersion, resourceVersionMatch, limit });
     yield page;
     while (page.metadata.continue) {
+      count.add(page.items.length);
       page = await this.list({ ...rest, limit, continue: page.metadata.continue });
       yield page;
     }
   }
 
   async *items(options: PageOptions = {}): AsyncGenerator<Object> {
-    for await (const page of this.lazyPages(options)) yield* page.items;
+    if (this.client.answers === undefined)
+      for await (const page of this.lazyPages(options)) yield* page.items;
+    else for await (const batch of this.batches(options)) yield* batch;
   }
 
   /**
@@ -116,16 +123,34 @@ export class ResourceClient<Object extends KubernetesObject> {
     const { members, onUnreadable, ...list } = options;
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = list;
     const limit = pageSize ?? pageSizeDefault;
+    const count = new ItemCount(this.client.answers);
     let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
     for (;;) {
-      const reader = new ListReader<Object>({ members, onUnreadable });
-      for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
-        for (const batch of reader.take(chunk)) yield batch;
-      const { items, metadata } = reader.end();
-      if (items.length > 0) yield items;
-      if (!metadata.continue) return metadata;
-      page = { ...rest, limit, continue: metadata.continue };
+      const read = this.#readPage(page, { members, onUnreadable });
+      let next = await read.next();
+      for (; next.done !== true; next = await read.next()) {
+        count.add(next.value.length);
+        yield next.value;
+      }
+      if (!next.value.continue) return next.value;
+      page = { ...rest, limit, continue: next.value.continue };
     }
+  }
+
+  /** The items of one answer as they come. */
+  async *#readPage(
+    page: ListOptions,
+    options: MemberOptions = {},
+  ): AsyncGenerator<Object[], ListMeta> {
+    const reader = new ListReader<Object>(options, this.client.answers);
+    for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
+      for (const batch of reader.take(chunk)) {
+        if (batch.length > 0) yield batch;
+        else await yieldToEventLoop();
+      }
+    const { items, metadata } = await reader.end();
+    if (items.length > 0) yield items;
+    return metadata;
   }
 
   /** Like `pages`, with items that are parsed one by one: for who looks at many and keeps few. */
@@ -146,7 +171,9 @@ export class ResourceClient<Object extends KubernetesObject> {
   async lazyList(
     options: ListOptions & Pick<MemberOptions, "onUnreadable"> = {},
   ): Promise<LazyList<Object>> {
-    return readList(await this.#getListText(options, {}), options.onUnreadable);
+    const { onUnreadable, ...list } = options;
+    if (this.client.answers !== undefined) return this.#boundedList(list, onUnreadable);
+    return readList(await this.#getListText(list, {}), onUnreadable);
   }
 
   /**
@@ -173,7 +200,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     try {
       const response = await this.client.send({ method: "GET", path, signal, retriesMax });
       onOpen?.();
-      yield* watchBatches<Object>(response.body, { members, onUnreadable });
+      yield* watchBatches<Object>(response.body, { members, onUnreadable }, this.client.answers);
     } catch (error) {
       if (!signal?.aborted) throw error;
     }
@@ -252,6 +279,24 @@ export class ResourceClient<Object extends KubernetesObject> {
     return new SubresourceClient(this.client, this.resource, name);
   }
 
+  /** Of a server that need not mean well: object by object, within its bounds. */
+  async #boundedList(
+    options: ListOptions,
+    onUnreadable?: MemberOptions["onUnreadable"],
+  ): Promise<ObjectList<Object>> {
+    const count = new ItemCount(this.client.answers);
+    const items: Object[] = [];
+    const read = this.#readPage(options, { onUnreadable });
+    let next = await read.next();
+    for (; next.done !== true; next = await read.next()) {
+      count.add(next.value.length);
+      items.push(...next.value);
+    }
+    const { kind } = this.resource;
+    const about = { apiVersion: apiVersionOf(this.resource), kind: `${kind}List` };
+    return { ...about, metadata: next.value, items } as ObjectList<Object>;
+  }
+
   #path(path: ResourcePath): string {
     return resourcePath(this.resource, path);
   }
@@ -261,7 +306,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     headers: Readonly<Record<string, string>>,
     extra: Readonly<Record<string, string | undefined>> = {},
   ): Promise<JsonValue> {
-    return await this.client.parse(await this.#getListText(options, headers, extra));
+    return this.client.parse(await this.#getListText(options, headers, extra));
   }
 
   async #getListText(

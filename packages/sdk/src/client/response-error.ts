@@ -3,9 +3,10 @@
  *
  * Servers answer with a Status; proxies in front of them answer with anything, so the reason then comes from the code.
  */
-import { isJsonObject, JsonSyntaxError, parseJson } from "@kcp-ts/machinery/json";
+import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
+import { isJsonObject, JsonSyntaxError } from "@kcp-ts/machinery/json";
 import { type Status, StatusError, type StatusReason } from "@kcp-ts/machinery/status";
-import { headerText, type TransportResponse } from "./transport.ts";
+import { headerText, isTransportError, type TransportResponse } from "./transport.ts";
 
 const reasons: ReadonlyMap<number, StatusReason> = new Map([
   [400, "BadRequest"],
@@ -29,7 +30,7 @@ const reasons: ReadonlyMap<number, StatusReason> = new Map([
 const foreignTextCharactersMax = 512;
 
 export async function responseError(response: TransportResponse): Promise<StatusError> {
-  const text = await response.body.text();
+  const text = await refusalText(response);
   const status = parseStatus(text);
   const retryAfter = retryAfterSeconds(response);
   if (status !== undefined) {
@@ -47,6 +48,16 @@ export async function responseError(response: TransportResponse): Promise<Status
     message: `the server answered ${response.status}: ${text.slice(0, foreignTextCharactersMax).trim()}`,
     ...(retryAfter === undefined ? {} : { details: { retryAfterSeconds: retryAfter } }),
   });
+}
+
+/** What is longer than any Status is a page of somebody else, and not worth reading. */
+async function refusalText({ body }: TransportResponse): Promise<string> {
+  try {
+    return await body.text(bounds.refusal.bytesMax);
+  } catch (error) {
+    if (isTransportError(error, "connection-lost")) return error.message;
+    throw error;
+  }
 }
 
 /** A Status object, as a body or as the object of an ERROR event. */
@@ -70,12 +81,12 @@ export function retryAfterSeconds(response: TransportResponse): number | undefin
 function parseStatus(text: string): Partial<Status> | undefined {
   if (!text.startsWith("{")) return undefined;
   try {
-    const { value } = parseJson(text);
+    const value = parseBounded(bounds.refusal, text);
     return isJsonObject(value) && value["kind"] === "Status"
       ? (value as unknown as Partial<Status>)
       : undefined;
   } catch (error) {
-    if (error instanceof JsonSyntaxError) return undefined;
+    if (error instanceof JsonSyntaxError || isBoundExceeded(error)) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Objects of a list or a watch that cannot be read: each fails alone if somebody wants to hear of it, and with all the others if nobody does.
  */
+import type { Pieces } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -21,15 +22,38 @@ export function readAlone(
   onUnreadable: OnUnreadable,
 ): JsonObject | undefined {
   try {
-    const value = read();
-    if (isJsonObject(value) && isObject(value)) return value;
-    onUnreadable(new UnreadableObjectError("the server sent an object without metadata"));
+    return objectOnly(read(), isObject);
   } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    const message = `the server sent an object that is not JSON: ${error.message}`;
-    onUnreadable(new UnreadableObjectError(message, { cause: error }));
+    onUnreadable(unreadable(error));
+    return undefined;
   }
-  return undefined;
+}
+
+/** The same with rests. */
+export function* readAloneInPieces(
+  read: Pieces<JsonValue>,
+  isObject: (value: JsonObject) => boolean,
+  onUnreadable: OnUnreadable,
+): Pieces<JsonObject | undefined> {
+  try {
+    return objectOnly(yield* read, isObject);
+  } catch (error) {
+    onUnreadable(unreadable(error));
+    return undefined;
+  }
+}
+
+function objectOnly(value: JsonValue, isObject: (value: JsonObject) => boolean): JsonObject {
+  if (isJsonObject(value) && isObject(value)) return value;
+  throw new UnreadableObjectError("the server sent an object without metadata");
+}
+
+/** Whatever else went wrong goes on. */
+function unreadable(error: unknown): UnreadableObjectError {
+  if (error instanceof UnreadableObjectError) return error;
+  if (!(error instanceof JsonSyntaxError)) throw error;
+  const message = `the server sent an object that is not JSON: ${error.message}`;
+  return new UnreadableObjectError(message, { cause: error });
 }
 
 export function hasMetadata(object: JsonObject): boolean {

@@ -3,15 +3,18 @@
  *
  * Events come in batches because they arrive in batches: a wait for each of them would cost more than they do.
  */
+import { type Pieces, runYielding } from "@kcp-ts/machinery/base";
+import type { Bound } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type Status, StatusError } from "@kcp-ts/machinery/status";
+import type { AnswerBounds } from "./answer-bounds.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject } from "./object.ts";
-import { joined, objectReader } from "./object-reader.ts";
+import { BoundedReader, joined, objectReader } from "./object-reader.ts";
 import type { MemberOptions } from "./options.ts";
 import { statusErrorOf } from "./response-error.ts";
 import { TransportError } from "./transport.ts";
-import { hasMetadata, readAlone } from "./unreadable.ts";
+import { hasMetadata, readAlone, readAloneInPieces } from "./unreadable.ts";
 
 export type WatchEvent<Object extends KubernetesObject = KubernetesObject> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: Object }
@@ -46,17 +49,24 @@ const batchEventsMax = 4;
 export async function* watchBatches<Object extends KubernetesObject>(
   body: AsyncIterable<Uint8Array>,
   { members, onUnreadable }: MemberOptions = {},
+  answers?: AnswerBounds,
 ): AsyncGenerator<WatchEvent<Object>[]> {
-  const lines = new LineCutter();
-  const readEvent = objectReader(members === undefined ? undefined : eventMembers(members));
+  const bound = answers === undefined ? undefined : eventBound(answers.object);
+  const lines = new LineCutter(bound?.bytesMax);
+  const wanted = members === undefined ? undefined : eventMembers(members);
+  const reader = new BoundedReader(wanted, bound);
   const read: (line: Uint8Array) => JsonValue | undefined =
     onUnreadable === undefined
-      ? readEvent
-      : (line) => readAlone(() => readEvent(line), hasObject, onUnreadable);
+      ? (line) => reader.read(line)
+      : (line) => readAlone(() => reader.read(line), hasObject, onUnreadable);
+  const readLong: (line: Uint8Array) => Pieces<JsonValue | undefined> =
+    onUnreadable === undefined
+      ? (line) => reader.readLong(line)
+      : (line) => readAloneInPieces(reader.readLong(line), hasObject, onUnreadable);
   for await (const chunk of body) {
     let events: WatchEvent<Object>[] = [];
     for (const line of lines.cut(chunk)) {
-      const event = read(line);
+      const event = reader.isLong(line) ? await runYielding(readLong(line)) : read(line);
       if (event === undefined) continue;
       if (!isJsonObject(event) || !isJsonObject(event["object"])) throw notAnEvent(line);
       if (event["type"] === "ERROR") {
@@ -73,6 +83,12 @@ export async function* watchBatches<Object extends KubernetesObject>(
   }
 }
 
+/** An event is an object and a little more. */
+function eventBound(object: Bound): Bound {
+  const { bytesMax, valuesMax } = object;
+  return { ...object, bytesMax: bytesMax + (1 << 10), valuesMax: valuesMax + 10 };
+}
+
 /** An ERROR has a Status, which has metadata only by custom. */
 function hasObject({ type, object }: JsonObject): boolean {
   return isJsonObject(object) && (type === "ERROR" || hasMetadata(object));
@@ -86,6 +102,11 @@ function eventMembers(members: MemberTree): MemberTree {
 class LineCutter {
   #begun: Uint8Array[] = [];
   #begunBytes = 0;
+  readonly #bytesMax: number;
+
+  constructor(bytesMax = watchLineBytesMax) {
+    this.#bytesMax = bytesMax;
+  }
 
   /** The lines that this chunk completes, empty ones left out. One by one: a hundred of them at once would all be kept by the garbage collector. */
   *cut(chunk: Uint8Array): Generator<Uint8Array> {
@@ -102,8 +123,8 @@ class LineCutter {
     if (from === chunk.length) return;
     this.#begun.push(chunk.subarray(from));
     this.#begunBytes += chunk.length - from;
-    if (this.#begunBytes <= watchLineBytesMax) return;
-    const most = `a watch event is longer than ${watchLineBytesMax} bytes`;
+    if (this.#begunBytes <= this.#bytesMax) return;
+    const most = `a watch event is longer than ${this.#bytesMax} bytes`;
     throw new TransportError("connection-lost", most);
   }
 }

@@ -151,4 +151,21 @@ describe("a slice with a Partition", () => {
     await test.must("POST", slices, { ...masters, body: slice("set", made?.metadata.name) });
     await says("the endpoint is listed", (told) => urls(told).join() === url, "set");
   });
+
+  it("says of an endpoint which shards it is for, in one way", async () => {
+    const test = await TestServer.start();
+    await offer(test, "a");
+    const at = `${apis("a", "v1alpha1")}/apiexportendpointslices/cowboys`;
+    const put = (shards: object) => {
+      const status = { endpoints: [{ url: "https://example.com/x", shards }] };
+      return test.patch(`${at}/status`, "merge", { status }, { user: "masters" });
+    };
+    const selector = { matchLabels: { region: "eu" } };
+    for (const shards of [{ matchAll: true }, { selector }, {}])
+      assert.equal((await put(shards)).status, 200);
+    const { status, object } = await put({ matchAll: true, selector });
+    assert.equal(status, 422);
+    assert.match(object.message ?? "", /matchAll and selector are mutually exclusive/);
+    await test.close();
+  });
 });

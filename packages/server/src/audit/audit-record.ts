@@ -1,11 +1,12 @@
 /** One request in the audit log: what its events have in common, and what is found out about it on its way. */
+
 import type { Pieces } from "@kcp-ts/machinery/base";
+import { bounds, isBoundExceeded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
   type JsonObject,
   JsonSyntaxError,
   type JsonValue,
-  parseInPieces,
 } from "@kcp-ts/machinery/json";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import { header } from "../request/api-request.ts";
@@ -253,10 +254,10 @@ function objectRefOf(scope: RequestScope | undefined, object: ObjectNames): Json
 
 function* parseJsonBytes(bytes: Uint8Array): Pieces<JsonValue | undefined> {
   try {
-    return (yield* parseInPieces(Buffer.from(bytes).toString("utf8"))).value;
+    return (yield* parseBoundedInPieces(bounds.auditBody, bytes)).value;
   } catch (error) {
-    // Not all answers are JSON; those that are not have no object to show.
-    if (error instanceof JsonSyntaxError) return undefined;
+    // Not all answers are JSON, nor small; those that are not have no object to show.
+    if (error instanceof JsonSyntaxError || isBoundExceeded(error)) return undefined;
     throw error;
   }
 }

@@ -3,7 +3,8 @@
  *
  * A token comes back from strangers: the key in it is relative to the request's own prefix, so it cannot point elsewhere.
  */
-import { isJsonObject } from "@kcp-ts/machinery/json";
+import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
+import { isJsonObject, JsonSyntaxError } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 
@@ -24,7 +25,7 @@ export function encodeContinue(
   );
 }
 
-const tokenLengthMax = 4096;
+const tokenLengthMax = bounds.continueToken.bytesMax;
 
 export function decodeContinue(prefix: StorageKey, token: string): ContinueToken {
   const invalid = (why: string) =>
@@ -32,9 +33,9 @@ export function decodeContinue(prefix: StorageKey, token: string): ContinueToken
   if (token.length > tokenLengthMax) throw invalid("it is too long");
   let decoded: unknown;
   try {
-    decoded = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
+    decoded = parseBounded(bounds.continueToken, Buffer.from(token, "base64url"));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    if (!(error instanceof JsonSyntaxError) && !isBoundExceeded(error)) throw error;
     throw invalid("it is not a token of this server");
   }
   if (!isJsonObject(decoded) || decoded["v"] !== "meta.k8s.io/v1") throw invalid("unknown version");

@@ -32,6 +32,15 @@ const exportReference = object(
 
 const immutableReference = rules(["self == oldSelf", "APIExport reference must not be changed"]);
 
+/** Of an endpoint: all shards, those with such labels, or, when it says neither, the one whose URL it begins with. */
+const shardSelection = object(
+  { matchAll: flag("All of them."), selector: labelSelector },
+  rules([
+    "!(has(self.matchAll) && self.matchAll && has(self.selector))",
+    "matchAll and selector are mutually exclusive",
+  ]),
+);
+
 export const resourceSchemaKind = {
   group: apisGroup,
   version: "v1alpha1",
@@ -359,7 +368,10 @@ export const endpointSliceKind = {
       ),
       status: object({
         endpoints: list(
-          object({ url: text("", { minLength: 1 }), shards: anything }, { required: ["url"] }),
+          object(
+            { url: text("", { minLength: 1 }), shards: shardSelection },
+            { required: ["url"] },
+          ),
           keyed("url"),
         ),
         shardSelector: text(),

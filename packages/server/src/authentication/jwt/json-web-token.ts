@@ -3,6 +3,8 @@
  *
  * Reading apart proves nothing: claims are a stranger's words until a signature has been verified.
  */
+import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
+import { JsonSyntaxError } from "@kcp-ts/machinery/json";
 import { signWith, verifies } from "./algorithms.ts";
 import type { SigningKey, VerificationKey } from "./keys.ts";
 
@@ -62,16 +64,14 @@ function parseObject(part: string | undefined): Claims | undefined {
   const bytes = fromBase64Url(part);
   if (bytes === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(utf8.decode(bytes));
+    const value: unknown = parseBounded(bounds.token, bytes);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     return isObject ? (value as Claims) : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    if (error instanceof JsonSyntaxError || isBoundExceeded(error)) return undefined;
     throw error;
   }
 }
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** One text per sequence of bytes: padding, line ends and loose bits at the end are not accepted. */
 function fromBase64Url(part: string | undefined): Buffer | undefined {

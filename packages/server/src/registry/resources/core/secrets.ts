@@ -1,4 +1,5 @@
 import type { Pieces } from "@kcp-ts/machinery/base";
+import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { secret } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
@@ -129,7 +130,7 @@ function typeErrors(type: string, data: JsonObject, metadata: JsonObject): Field
 function jsonErrors(data: JsonObject, key: string): FieldError[] {
   if (!Object.hasOwn(data, key)) return [fieldError.required(`data[${key}]`)];
   try {
-    JSON.parse(Buffer.from(data[key] as string, "base64").toString("utf8"));
+    parseBounded(bounds.embeddedText, Buffer.from(data[key] as string, "base64"));
     return [];
   } catch (error) {
     return [

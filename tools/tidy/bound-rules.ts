@@ -1,0 +1,128 @@
+/**
+ * Whatever somebody else can make large goes through the room of bounds (`machinery/bounds`, docs/adr/0071): calls that parse, gather or unpack without
+ * naming a bound are found, unless the file is listed with the reason why nobody else decides how much it is.
+ */
+import { lineOf, type SourceFile } from "./source-file.ts";
+import type { SourceTree } from "./source-tree.ts";
+
+interface Unbounded {
+  readonly pattern: RegExp;
+  readonly instead: string;
+}
+
+const unbounded: readonly Unbounded[] = [
+  {
+    pattern: /\bJSON\.parse\(|\bparseJson\(|\bparseInPieces\(/g,
+    instead: "parseBounded(bounds.…) or parseBoundedInPieces(bounds.…)",
+  },
+  { pattern: /\b(?:yaml\.load|loadAll|parseYamlDocuments|parseEvents)\(/g, instead: "a bound" },
+  { pattern: /\bBuffer\.concat\(/g, instead: "gatherBounded(bounds.…)" },
+  {
+    pattern: /\bawait [\w.]*(?:body|response|answer)\.(?:text|json|arrayBuffer|blob)\(\)/g,
+    instead: "text(bounds.….bytesMax)",
+  },
+  {
+    pattern:
+      /\b(?:createGunzip|createInflate|createInflateRaw|createUnzip|createBrotliDecompress|(?:gunzip|inflate|inflateRaw|unzip|brotliDecompress)(?:Sync)?)\((?![^)]*maxOutputLength)/g,
+    instead: "maxOutputLength, or a bound of what comes out",
+  },
+];
+
+/** The room itself, and the parser below it. */
+const room = ["packages/machinery/src/bounds/", "packages/machinery/src/json/"];
+
+const own = "it puts together what this process wrote";
+const annotations = "annotations: 256 KiB in all by admission, and an object has 3 MiB";
+const operator = "it reads what the operator gives, on the operator's machine";
+const stored = "it reads what this server stored, which was bounded on the way in";
+const counted = "it counts the bytes itself, and stops at a limit";
+
+/** By path, or by folder: why nobody else decides how much it is. */
+export const boundless: Readonly<Record<string, string>> = {
+  "packages/testkit/src/": "tests only",
+  "packages/simulator/src/": "a pretended cluster for development, whose users are its owner",
+  "packages/sdk/src/fake-server/": "tests of controllers only",
+  "packages/controlplane/src/certificates/der-writer.ts": own,
+  "packages/controlplane/src/compose/sync-target-admission.ts": annotations,
+  "packages/controlplane/src/log.ts": own,
+  "packages/controlplane/src/manifests/read-manifests.ts": operator,
+  "packages/multicluster/src/api/json-object.ts": annotations,
+  "packages/multicluster/src/api-importer/import-object.ts": own,
+  "packages/multicluster/src/coordination/": annotations,
+  "packages/multicluster/src/registration/seal.ts": own,
+  "packages/multicluster/src/scheduling/under-way.ts": annotations,
+  "packages/multicluster/src/syncer/cached-object.ts":
+    "objects that an informer keeps, which its client has bounded",
+  "packages/multicluster/src/syncer/desired-object.ts": annotations,
+  "packages/multicluster/src/syncer/policy.ts": annotations,
+  "packages/multicluster/src/traffic/decide-service.ts": annotations,
+  "packages/multicluster/src/tunnel/multiplexer.ts": "frames have 256 KiB at most",
+  "packages/multicluster/src/tunnel/peer-ways.ts": "another server of the same operator",
+  "packages/multicluster/src/tunnel/pod-connections.ts": counted,
+  "packages/multicluster/src/tunnel/pod-door.ts": counted,
+  "packages/multicluster/src/tunnel/pod-metrics.ts": counted,
+  "packages/multicluster/src/tunnel/run-tunnel.ts": "an agent believes its control plane",
+  "packages/sdk/src/client/answer-bounds.ts": "for servers that are believed, see AnswerBounds",
+  "packages/sdk/src/client/list-stream.ts": "for servers that are believed, see AnswerBounds",
+  "packages/sdk/src/client/list-text.ts": "for servers that are believed, see AnswerBounds",
+  "packages/sdk/src/client/object-reader.ts": "for servers that are believed, see AnswerBounds",
+  "packages/sdk/src/client/parse-lean.ts": "what was picked out of an object that is bounded",
+  "packages/sdk/src/informer/key-prefixes.ts": own,
+  "packages/sdk/src/informer/object-table.ts":
+    "objects that an informer keeps, which its client has bounded",
+  "packages/sdk/src/kubeconfig/":
+    "kubeconfigs have 16 million characters at most, those of tenants 256 KiB",
+  "packages/sdk/src/transport/decoded-body.ts": "a stream, whose reader counts what comes out",
+  "packages/sdk/src/transport/stream-body.ts": counted,
+  "packages/sdk/src/websocket/": counted,
+  "packages/server/src/api-sharing/kinds/versions.ts": annotations,
+  "packages/server/src/audit/audit.ts": counted,
+  "packages/server/src/audit/event-buffer.ts": own,
+  "packages/server/src/authorization/rbac/effective-users.ts":
+    "the extras of a user, which headers and tokens bound",
+  "packages/server/src/backup/": "a backup is the operator's, and its records have 64 MiB at most",
+  "packages/server/src/content/pretty.ts": own,
+  "packages/server/src/content/yaml.ts": "the reader of YAML, which counts nodes and characters",
+  "packages/server/src/custom-resources/shared-definition.ts":
+    "it unpacks what this process packed",
+  "packages/server/src/handlers/converted-watch.ts": stored,
+  "packages/server/src/handlers/item-list.ts": own,
+  "packages/server/src/http/": counted,
+  "packages/server/src/http2/": counted,
+  "packages/server/src/openapi/": own,
+  "packages/server/src/storage/": stored,
+  "packages/server/src/stored-object/": stored,
+  "packages/server/src/tenancy/workspace-owner.ts": annotations,
+  "packages/server/src/watch-cache/": own,
+};
+
+/** In what users run; a line of the list that nothing needs any more is found as well. */
+export function unboundedInputs(
+  tree: SourceTree,
+  allowed: Readonly<Record<string, string>> = boundless,
+): string[] {
+  const used = new Set<string>();
+  const found: string[] = [];
+  for (const file of tree.files.values()) {
+    if (!tree.production().has(file.path) || !file.path.startsWith("packages/")) continue;
+    if (room.some((prefix) => file.path.startsWith(prefix))) continue;
+    const findings = findingsIn(file);
+    const reason = Object.keys(allowed).find((prefix) => file.path.startsWith(prefix));
+    if (reason === undefined) found.push(...findings);
+    else if (findings.length > 0) used.add(reason);
+  }
+  const unused = Object.keys(allowed).filter((prefix) => !used.has(prefix));
+  return [
+    ...found,
+    ...unused.map((prefix) => `${prefix}: is bounded or gone, drop it from the list`),
+  ];
+}
+
+function findingsIn(file: SourceFile): string[] {
+  return unbounded.flatMap(({ pattern, instead }) =>
+    [...file.code.matchAll(pattern)].map(
+      ({ 0: text, index }) =>
+        `${file.path}:${lineOf(file.code, index)}: no ${text}: whose input is it? Name its bound: ${instead}`,
+    ),
+  );
+}
