@@ -276,18 +276,17 @@ export class Lifecycle {
     const status = member(decodeObject(logical), "status");
     const old = member(object, "status");
     const waiting = textsOf(status["initializers"]);
-    const terminators = textsOf(status["terminators"]);
+    const ending = textsOf(status["terminators"]);
     const content = conditionsOf(status).find(({ type }) => type === "WorkspaceContentDeleted");
     const isSame =
       old["phase"] === status["phase"] &&
-      String(textsOf(old["initializers"])) === String(waiting) &&
-      String(textsOf(old["terminators"])) === String(terminators) &&
+      `${old["initializers"] ?? ""}/${old["terminators"] ?? ""}` === `${waiting}/${ending}` &&
       JSON.stringify(contentOf(old)) === JSON.stringify(content);
     if (isSame) return undefined;
     await this.#update(workspaces, entry, (draft) => {
       const next: Draft = { ...member(draft, "status"), phase: status["phase"] ?? "Scheduling" };
       put(next, "initializers", waiting);
-      put(next, "terminators", terminators);
+      put(next, "terminators", ending);
       let conditions = [...conditionsOf(next)];
       const isPreparing = next["phase"] === "Initializing" || next["phase"] === "Ready";
       if (isPreparing) conditions = setCondition(conditions, initialized(waiting), clock.now());
