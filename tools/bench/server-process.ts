@@ -13,6 +13,9 @@ export const victimToken = "victim";
 /** Somebody without any rights but those that roles give. */
 export const memberToken = "member";
 
+/** Measures single requests of the red team. */
+export const requestProbe = "redteam-probe";
+
 export interface ServerProcessOptions {
   readonly clock?: Clock;
   /** A program of this folder that runs inside the server and listens to what it is told. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { ApiClient } from "../bench/api-client.ts";
-import { benchToken, memberToken, ServerProcess } from "../bench/server-process.ts";
+import { benchToken, memberToken, requestProbe, ServerProcess } from "../bench/server-process.ts";
 import { accessAttacks } from "./access-attacks.ts";
 import type { Attack, AttackContext, Step } from "./attack.ts";
 import { expressionAttacks } from "./expression-attacks.ts";
@@ -73,7 +73,7 @@ export interface CampaignResult {
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   mkdirSync(options.directory, { recursive: true });
   const server = await ServerProcess.start(join(options.directory, "server"), {
-    preload: "redteam-probe",
+    preload: requestProbe,
   });
   const hosts = await HostileHosts.start(options.directory);
   try {

@@ -1,7 +1,7 @@
 /**
  * Attacks a server for as long as it is told, and says which request held its event loop longest and which took most memory.
  *
- *     node tools/dist/redteam/main.js --seconds 3600 [--seed 1] [--only roles]
+ *     npm run redteam -- --seconds 3600 [--seed 1] [--only roles]
  *
  * `KCP_REDTEAM_SECONDS` and `KCP_REDTEAM_SEED` say the same. Exit code 1 when a request went beyond a bound, or when a bystander's objects are
  * no longer what they were. A seed that a request is printed with draws its attack as the first: `--seed <it> --seconds 0`.

@@ -30,7 +30,8 @@ export interface AgentOptions {
 
 /** Works until the signal aborts, and resolves when what was under way is finished. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
-  const { upstream, downstream, target, resources } = options;
+  const { downstream, target, resources } = options;
+  const upstream = options.upstream.withRequiredPreconditions();
   const { clock = systemClock, random = systemRandom, importPollMs: pollMs } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     options.onError(error, key === undefined ? { controller } : { controller, key });

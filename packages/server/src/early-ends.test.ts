@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
-import { timeoutDefaultMinMs } from "./handlers/watch.ts";
+import { timeoutDefaultMinMs } from "./handlers/index.ts";
 import { configMaps, type ResourceDefinition } from "./registry/index.ts";
 import { ListeningServer, openWatches, TestServer, untilWatches } from "./testing/index.ts";
 

@@ -1,7 +1,6 @@
 /** What the server's own metrics are read from. */
 import type { DamagedValues } from "./damaged-values.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
-import { parseCollectionKey } from "./storage/index.ts";
 import type { StoredObjects } from "./stored-objects.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
@@ -15,13 +14,9 @@ export function metricsOf(
     storedObjects: () => storedObjects.read(),
     inFlight,
     revision: () => watchCache.hub.revision,
-    cachedCollections: () => watchCache.collections.size,
-    cachedBytes: () => watchCache.collections.bytes,
+    collections: watchCache.collections,
+    memoryLists: watchCache,
   });
   metrics.registry.add(damaged.counter);
-  watchCache.onMemoryList = (collection) => {
-    const { group, resource } = parseCollectionKey(collection);
-    metrics.listedFromMemory(group, resource);
-  };
   return metrics;
 }

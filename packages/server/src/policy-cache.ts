@@ -25,7 +25,6 @@ import { ownText } from "./request/own-text.ts";
 import {
   clusterPrefix,
   type Entry,
-  isStorageError,
   parseObjectKey,
   type Revision,
   resourcePrefix,
@@ -34,7 +33,7 @@ import {
   type StorageKey,
 } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
-import type { HubEvent, HubListener, WatchHub } from "./watch-cache/index.ts";
+import { type HubEvent, type HubListener, isUnbroken, type WatchHub } from "./watch-cache/index.ts";
 
 export interface PolicyCacheOptions {
   readonly storage: Storage;
@@ -145,13 +144,8 @@ export class PolicyCache implements PolicySource, HubListener {
     const revisions = await Promise.all(
       sources.map((source) => this.#read(held, clusterPrefix({ ...source, cluster }))),
     );
-    try {
-      await this.#options.hub.reach(Math.max(...revisions) as Revision, signal);
-    } catch (error) {
-      // The feed was interrupted: what it would have told of is not in what was read.
-      if (isStorageError(error, "compacted")) return this.load(cluster);
-      throw error;
-    }
+    const newest = Math.max(...revisions) as Revision;
+    if (!(await isUnbroken(this.#options.hub.reach(newest, signal)))) return this.load(cluster);
     for (const event of loading.events) held.apply(event);
     // What was lost meanwhile is loaded again by whoever asks next.
     if (this.#loading.get(cluster) === loading) {

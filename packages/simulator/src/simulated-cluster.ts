@@ -75,9 +75,8 @@ export async function startSimulatedCluster(
   const services = podServices(clock);
   const resources = [...workloadKinds(generation, services), ...metricsOf(options, services)];
   const admissionPlugins = [podSecurityAdmission(() => inside.client)];
-  const server = new ApiServer({
-    ...{ storage, clock, random, log, ...gates, resources, admissionPlugins },
-  });
+  const served = { ...gates, resources, admissionPlugins };
+  const server = new ApiServer({ storage, clock, random, log, ...served });
   // Its own controllers go straight in: what befalls clients does not befall them.
   const insideTransport = serverTransport({ server, authorization });
   const inside = new ClusterInside({

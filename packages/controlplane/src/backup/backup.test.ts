@@ -5,7 +5,7 @@ import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Client } from "@kcp-ts/sdk";
-import { readBackup } from "@kcp-ts/server";
+import { decodeObject, readBackup } from "@kcp-ts/server";
 import { etcdMissing, startEtcd } from "@kcp-ts/testkit";
 import type { StorageOptions } from "../options.ts";
 import { readBackupFile } from "./backup-file.ts";
@@ -140,10 +140,10 @@ async function writeChain(client: Client, name: string, signal: AbortSignal): Pr
 
 async function checkChains(file: string): Promise<void> {
   const rounds = new Map<string, number>();
-  for await (const { key, value } of (await readBackup(readBackupFile(file))).entries) {
-    const name = key.split("/").at(-1) as string;
+  for await (const entry of (await readBackup(readBackupFile(file))).entries) {
+    const name = entry.key.split("/").at(-1) as string;
     if (!name.startsWith("chain-")) continue;
-    const object = JSON.parse(Buffer.from(value).toString()) as ConfigMap;
+    const object = decodeObject(entry) as unknown as ConfigMap;
     rounds.set(name, Number(object.data?.["round"]));
   }
   for (let chain = 0; chain < 8; chain++) {

@@ -76,9 +76,9 @@ export function configMapsOf(target: string): ShownPart {
   const natives = nativesOf(target);
   const isShown = (seen: SeenObject) => isPolicyFor(seen.labels, target) || natives.isShown(seen);
   const check = (draft: Draft, old: JsonObject | undefined) => {
-    natives.check?.(draft, old);
     if (old !== undefined && !isConcerned(old, target))
       throw refusal(draft, "an agent does not change the policies that it syncs by");
+    natives.check?.(draft, old);
   };
   return { ...natives, isShown, check };
 }

@@ -11,7 +11,7 @@ import { findingText } from "./findings.ts";
 import { runHistories } from "./run-histories.ts";
 import { configurations } from "./stage.ts";
 
-const histories = Number(process.env["HISTORIES"] ?? 8);
+const histories = Number(process.env["HISTORIES"] ?? 6);
 const seed = Number(process.env["HISTORIES_SEED"] ?? 1);
 const wanted = process.env["HISTORIES_CONFIG"];
 
@@ -20,7 +20,7 @@ describe("clients and watchers, under faults", () => {
     if (wanted !== undefined && wanted !== configuration) continue;
     const skip = (configuration.startsWith("etcd") ? etcdMissing() : undefined) ?? false;
     it(`see one history on ${configuration}`, { skip }, async () => {
-      const together = Math.min(4, histories);
+      const together = Math.min(3, histories);
       const summary = await runHistories({ configuration, seed, histories, together });
       assert.equal(summary.histories, histories);
       assert.ok(summary.operations > histories * 20, `only ${summary.operations} operations`);

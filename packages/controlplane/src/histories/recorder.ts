@@ -99,7 +99,11 @@ export class Recorder {
       });
       if (answer.kind !== "answer") return undefined;
       if (answer.status !== 200) {
-        if (answer.status !== 410) this.#odd(`list ${JSON.stringify(sized)}`, answer);
+        // Whoever names no version of the past cannot be too late for it.
+        const mayBeForgotten = "continue" in query || "revision" in mode;
+        if (answer.status !== 410 || !mayBeForgotten) {
+          this.#odd(`list ${JSON.stringify(sized)}`, answer);
+        }
         return undefined;
       }
       const { metadata, items: page } = answer.body as ListBody;

@@ -208,7 +208,7 @@ function tableOfAgents({ east, west }: World["views"]): readonly Row[] {
     ["east", "PATCH", `${east}/clusters/one${placed}`, 403, relabelled],
     ["east", "PATCH", `${east}/clusters/one${settings}`, 403, { data: { of: "me" } }],
     ["east", "DELETE", `${east}/clusters/one${settings}`, 405],
-    ["east", "POST", `${east}/clusters/one${apps}/namespaces/default/deployments`, 403, planted],
+    ["east", "POST", `${east}/clusters/one${apps}/namespaces/default/deployments`, 405, planted],
     ["east", "POST", `${east}/clusters/one/api/v1/namespaces/default/configmaps`, 405, {}],
     ["east", "GET", `${east}/clusters/compute${exports}/kubernetes`, 200],
     ["east", "PATCH", `${east}/clusters/compute${exports}/kubernetes`, 405, { spec: {} }],

@@ -135,7 +135,7 @@ describe("the token of an agent", () => {
         { metadata: { labels: { [clusterLabel]: "mine" } } },
       ],
       ["PATCH", `${own}${root}${apps}/ours`, 403, label],
-      ["POST", `${own}${root}${apps}`, 403, deployment("planted")],
+      ["POST", `${own}${root}${apps}`, 405, deployment("planted")],
       ["GET", `${root}${apps}/ours`, 403],
       // Other workspaces, through its own view and beside it.
       ["GET", `${own}/clusters/elsewhere${workload}/mine`, 403],

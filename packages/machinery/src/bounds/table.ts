@@ -25,15 +25,6 @@ export const bounds = {
     bytesMax: 16 * MiB,
     ...object,
   },
-  /** Reads an answer of another API server, one of ours included: lists are read in chunks, and this is what is read whole. */
-  serverAnswer: {
-    name: "API server answer",
-    sender: "server",
-    bytesMax: 256 * MiB,
-    valuesMax: Number.POSITIVE_INFINITY,
-    membersMax: Number.POSITIVE_INFINITY,
-    depthMax: jsonDepthMax,
-  },
   /** A Status with which a server refuses, or what stands in its place. */
   refusal: { name: "refusal", sender: "server", bytesMax: MiB, ...small },
   /** Discovery, OpenAPI and whatever else of a physical cluster is read whole; the OpenAPI of a large group has a few megabytes. */
@@ -91,10 +82,8 @@ export const bounds = {
     membersMax: 20_000,
     depthMax: jsonDepthMax,
   },
-  /** TokenReview, SubjectAccessReview. */
+  /** Answers of webhooks that the operator names: SubjectAccessReviews, and what comes back for audit events. */
   reviewAnswer: { name: "review webhook answer", sender: "webhook", bytesMax: MiB, ...small },
-  /** What an audit webhook answers is not looked at. */
-  auditAnswer: { name: "audit webhook answer", sender: "webhook", bytesMax: 64 * KiB, ...small },
   /** OpenID discovery documents and keys. */
   issuerDocument: { name: "issuer document", sender: "issuer", bytesMax: MiB, ...small },
   /** The payload or header of a JSON Web Token. */
@@ -112,15 +101,6 @@ export const bounds = {
   },
   /** A body that an audit policy shows. */
   auditBody: { name: "body in an audit event", sender: "tenant", bytesMax: 3 * MiB, ...object },
-  /** Files, and what a program that the operator starts says. */
-  operatorFile: {
-    name: "file",
-    sender: "operator",
-    bytesMax: 64 * MiB,
-    valuesMax: 1_000_000,
-    membersMax: 100_000,
-    depthMax: jsonDepthMax,
-  },
 } as const satisfies Readonly<Record<string, Bound>>;
 
 export const workBounds = {

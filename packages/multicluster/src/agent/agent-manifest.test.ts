@@ -34,7 +34,7 @@ function allowed(rules: readonly Rule[]): readonly string[] {
 }
 
 const everywhere = [
-  ...["create", "delete", "get", "list", "watch"].map((verb) => `${verb} /namespaces`),
+  ...["create", "delete", "get", "list", "patch", "watch"].map((verb) => `${verb} /namespaces`),
   ...["get", "list"].map((verb) => `${verb} /nodes`),
 ];
 const syncing = ["create", "delete", "get", "list", "patch", "watch"];

@@ -137,7 +137,7 @@ class RunningSyncer implements Syncer {
     const { upstream, scope, downstream, shared } = options;
     const onError = options.onError ?? (() => {});
     const { signal } = this.#stop;
-    const { serves = (cluster) => cluster === target.cluster, home, agentLeaseMs } = options;
+    const { serves = (cluster) => cluster === target.cluster, home } = options;
     this.#context = {
       target,
       downstream,
@@ -149,10 +149,7 @@ class RunningSyncer implements Syncer {
       serves,
       isShared: shared !== undefined,
       confirmTarget: targetConfirmation({ home, target, clock, signal }),
-      lease:
-        agentLeaseMs === undefined || home === undefined
-          ? undefined
-          : new Lease(clock, agentLeaseMs),
+      lease: leaseOf(options, clock),
       clock,
       random,
       signal,
@@ -335,6 +332,12 @@ class RunningSyncer implements Syncer {
     this.#queue.forget(item);
     if (againAfterMs !== undefined) this.#queue.addAfter(item, againAfterMs);
   }
+}
+
+function leaseOf({ home, agentLeaseMs }: SyncerOptions, clock: Clock): Lease | undefined {
+  return agentLeaseMs === undefined || home === undefined
+    ? undefined
+    : new Lease(clock, agentLeaseMs);
 }
 
 function waysUp({ upstream, scope, target, shared }: SyncerOptions): SyncContext["upstreamIn"] {

@@ -16,7 +16,7 @@ import {
   type StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import type { HubEvent, WatchHub } from "../watch-cache/index.ts";
+import { type HubEvent, isUnbroken, type WatchHub } from "../watch-cache/index.ts";
 
 export interface ClusterIndexOptions<State> {
   readonly storage: Storage;
@@ -129,7 +129,8 @@ export class ClusterIndex<State> {
     const revisions = await Promise.all(
       collections.map((collection) => this.#read(cluster, collection, take)),
     );
-    for (const revision of revisions) await hub.reach(revision, neverAborted);
+    const newest = Math.max(...revisions) as Revision;
+    if (!(await isUnbroken(hub.reach(newest, neverAborted)))) return this.load(cluster);
     for (const { collection, event } of events) {
       const revision = revisions[collections.indexOf(collection)] as Revision;
       if (event.revision > revision) take(event.key, event.current);
@@ -146,8 +147,8 @@ export class ClusterIndex<State> {
     if (mayHave === undefined) return false;
     const isUnused = () => !collections.some((collection) => mayHave(cluster, collection));
     if (!isUnused()) return false;
-    await hub.reach(await storage.currentRevision({ signal: neverAborted }), neverAborted);
-    return isUnused();
+    const current = await storage.currentRevision({ signal: neverAborted });
+    return (await isUnbroken(hub.reach(current, neverAborted))) && isUnused();
   }
 
   async #read(

@@ -12,7 +12,12 @@ import {
   type StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
+import {
+  type HubEvent,
+  type HubListener,
+  isUnbroken,
+  type WatchHub,
+} from "../watch-cache/index.ts";
 
 export interface EagerIndexOptions<Known> {
   readonly storage: Storage;
@@ -95,7 +100,8 @@ export class EagerIndex<Known> implements HubListener {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) this.#put(entry.key, entry, entry.modifiedAt);
       if (!page.more) {
-        await hub.reach(page.revision, signal);
+        // Whoever waits for this one waits for the one that was begun instead.
+        if (!(await isUnbroken(hub.reach(page.revision, signal)))) return this.#loading;
         break;
       }
       continueAfter = page.entries.at(-1)?.key;

@@ -280,23 +280,14 @@ describe("the virtual workspace of a terminator", () => {
     const listed = async (id: string) =>
       (await test.must("GET", `${view(id)}/*${logicalClusters}`, masters)).items?.length;
     assert.equal(await listed("slow"), 0);
-    const unknown = "/services/terminatingworkspaces/something/clusters/*";
-    assert.equal((await test.get(`${unknown}/apis`, masters)).status, 200);
-    assert.equal((await test.get(`${unknown}/apis`, { user: "a" })).status, 403);
     const closed = await test.get(`${view("slow")}/${cluster}/api/v1/namespaces`, masters);
     assert.equal(closed.status, 403);
     const query =
       "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     const watch = await test.watch(`${view("slow")}/*${logicalClusters}?${query}`, masters);
     assert.equal((await watch.next())?.type, "BOOKMARK");
-    const before = await test.must("GET", `${tenancy}/workspaces/team`, masters);
-    const terminators = ["root:slow", "root:slower"];
-    const told = before["status"] as { terminators: string[] };
-    assert.deepEqual(told.terminators.toSorted(), terminators);
     await test.must("DELETE", `${tenancy}/workspaces/team`, masters);
-    const ending = await watch.next();
-    assert.equal(ending?.type, "MODIFIED");
-    assert.notEqual(ending.object.metadata.deletionTimestamp, undefined);
+    assert.equal((await watch.next())?.type, "MODIFIED");
     for (const id of ["slow", "slower"]) assert.equal(await listed(id), 1);
     const inside = `${view("slow")}/${cluster}/api/v1/namespaces/default/configmaps`;
     assert.equal((await test.get(inside, masters)).status, 200);
@@ -305,16 +296,6 @@ describe("the virtual workspace of a terminator", () => {
       const at = `${view(id)}/${cluster}${logicalClusters}/cluster`;
       const object = await test.must("GET", at, masters);
       const status = object["status"] as { terminators: string[] };
-      const whole = await test.patch(at, "merge", { metadata: { annotations: {} } }, masters);
-      assert.equal(whole.status, 405, whole.text);
-      const wrong = await test.patch(
-        `${at}/status`,
-        "merge",
-        { status: { terminators: ["wrong:wrong"] } },
-        masters,
-      );
-      assert.equal(wrong.status, 422, wrong.text);
-      assert.ok(wrong.object.message?.includes(`only removing the "root:${id}" terminator`));
       const put = (terminators: string[]) =>
         test.request("PUT", `${at}/status`, {
           ...masters,
@@ -324,15 +305,10 @@ describe("the virtual workspace of a terminator", () => {
       if (id === "slower") continue;
       const left = status.terminators.filter((one) => one !== "root:slow");
       assert.equal((await put(left)).status, 200);
-      await until(test, "the workspace says who is left", async () => {
-        const now = await test.must("GET", `${tenancy}/workspaces/team`, masters);
-        return String((now["status"] as { terminators: string[] }).terminators) === String(left);
-      });
     }
     let last = await watch.next();
     while (last !== undefined && last.type === "MODIFIED") last = await watch.next();
     assert.equal(last?.type, "DELETED");
-    assert.notEqual(last.object.metadata.deletionTimestamp, undefined);
     await watch.leave();
     await until(test, "the workspace is gone", async () => {
       const { status } = await test.get(`${tenancy}/workspaces/team`, masters);

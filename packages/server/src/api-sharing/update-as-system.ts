@@ -21,7 +21,7 @@ export async function updateAsSystem(
   try {
     const address = { cluster, namespace: "", name };
     const { entry, outcome } = await registry.update(definition, address, build, rules);
-    if (outcome !== "unchanged") await watchCache.hub.reach(entry.modifiedAt, uncancelled);
+    if (outcome !== "unchanged") await watchCache.hub.seen(entry.modifiedAt, uncancelled);
   } catch (error) {
     if (!isStatusError(error, "NotFound")) throw error;
   }

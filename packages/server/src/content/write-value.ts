@@ -2,7 +2,7 @@
 import { type JsonObject, type JsonValue, stringifyInPieces } from "@kcp-ts/machinery/json";
 import type { MediaType } from "./negotiate.ts";
 import { toYaml } from "./yaml.ts";
-import { yamlEnd, yamlItemTexts, yamlTexts } from "./yaml-writer.ts";
+import { YamlScalars, yamlEnd, yamlItemTexts, yamlTexts } from "./yaml-writer.ts";
 
 export type Texts = Generator<string | undefined, void, void>;
 
@@ -51,6 +51,7 @@ class JsonList implements ListWriter {
 }
 
 class YamlList implements ListWriter {
+  readonly #scalars = new YamlScalars();
   #last = "";
   #hasItems = false;
 
@@ -61,7 +62,7 @@ class YamlList implements ListWriter {
   *item(value: JsonValue): Texts {
     if (!this.#hasItems) yield "\n";
     this.#hasItems = true;
-    for (const text of yamlItemTexts(value)) {
+    for (const text of yamlItemTexts(value, this.#scalars)) {
       yield text;
       this.#last = text;
     }

@@ -15,15 +15,16 @@ interface Place {
   readonly indent: string;
   /** What stands before its first line. */
   readonly lead: string;
+  readonly scalars: YamlScalars;
 }
 
-export function* yamlTexts(value: JsonValue): YamlTexts {
+export function* yamlTexts(value: JsonValue, scalars = new YamlScalars()): YamlTexts {
   if (!isContainer(value)) {
     yield toYaml(value);
     return;
   }
   let last = "";
-  for (const text of write(value, { indent: "", lead: "" })) {
+  for (const text of write(value, { indent: "", lead: "", scalars })) {
     yield text;
     last = text;
   }
@@ -32,8 +33,8 @@ export function* yamlTexts(value: JsonValue): YamlTexts {
 }
 
 /** As an item of the list whose name stands at the beginning of a line. */
-export function yamlItemTexts(value: JsonValue): YamlTexts {
-  return write(value, { indent: "    ", lead: "  - " });
+export function yamlItemTexts(value: JsonValue, scalars = new YamlScalars()): YamlTexts {
+  return write(value, { indent: "    ", lead: "  - ", scalars });
 }
 
 /** What ends a document whose last text this is: where a text keeps the empty lines at its end, the end is said. */
@@ -46,59 +47,98 @@ const keepsEnd = /^[^\n]*\|\d?\+\n./s;
 function* write(value: JsonValue, place: Place): YamlTexts {
   if (Array.isArray(value) && value.length > 0) yield* writeItems(value, place);
   else if (isJsonObject(value) && !isEmpty(value)) yield* writeMembers(value, place);
-  else yield `${place.lead}${scalarText(value, place.indent.slice(2))}\n`;
+  else yield `${place.lead}${place.scalars.text(value, place.indent.slice(2))}\n`;
 }
 
-function* writeItems(items: readonly JsonValue[], { indent, lead }: Place): YamlTexts {
+function* writeItems(items: readonly JsonValue[], place: Place): YamlTexts {
+  const { indent, lead, scalars } = place;
   let first: string | undefined = lead;
   for (const item of items) {
     const before: string = first ?? indent;
     first = undefined;
-    if (isContainer(item)) yield* write(item, { indent: `${indent}  `, lead: `${before}- ` });
-    else yield `${before}- ${scalarText(item, indent)}\n`;
+    if (isContainer(item))
+      yield* write(item, { indent: `${indent}  `, lead: `${before}- `, scalars });
+    else yield `${before}- ${scalars.text(item, indent)}\n`;
   }
 }
 
-function* writeMembers(object: JsonObject, { indent, lead }: Place): YamlTexts {
+function* writeMembers(object: JsonObject, place: Place): YamlTexts {
+  const { indent, lead, scalars } = place;
   let first: string | undefined = lead;
   for (const name of Object.keys(object)) {
     const value = object[name];
     if (value === undefined) continue;
     const before: string = first ?? indent;
     first = undefined;
-    const key = keyText(name);
-    if (key === undefined) yield* writeLongNamed(name, value, { indent, lead: before });
+    const key = scalars.key(name);
+    if (key === undefined) yield* writeLongNamed(name, value, { indent, lead: before, scalars });
     else if (isContainer(value)) {
       yield `${before}${key}:\n`;
-      yield* write(value, { indent: `${indent}  `, lead: `${indent}  ` });
-    } else yield `${before}${key}: ${scalarText(value, indent)}\n`;
+      yield* write(value, { indent: `${indent}  `, lead: `${indent}  `, scalars });
+    } else yield `${before}${key}: ${scalars.text(value, indent)}\n`;
   }
 }
 
 /** A name that is long, or has several lines, stands alone. */
-function* writeLongNamed(name: string, value: JsonValue, { indent, lead }: Place): YamlTexts {
+function* writeLongNamed(name: string, value: JsonValue, place: Place): YamlTexts {
+  const { indent, lead, scalars } = place;
   const text = toYaml({ [name]: 0 });
   yield `${lead}${text.slice(0, text.lastIndexOf("\n: 0\n"))}\n`;
-  if (isContainer(value)) yield* write(value, { indent: `${indent}  `, lead: `${indent}: ` });
-  else yield `${indent}: ${scalarText(value, indent)}\n`;
+  if (isContainer(value))
+    yield* write(value, { indent: `${indent}  `, lead: `${indent}: `, scalars });
+  else yield `${indent}: ${scalars.text(value, indent)}\n`;
 }
 
-/** Undefined when it does not stand on the line of its value. */
-function keyText(name: string): string | undefined {
-  if (isPlain(name)) return name;
-  const text = toYaml({ [name]: 0 });
-  return text.startsWith("? ") && text.endsWith("\n: 0\n") ? undefined : text.slice(0, -4);
+/** Names and texts of one answer, of which many stand in every object: what the library said of short ones is kept. */
+export class YamlScalars {
+  readonly #keys = new Map<string, string>();
+  readonly #texts = new Map<string, string>();
+
+  /** Undefined when it does not stand on the line of its value. */
+  key(name: string): string | undefined {
+    if (isPlain(name)) return name;
+    const known = this.#keys.get(name);
+    if (known !== undefined) return known;
+    const text = toYaml({ [name]: 0 });
+    if (text.startsWith("? ") && text.endsWith("\n: 0\n")) return undefined;
+    return keep(this.#keys, name, text.slice(0, -4));
+  }
+
+  /** `indent` is that of the container: the lines of a long text stand two further in. */
+  text(value: JsonValue, indent: string): string {
+    if (typeof value === "string" && isPlain(value)) return value;
+    if (typeof value === "string" && isQuoted(value)) return `'${value}'`;
+    if (typeof value === "boolean" || value === null) return String(value);
+    if (Number.isSafeInteger(value) && !Object.is(value, -0)) return String(value);
+    const text = this.#written(value);
+    return indent === "" ? text : text.replaceAll(/\n(?=[^\n])/g, `\n${indent}`);
+  }
+
+  #written(value: JsonValue): string {
+    const known = typeof value === "string" ? this.#texts.get(value) : undefined;
+    if (known !== undefined) return known;
+    // Something comes behind it, so that its end is not the document's.
+    const text = toYaml({ k: value, z: 0 }).slice("k: ".length, -"\nz: 0\n".length);
+    return typeof value === "string" ? keep(this.#texts, value, text) : text;
+  }
 }
 
-/** `indent` is that of the container: the lines of a long text stand two further in. */
-function scalarText(value: JsonValue, indent: string): string {
-  if (typeof value === "string" && isPlain(value)) return value;
-  if (typeof value === "boolean" || value === null) return String(value);
-  if (Number.isSafeInteger(value) && !Object.is(value, -0)) return String(value);
-  // Something comes behind it, so that its end is not the document's.
-  const text = toYaml({ k: value, z: 0 }).slice("k: ".length, -"\nz: 0\n".length);
-  return indent === "" ? text : text.replaceAll(/\n(?=[^\n])/g, `\n${indent}`);
+const keptMax = 2000;
+const keptLengthMax = 200;
+
+function keep(kept: Map<string, string>, name: string, text: string): string {
+  if (name.length > keptLengthMax) return text;
+  if (kept.size >= keptMax) kept.clear();
+  kept.set(name, text);
+  return text;
 }
+
+/** Versions and times, which every object has. */
+function isQuoted(text: string): boolean {
+  return text.length <= 20 && quoted.test(text);
+}
+
+const quoted = /^(?:[1-9]\d{0,14}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/;
 
 /** Begins with a letter and has nothing but what no rule of YAML is about: whatever else is asked of the library. */
 function isPlain(text: string): boolean {
@@ -107,7 +147,7 @@ function isPlain(text: string): boolean {
     : plain.test(text) && !words.has(text.toLowerCase());
 }
 
-const plain = /^[A-Za-z][A-Za-z0-9_./-]*$/;
+const plain = /^[A-Za-z](?:[A-Za-z0-9_./-]|[: ](?=[A-Za-z0-9_./]))*$/;
 /** Texts that readers of YAML 1.1 take for true, false or nothing; merge keys and numbers do not begin with a letter. */
 const words: ReadonlySet<string> = new Set([
   "y",

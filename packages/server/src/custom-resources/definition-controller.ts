@@ -198,7 +198,7 @@ export class DefinitionController implements HubListener {
         },
       );
       if (written.outcome === "unchanged") return false;
-      await hub.reach(written.entry.modifiedAt, signal);
+      await hub.seen(written.entry.modifiedAt, signal);
       return true;
     } catch (error) {
       if (isStatusError(error, "NotFound")) return false;

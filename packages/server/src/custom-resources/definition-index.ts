@@ -15,7 +15,12 @@ import {
   type Storage,
   type StorageError,
 } from "../storage/index.ts";
-import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
+import {
+  type HubEvent,
+  type HubListener,
+  isUnbroken,
+  type WatchHub,
+} from "../watch-cache/index.ts";
 import type { Conversion } from "./conversion.ts";
 import { DefinitionRecord } from "./definition-record.ts";
 import { customResourceDefinitions } from "./definitions.ts";
@@ -171,7 +176,7 @@ export class DefinitionIndex implements HubListener {
         if (entry.value.length > largeBytes) await otherWork();
       }
       if (!page.more) {
-        await hub.reach(page.revision, signal);
+        if (!(await isUnbroken(hub.reach(page.revision, signal)))) return this.load(cluster);
         break;
       }
       continueAfter = page.entries.at(-1)?.key;

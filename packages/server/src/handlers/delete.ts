@@ -50,7 +50,7 @@ export async function deleteOne(
     signal: uncancelled,
   });
   if (definition.isSeenOnAnswer === true && !options.isDryRun)
-    await rooms.watchCache.hub.reach(written.entry.modifiedAt, uncancelled);
+    await rooms.watchCache.hub.seen(written.entry.modifiedAt, uncancelled);
   return written;
 }
 

@@ -26,6 +26,7 @@ export {
 } from "./context.ts";
 export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
 export type { TokenSource } from "./token-source.ts";
+export { timeoutDefaultMinMs } from "./watch.ts";
 
 type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
 

@@ -36,6 +36,6 @@ async function settle(
   }
   if (definition.warnings !== undefined) warnings.push(...definition.warnings);
   if (definition.isSeenOnAnswer === true && isStored)
-    await watchCache.hub.reach(entry.modifiedAt, uncancelled);
+    await watchCache.hub.seen(entry.modifiedAt, uncancelled);
   return entry === written.entry ? written : { ...written, entry };
 }

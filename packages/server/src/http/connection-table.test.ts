@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
-import { limitIn } from "../file-descriptors.ts";
+import { limitIn } from "../request/file-descriptors.ts";
 import { ConnectionTable } from "./connection-table.ts";
 
 const limits = {

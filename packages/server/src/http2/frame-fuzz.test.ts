@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SeededRandom } from "../testing/seeded-random.ts";
+import { SeededRandom } from "../testing/index.ts";
 import { errorCode, flag } from "./protocol.ts";
 import { opened, priority, reset, widen } from "./test-support/conformance.ts";
 import { data, frame, get, goneAway, Peer, resets, settings } from "./test-support/peer.ts";

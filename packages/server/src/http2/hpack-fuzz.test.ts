@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SeededRandom } from "../testing/seeded-random.ts";
+import { SeededRandom } from "../testing/index.ts";
 import { decoderTableBytesMax, HeaderDecoder } from "./header-decoder.ts";
 import { HeaderEncoder } from "./header-encoder.ts";
 import { ConnectionError, errorCode } from "./protocol.ts";

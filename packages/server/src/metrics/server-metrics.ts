@@ -4,9 +4,10 @@ import { Counter, Gauge, Histogram, type HistogramSeries, MetricRegistry } from 
 export interface ServerGauges {
   readonly inFlight: () => { readonly readOnly: number; readonly mutating: number };
   readonly revision: () => number;
-  readonly cachedCollections: () => number;
-  readonly cachedBytes: () => number;
+  readonly collections: { readonly size: number; readonly bytes: number };
   /** By resource, for those that are known. */
+  /** Takes whom to tell of lists that were answered from memory. */
+  readonly memoryLists: { onMemoryList: ((group: string, resource: string) => void) | undefined };
   readonly storedObjects: () => Iterable<readonly [labels: readonly string[], count: number]>;
 }
 
@@ -119,16 +120,18 @@ export class ServerMetrics {
 
   #last: SampleSeries | undefined;
 
-  listedFromMemory(group: string, resource: string): void {
-    this.#memoryLists.add([group, "", resource]);
-  }
-
   constructor(gauges: ServerGauges) {
+    gauges.memoryLists.onMemoryList = (group, resource) =>
+      this.#memoryLists.add([group, "", resource]);
     const gauge = (name: string, help: string, read: () => number) =>
       this.registry.add(new Gauge({ name, help, labels: [] }, () => [[[], read()]]));
     gauge("kcp_storage_revision", "The newest revision this server has seen.", gauges.revision);
-    gauge("kcp_watch_cache_collections", "Collections in memory.", gauges.cachedCollections);
-    gauge("kcp_watch_cache_bytes", "Bytes of the collections in memory.", gauges.cachedBytes);
+    gauge("kcp_watch_cache_collections", "Collections in memory.", () => gauges.collections.size);
+    gauge(
+      "kcp_watch_cache_bytes",
+      "Bytes of the collections in memory.",
+      () => gauges.collections.bytes,
+    );
     this.registry.add(
       new Gauge(
         {

@@ -81,7 +81,7 @@ export class CheckedStorage implements Storage {
         const checked = (result: IteratorResult<Change>): IteratorResult<Change> =>
           result.done === true ? result : { done: false, value: this.#checked(result.value) };
         return {
-          next: async () => checked(await iterator.next()),
+          next: () => iterator.next().then(checked),
           return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
         };
       },

@@ -50,8 +50,10 @@ function partsOf(object: JsonObject): Parts {
   };
 }
 
-function storedAnnotations(annotations: JsonObject): JsonObject {
+function storedAnnotations(annotations: JsonObject): JsonObject | undefined {
   if (!Object.hasOwn(annotations, clusterAnnotation)) return annotations;
+  // Most objects have no other.
+  if (Object.keys(annotations).length === 1) return undefined;
   const { [clusterAnnotation]: _, ...others } = annotations;
   return others;
 }

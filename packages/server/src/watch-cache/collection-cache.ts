@@ -9,6 +9,7 @@ import { type Clock, neverAborted, SortedMap } from "@kcp-ts/machinery/base";
 import { otherWork } from "../request/other-work.ts";
 import type { Entry, Revision, Storage, StorageError, StorageKey } from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
+import { isUnbroken } from "./unbroken.ts";
 import type { HubListener, WatchHub } from "./watch-hub.ts";
 
 export interface CollectionCacheOptions {
@@ -123,7 +124,7 @@ export class CollectionCache {
           return undefined;
         }
         if (!page.more) {
-          await hub.reach(page.revision, signal);
+          if (!(await isUnbroken(hub.reach(page.revision, signal)))) return undefined;
           break;
         }
         continueAfter = page.entries.at(-1)?.key;

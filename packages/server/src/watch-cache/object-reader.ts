@@ -140,7 +140,7 @@ export class ObjectReader {
     const timer = clock.schedule(waitMs, stop);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      await hub.reach(revision, waiting.signal);
+      await hub.seen(revision, waiting.signal);
       return true;
     } catch (error) {
       signal.throwIfAborted();

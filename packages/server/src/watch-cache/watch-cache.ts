@@ -3,7 +3,7 @@
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { Entry, Storage, StorageKey } from "../storage/index.ts";
+import { type Entry, parseCollectionKey, type Storage, type StorageKey } from "../storage/index.ts";
 import { CollectionCache } from "./collection-cache.ts";
 import { type Freshness, type Listing, type ListQuery, ObjectReader } from "./object-reader.ts";
 import { UnreadBudget, type UnreadLimits } from "./unread-budget.ts";
@@ -30,8 +30,8 @@ export class WatchCache {
   /** What open watches hold for clients that have not read it. */
   readonly unread: UnreadBudget;
   readonly collections: CollectionCache;
-  /** Told of every list that is answered from memory, by what it lists. */
-  onMemoryList: ((collection: StorageKey) => void) | undefined;
+  /** Told of every list that is answered from memory. */
+  onMemoryList: ((group: string, resource: string) => void) | undefined;
   readonly #reader: ObjectReader;
   readonly #watchers = new Set<Watcher>();
   /** The same by what they watch: a logical cluster, or all of them. */
@@ -57,7 +57,10 @@ export class WatchCache {
       collections: this.collections,
       clock,
       tidyMemory: options.tidyMemory,
-      onMemoryList: (collection) => this.onMemoryList?.(collection),
+      onMemoryList: (collection) => {
+        const { group, resource } = parseCollectionKey(collection);
+        this.onMemoryList?.(group, resource);
+      },
     });
   }
 

@@ -48,6 +48,14 @@ export interface WatchHubOptions {
   readonly ringBytesMax?: number;
 }
 
+interface Waiter {
+  readonly revision: Revision;
+  /** What comes after an interruption does as well. */
+  readonly mayBeInterrupted: boolean;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** Changes the hub may be behind its storage before it is ended and starts anew. */
 const feedBufferedMax = 100_000;
 const restartDelayMs = 100;
@@ -63,11 +71,7 @@ export class WatchHub {
   readonly #listeners = new Map<StorageKey, Set<HubListener>>();
   readonly #crowds = new Map<StorageKey, Crowd>();
   readonly #fanOut = new FanOut();
-  readonly #waiters: {
-    revision: Revision;
-    resolve: () => void;
-    reject: (error: unknown) => void;
-  }[] = [];
+  readonly #waiters: Waiter[] = [];
   #ring: HubEvent[] = [];
   #ringBytes = 0;
   #ringStart = revisionZero;
@@ -175,15 +179,30 @@ export class WatchHub {
     }
   }
 
-  /** Resolves when the hub has seen everything up to `revision`. The caller bounds the wait. */
-  async reach(revision: Revision, signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves when the hub has handed on everything up to `revision`: what was read at it, and what listeners heard since, are one state. Throws `compacted` when
+   * the feed was interrupted on the way: then they are not, and it is to be read anew. The caller bounds the wait.
+   */
+  reach(revision: Revision, signal: AbortSignal): Promise<void> {
+    return this.#wait(revision, signal, false);
+  }
+
+  /**
+   * Resolves when nobody who asks the hub's listeners from now on is told anything older than `revision`: they have heard of it, or were told to begin anew behind it.
+   * For whoever has read nothing himself.
+   */
+  seen(revision: Revision, signal: AbortSignal): Promise<void> {
+    return this.#wait(revision, signal, true);
+  }
+
+  async #wait(revision: Revision, signal: AbortSignal, mayBeInterrupted: boolean): Promise<void> {
     if (this.#revision >= revision) return;
     signal.throwIfAborted();
     if (this.#hasEndedWaits) throw stopping();
     let onAbort: (() => void) | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        const waiter = { revision, resolve, reject };
+        const waiter = { revision, mayBeInterrupted, resolve, reject };
         this.#waiters.push(waiter);
         onAbort = () => {
           const at = this.#waiters.indexOf(waiter);
@@ -321,6 +340,7 @@ export class WatchHub {
           }),
         );
         this.#reset(revision);
+        this.#wake();
         return;
       } catch (error) {
         if (!signal.aborted) this.#options.onError(error);
@@ -338,7 +358,11 @@ export class WatchHub {
       this.#fanOut.forget(crowd);
       for (const { member } of [...crowd.places]) (member as HubWatcher).onLost(error);
     }
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+    const isOver = error.code === "closed";
+    const staying = this.#waiters.filter(({ mayBeInterrupted }) => mayBeInterrupted && !isOver);
+    const leaving = this.#waiters.filter((waiter) => !staying.includes(waiter));
+    this.#waiters.splice(0, this.#waiters.length, ...staying);
+    for (const waiter of leaving) waiter.reject(error);
   }
 
   #reset(revision: Revision): void {

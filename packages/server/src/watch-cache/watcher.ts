@@ -77,6 +77,7 @@ export class Watcher
   /** A tick came while the watch was still catching up: it is told as soon as it has. */
   #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
+  #isGivenUp = false;
   /** Called when there is something to take. */
   #onReady: (() => void) | undefined;
   /** Until it is live. */
@@ -280,7 +281,7 @@ export class Watcher
     let chunk: Buffer[] = [];
     let bytes = 0;
     for (const entry of entries) {
-      if (this.#end !== undefined) return;
+      if (this.#isGivenUp) return;
       const framed = initialFrame(entry, this.#form());
       chunk.push(framed);
       bytes += framed.length;
@@ -417,13 +418,15 @@ export class Watcher
       this.#giveUp();
       return 0;
     }
-    if ((this.#end as object | undefined) !== undefined) return 0;
+    // Counting it may have been too much.
+    if (this.#isGivenUp) return 0;
     this.#onReady?.();
     return bytes.length;
   }
 
   /** Its client is too slow: what it has not taken is forgotten, and it lists anew. */
   #giveUp(): void {
+    this.#isGivenUp = true;
     this.#drop();
     this.#finish({});
   }

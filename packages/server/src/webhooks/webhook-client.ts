@@ -16,7 +16,7 @@ import { type JsonObject, type JsonValue, stringifyInPieces } from "@kcp-ts/mach
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
-import { fileDescriptorsFor } from "../file-descriptors.ts";
+import { fileDescriptorsFor } from "../request/file-descriptors.ts";
 import { promptly } from "../request/other-work.ts";
 import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";

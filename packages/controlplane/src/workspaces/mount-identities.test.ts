@@ -13,8 +13,8 @@ import {
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import type { UserInfo } from "@kcp-ts/server";
 import { eventually, mountWorkspace } from "../testing/index.ts";
-import { FarServer } from "../workspaces/far-server.ts";
-import { alice, master, Tenants } from "../workspaces/tenants.ts";
+import { FarServer } from "./far-server.ts";
+import { alice, master, Tenants } from "./tenants.ts";
 
 const accounts = defineResource<DynamicObject>({
   ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },

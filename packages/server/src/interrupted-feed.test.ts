@@ -1,0 +1,100 @@
+/**
+ * History is compacted under a server whose feed is behind: it must begin anew. Whoever was in the middle of a request is not told that a version of his is too old,
+ * since he named none.
+ */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { type Change, StorageError, type StorageKey } from "./storage/index.ts";
+import { MemoryStorage } from "./storage/memory/index.ts";
+import { type Answer, TestServer } from "./testing/index.ts";
+
+/** Its watches can fall silent, and then end as those do whose history is compacted. */
+class InterruptedStorage extends MemoryStorage {
+  #silence: Promise<never> | undefined;
+  #break: () => void = () => {};
+
+  silence(): void {
+    this.#silence = new Promise((_, reject) => {
+      this.#break = () => reject(new StorageError("compacted", "the history is gone"));
+    });
+    this.#silence.catch(() => undefined);
+  }
+
+  interrupt(): void {
+    this.#silence = undefined;
+    this.#break();
+  }
+
+  override async *watch(...args: Parameters<MemoryStorage["watch"]>): AsyncGenerator<Change> {
+    for await (const change of super.watch(...args)) {
+      if (this.#silence !== undefined) await this.#silence;
+      yield change;
+    }
+  }
+}
+
+const definition = {
+  metadata: { name: "widgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "widgets", kind: "Widget" },
+    versions: [
+      { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },
+    ],
+  },
+};
+
+describe("a server whose feed is interrupted", () => {
+  let storage: InterruptedStorage;
+  let server: TestServer;
+  beforeEach(async () => {
+    storage = new InterruptedStorage();
+    server = await TestServer.start({ storage });
+    await server.must("POST", configmaps("a"), { body: { metadata: { name: "before" } } });
+  });
+  afterEach(() => server.close());
+
+  const configmaps = (cluster: string) =>
+    `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
+
+  /** The request begins while the feed is silent and behind, and waits for it when it breaks. */
+  async function interrupted(method: string, path: string, body?: object): Promise<Answer> {
+    storage.silence();
+    const behind = { key: "/x/y//a/z" as StorageKey, value: Buffer.from("{}") };
+    const { signal } = new AbortController();
+    await storage.commit({ ...behind, expected: "absent" }, { signal });
+    const answer = server.request(method, path, body === undefined ? {} : { body });
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    storage.interrupt();
+    for (let turn = 0; turn < 50; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      server.clock.advance(10);
+    }
+    return await answer;
+  }
+
+  it("creates in a cluster that it knows nothing of yet", async () => {
+    const body = { metadata: { name: "x" } };
+    const answer = await interrupted("POST", configmaps("fresh"), body);
+    assert.equal(answer.status, 201, answer.text);
+  });
+
+  it("answers for a definition that it has stored", async () => {
+    const path = "/clusters/a/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const answer = await interrupted("POST", path, definition);
+    assert.equal(answer.status, 201, answer.text);
+  });
+
+  it("looks for kinds in a cluster that it knows nothing of yet", async () => {
+    const path = "/clusters/fresh/apis/example.com/v1/widgets";
+    const answer = await interrupted("GET", path);
+    assert.equal(answer.status, 404, answer.text);
+  });
+
+  it("lists", async () => {
+    const answer = await interrupted("GET", configmaps("a"));
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(answer.names, ["before"]);
+  });
+});
