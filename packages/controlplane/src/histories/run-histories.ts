@@ -138,7 +138,11 @@ export async function runRound(
     }),
   );
   const findings = recorders.flatMap((recorder, index) => {
-    const violations = [...recorder.oddities, ...checkHistory(recorder.history())];
+    const violations = [
+      ...crashes(stage),
+      ...recorder.oddities,
+      ...checkHistory(recorder.history()),
+    ];
     add(summary, recorder, names);
     return violations.length === 0
       ? []
@@ -146,6 +150,13 @@ export async function runRound(
   });
   summary.findings.push(...findings);
   return { seed, faults: names, findings };
+}
+
+/** Servers that ended although no fault ended them. */
+function crashes({ servers }: Stage): Violation[] {
+  return servers.flatMap(({ crash }) =>
+    crash === undefined ? [] : [{ guarantee: "alive", message: crash, excerpt: [] }],
+  );
 }
 
 /** One, and now and then another one behind it. */

@@ -6,7 +6,7 @@ import { Asking, apisOf, type Thing, tenancyOf } from "./asking.ts";
 import { bind, bindingTo, identityOf, offerCowboys } from "./cowboys.ts";
 import { admin, alice, bob, master } from "./tenants.ts";
 
-const names = ["shards.core.kcp.io", "tenancy.kcp.io", "topology.kcp.io"];
+const names = ["cache.kcp.io", "shards.core.kcp.io", "tenancy.kcp.io", "topology.kcp.io"];
 const named = ({ items = [] }: Thing) => items.map(({ metadata }) => metadata.name);
 const child = (name: string) => ({
   metadata: { name },

@@ -70,6 +70,13 @@ describe("a client that requires preconditions", () => {
     await refused(() => objects.patch(target, { type: "json", operations: [] }), "metadata.uid");
   });
 
+  it("applies owners to what may not be there yet, and never with an empty uid", async () => {
+    const apply = (metadata: object) => () =>
+      objects.apply({ metadata: { ...target, ...metadata } }, { fieldManager: "test" });
+    await allowed(apply({ ownerReferences: [] }));
+    await refused(apply({ ownerReferences: [], uid: "" }), "metadata.uid");
+  });
+
   it("replaces only an object with uid and version", async () => {
     const update = (metadata: object) => () =>
       objects.update({ metadata: { ...target, ...metadata } });

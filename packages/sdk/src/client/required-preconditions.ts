@@ -7,6 +7,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { ClientRequest } from "./client.ts";
+import { applyContentType } from "./options.ts";
 
 /** Throws a StatusError of the reason BadRequest, which the server is never asked about. */
 export function requirePreconditions(request: ClientRequest): void {
@@ -17,7 +18,7 @@ export function requirePreconditions(request: ClientRequest): void {
   throw new StatusError({ code: 400, reason: "BadRequest", message });
 }
 
-function missingFrom({ method, path, body }: ClientRequest): string | undefined {
+function missingFrom({ method, path, body, contentType }: ClientRequest): string | undefined {
   const content = isJsonObject(body) ? body : {};
   switch (method) {
     case "DELETE":
@@ -25,7 +26,10 @@ function missingFrom({ method, path, body }: ClientRequest): string | undefined 
     case "PUT":
       return missingFromMetadata(content, true);
     case "PATCH":
-      return missingFromPatch(body);
+      // An apply says what is to be, whether or not there is such an object yet.
+      return contentType === applyContentType
+        ? missingFromMetadata(content, false)
+        : missingFromPatch(body);
     default:
       return undefined;
   }
