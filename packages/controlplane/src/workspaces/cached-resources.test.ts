@@ -16,6 +16,32 @@ const flavorsIn = (cluster: string) => `/clusters/${cluster}/apis/cloud.example.
 const cacheOf = (cluster: string) => `/clusters/${cluster}/apis/cache.kcp.io/v1alpha1`;
 const slice = { apiGroup: "cache.kcp.io", kind: "ClusterCachedResourceEndpointSlice" };
 
+/** The definition in bob's workspace, and two objects: one for everybody, and one that is not. */
+async function makeFlavors(asking: Asking, provider: string): Promise<void> {
+  await asking.must(
+    bob,
+    "POST",
+    `/clusters/${provider}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`,
+    {
+      metadata: { name: "flavors.cloud.example.com" },
+      spec: {
+        ...{ group: "cloud.example.com", names, scope: "Cluster" },
+        versions: [{ ...version, schema: { openAPIV3Schema: schema } }],
+      },
+    },
+  );
+  for (const [name, labels] of [
+    ["small", { for: "everybody" }],
+    ["internal", {}],
+  ] as const)
+    await eventually(() =>
+      asking.must(bob, "POST", flavorsIn(provider), {
+        ...{ apiVersion: "cloud.example.com/v1", kind: "Flavor" },
+        ...{ metadata: { name, labels }, spec: { cpu: 1 } },
+      }),
+    );
+}
+
 describe("objects that a provider publishes", () => {
   let plane: TestControlPlane;
   let asking: Asking;
@@ -28,28 +54,7 @@ describe("objects that a provider publishes", () => {
     await asking.letEverybodyMakeWorkspaces(admin);
     provider = await asking.workspace(bob, "provider");
     consumer = await asking.workspace(alice, "consumer");
-    await asking.must(
-      bob,
-      "POST",
-      `/clusters/${provider}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`,
-      {
-        metadata: { name: "flavors.cloud.example.com" },
-        spec: {
-          ...{ group: "cloud.example.com", names, scope: "Cluster" },
-          versions: [{ ...version, schema: { openAPIV3Schema: schema } }],
-        },
-      },
-    );
-    for (const [name, labels] of [
-      ["small", { for: "everybody" }],
-      ["internal", {}],
-    ] as const)
-      await eventually(() =>
-        asking.must(bob, "POST", flavorsIn(provider), {
-          ...{ apiVersion: "cloud.example.com/v1", kind: "Flavor" },
-          ...{ metadata: { name, labels }, spec: { cpu: 1 } },
-        }),
-      );
+    await makeFlavors(asking, provider);
     await asking.must(bob, "POST", `${apisOf(provider, "v1alpha1")}/apiresourceschemas`, {
       metadata: { name: "v1.flavors.cloud.example.com" },
       spec: {

@@ -34,7 +34,7 @@ describe("exports of root", () => {
       for (const { status } of bindings.items ?? []) assert.equal(status?.phase, "Bound");
     });
     const schemas = `${apisOf("root", "v1alpha1")}/apiresourceschemas`;
-    assert.equal((await asking.names(admin, schemas)).length, 6);
+    assert.equal((await asking.names(admin, schemas)).length, 8);
     const roles = await asking.names(
       admin,
       "/clusters/root/apis/rbac.authorization.k8s.io/v1/clusterroles",

@@ -141,8 +141,10 @@ export class CachedResources {
     const offered = exported?.resources.find(
       (one) => one.resource === resource && one.group === group,
     );
+    await this.loading;
+    const slice = exported && this.slice(exported.cluster, offered?.virtual?.name ?? "");
     // Taken before anything is looked at: what changes from here on ends the watches of what is found.
-    const changed = exported && this.#retirementOf(exported.cluster, offered?.virtual?.name ?? "");
+    const changed = slice && this.#retirementOf(slice);
     const source = exported && offered && (await this.sourceOf(exported, offered));
     if (exported === undefined || changed === undefined || source === undefined)
       throw statusError.internal(
@@ -186,8 +188,8 @@ export class CachedResources {
     for (const key of slices) this.#loop.slices.add(key);
   }
 
-  #retirementOf(cluster: ClusterName, slice: string): Retirement {
-    const key = keyOf(clusterCachedResourceEndpointSlices, cluster, slice);
+  #retirementOf({ cluster, name }: CachedSliceRecord): Retirement {
+    const key = keyOf(clusterCachedResourceEndpointSlices, cluster, name);
     const known = this.#retirements.get(key) ?? new Retirement();
     this.#retirements.set(key, known);
     return known;
