@@ -67,7 +67,24 @@ describe("a client that requires preconditions", () => {
     }
     await allowed(patch({ labels: {} }));
     await refused(patch({ labels: {}, uid: "" }), "metadata.uid");
-    await refused(() => objects.patch(target, { type: "json", operations: [] }), "metadata.uid");
+    const json = (...operations: readonly object[]) =>
+      objects.patch(target, { type: "json", operations: operations as never });
+    const status = { op: "add", path: "/status", value: {} };
+    const test = { op: "test", path: "/metadata/uid", value: "u" };
+    await refused(() => json(), "metadata.uid");
+    await refused(() => json(status, test), "metadata.uid");
+    await refused(() => json({ ...test, value: "" }, status), "metadata.uid");
+    await refused(() => json({ ...test, path: "/metadata/name" }, status), "metadata.uid");
+    await allowed(() => json(test, status));
+  });
+
+  it("applies what is its own without naming a state, and never with an empty one", async () => {
+    const apply = (metadata: object) => () =>
+      objects.apply({ metadata: { ...target, ...metadata } } as never, { fieldManager: "loop" });
+    await allowed(apply({ ownerReferences: [], finalizers: ["a/b"] }));
+    await allowed(apply({ uid: "u" }));
+    await refused(apply({ uid: "" }), "metadata.uid");
+    await refused(apply({ resourceVersion: "" }), "metadata.resourceVersion");
   });
 
   it("replaces only an object with uid and version", async () => {

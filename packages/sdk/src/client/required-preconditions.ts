@@ -7,6 +7,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { ClientRequest } from "./client.ts";
+import { applyContentType } from "./options.ts";
 
 /** Throws a StatusError of the reason BadRequest, which the server is never asked about. */
 export function requirePreconditions(request: ClientRequest): void {
@@ -17,7 +18,7 @@ export function requirePreconditions(request: ClientRequest): void {
   throw new StatusError({ code: 400, reason: "BadRequest", message });
 }
 
-function missingFrom({ method, path, body }: ClientRequest): string | undefined {
+function missingFrom({ method, path, body, contentType }: ClientRequest): string | undefined {
   const content = isJsonObject(body) ? body : {};
   switch (method) {
     case "DELETE":
@@ -25,7 +26,10 @@ function missingFrom({ method, path, body }: ClientRequest): string | undefined 
     case "PUT":
       return missingFromMetadata(content, true);
     case "PATCH":
-      return missingFromPatch(body);
+      // Applying takes away nothing but what the same manager brought, and makes what is not there yet: it names a state of the object only if it means one.
+      return contentType === applyContentType
+        ? missingFromMetadata(content, false)
+        : missingFromPatch(body);
     default:
       return undefined;
   }
@@ -43,14 +47,20 @@ function missingFromDelete(options: JsonObject): string | undefined {
 
 const guardedMetadata = ["finalizers", "ownerReferences"];
 
-/** Operations of a JSON patch could touch anything: loops send none. */
+/** Operations of a JSON patch could touch anything: the first of them says of which object. */
 function missingFromPatch(patch: JsonValue | undefined): string | undefined {
-  if (!isJsonObject(patch)) return "metadata.uid";
+  if (!isJsonObject(patch)) return isTested(patch) ? undefined : "metadata.uid";
   const metadata = isJsonObject(patch["metadata"]) ? patch["metadata"] : {};
   return missingFromMetadata(
     patch,
     guardedMetadata.some((member) => Object.hasOwn(metadata, member)),
   );
+}
+
+function isTested(operations: JsonValue | undefined): boolean {
+  const first: JsonValue | undefined = Array.isArray(operations) ? operations[0] : undefined;
+  if (!isJsonObject(first)) return false;
+  return first["op"] === "test" && first["path"] === "/metadata/uid" && isText(first["value"]);
 }
 
 function missingFromMetadata(object: JsonObject, isRequired: boolean): string | undefined {
