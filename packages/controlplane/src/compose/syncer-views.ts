@@ -140,6 +140,7 @@ abstract class View implements Catalog {
     return assignedTo(
       target,
       policy.of === "tenants" || isHome ? policy : { ...policy, direction: "down" },
+      kind,
     );
   }
 
