@@ -44,7 +44,12 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { metricsOf } from "./metrics-wiring.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { type BesideResource, Registry, type ResourceDefinition } from "./registry/index.ts";
+import {
+  type BesideResource,
+  type Catalog,
+  Registry,
+  type ResourceDefinition,
+} from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
@@ -286,6 +291,11 @@ export class ApiServer {
   /** The whole of authorization, for those in this process who must ask. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
+  }
+
+  /** What logical clusters serve, for the same. */
+  get catalog(): Catalog {
+    return this.#sharing.catalog;
   }
 
   /** Who is bound to whose exports, for those in this process who must know. */

@@ -17,6 +17,7 @@ import {
   isKcpKey,
   type KindPolicy,
   nameInCluster,
+  sharedStatus,
   simulatorPrefix,
   stateLabel,
   statesOf,
@@ -59,7 +60,15 @@ export function checkWrite(
 }
 
 /** What an object says of a cluster is that cluster's to say, as long as no other one says it, too. */
-export function checkStatusWrite(draft: Draft, old: JsonObject, target: string): void {
+export function checkStatusWrite(
+  draft: Draft,
+  old: JsonObject,
+  target: string,
+  kind: { readonly group: string; readonly resource: string },
+): void {
+  const said = (draft as { status?: JsonValue }).status ?? null;
+  if (sharedStatus(kind, said) !== said)
+    throw refusal(draft, "its load balancer is at an address that means a machine's own");
   const labels = labelsOf(old) as StringMap;
   if (statesOf(labels).get(target) === stateUpsync) return;
   const assigned = assignedTargets(labels);

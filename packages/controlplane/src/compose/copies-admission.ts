@@ -20,12 +20,14 @@ import {
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "@kcp-ts/server";
+import { type GivenNamespaces, notGiven } from "./given-namespaces.ts";
 import { maySync } from "./may-sync.ts";
 
 export interface CopiesAdmissionOptions {
   readonly authorizer: () => Authorizer;
   /** Where a SyncTarget is that is called so by a logical cluster that it is not in. */
   readonly sharedPlace: (cluster: ClusterName, name: string) => Promise<Place | undefined>;
+  readonly given: Pick<GivenNamespaces, "has">;
   /** May read Services everywhere. */
   readonly client: () => Client;
 }
@@ -54,7 +56,22 @@ async function checkCopy(
 ): Promise<void> {
   // Others may annotate a copy, but for Pods: what is written there changes nothing in the cluster.
   if (request.operation === "CREATE" || isPod(request)) await checkWriter(request, copied, options);
+  if (request.operation === "CREATE") await checkGiven(request, copied.now, options);
   await checkService(request, object, copied.now, options);
+}
+
+/** A cluster speaks of what was given to it: where nothing was, nothing of it can run. */
+async function checkGiven(
+  { cluster, namespace, name, group, resource }: AdmissionRequest,
+  targets: readonly string[],
+  { given }: CopiesAdmissionOptions,
+): Promise<void> {
+  // What has no namespace is the cluster's own, and comes up to its owner alone.
+  if (namespace === "") return;
+  for (const target of targets) {
+    if (await given.has({ cluster, namespace }, target)) continue;
+    throw statusError.forbidden({ group, resource }, name, notGiven(namespace, target));
+  }
 }
 
 /** A cluster says what is behind the Services that are assigned to it, and behind no others. */

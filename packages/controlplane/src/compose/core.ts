@@ -43,6 +43,7 @@ import {
   withMiddleware,
 } from "./extensions.ts";
 import { FileWatch } from "./file-watch.ts";
+import { GivenNamespaces } from "./given-namespaces.ts";
 import { InProcessIdentities } from "./in-process-identities.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
@@ -170,6 +171,7 @@ export class Core {
     this.#parts = parts;
     const client = () => this.#client(parts.credential.authorization);
     const shared = new SharedTargets({ consumers: () => this.server.exportConsumers, client });
+    const given = new GivenNamespaces({ client, catalog: () => this.server.catalog });
     this.#peers = new Peers({
       ...{ client, clock, log },
       tokenFor: (user) => parts.identities.tokenFor(user),
@@ -199,12 +201,13 @@ export class Core {
         copiesAdmission({
           authorizer: () => this.server.authorizer,
           sharedPlace: (cluster, name) => shared.placeOf(cluster, name),
+          given,
           client,
         }),
         apiAccessAdmission(client),
         ...(extensions.admissionPlugins ?? []),
       ],
-      syncerViews: (sources) => syncerViews({ ...sources, client }),
+      syncerViews: (sources) => syncerViews({ ...sources, client, given }),
       furtherSubresources: (authorizer) => {
         const ofPods = podEndpoints({ ...this.#physicalClusters, authorizer, client });
         const ofPeers = this.#peers.endpoint(this.#physicalClusters.connections);

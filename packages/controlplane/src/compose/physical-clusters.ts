@@ -163,7 +163,7 @@ export class PhysicalClusters {
     this.#servers = servers;
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission({
-      key: this.#key,
+      ...{ key: this.#key, client },
       mayRegister: async (user) =>
         authorizer === undefined || (await mayRegister(authorizer(), user)),
     });

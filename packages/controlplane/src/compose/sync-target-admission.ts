@@ -4,16 +4,27 @@
  * What is stored and shown is the sealed text. Written back it stays; a kubeconfig that equals the sealed one changes nothing. kubectl repeats
  * what it applied in an annotation: there it is replaced, too.
  */
-import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import { fieldError, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   checkKubeconfig,
   isProblem,
   isSealed,
+  kubeconfigInSecret,
+  registeredServerAnnotation,
   type SealedPlace,
+  type SyncTarget,
+  serverIn,
   syncTargetNameCharactersMax,
   syncTargets,
 } from "@kcp-ts/multicluster";
+import { type Client, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
 import {
   type AdmissionPlugin,
   type AdmissionRequest,
@@ -28,11 +39,14 @@ export interface SyncTargetAdmissionOptions {
   readonly key: SealingKey;
   /** Whether somebody may have this server connect to clusters. */
   readonly mayRegister: (user: AdmissionRequest["user"]) => Promise<boolean>;
+  /** May read Secrets everywhere. */
+  readonly client: () => Client;
 }
 
 export function syncTargetAdmission({
   key,
   mayRegister,
+  client,
 }: SyncTargetAdmissionOptions): AdmissionPlugin {
   return {
     name: "SyncTargets",
@@ -49,6 +63,7 @@ export function syncTargetAdmission({
         draft["spec"] = { ...spec, kubeconfig: stored };
       }
       redactLastApplied(draft);
+      await noteServer(request, draft, old, client());
     },
     async validate(request, object, old) {
       if (connectionOf(object) !== (old && connectionOf(old)) && !(await mayRegister(request.user)))
@@ -70,13 +85,49 @@ export function syncTargetAdmission({
 }
 
 /** Where a cluster is, and who comes to whom. */
-function connectionOf({ spec }: JsonObject): string {
+function connectionOf(object: JsonObject): string {
+  return stringifyJson([...wayOf(object), registeredIn(object) ?? ""]);
+}
+
+function wayOf({ spec }: JsonObject): readonly JsonValue[] {
   const {
     kubeconfig = "",
     kubeconfigSecretRef = {},
     mode = "",
   } = spec !== undefined && isJsonObject(spec) ? spec : {};
-  return stringifyJson([kubeconfig, kubeconfigSecretRef, mode]);
+  return [kubeconfig, kubeconfigSecretRef, mode];
+}
+
+function registeredIn(object: JsonObject): string | undefined {
+  const { metadata } = object as unknown as KubernetesObject;
+  return stringMember(metadata.annotations, registeredServerAnnotation);
+}
+
+/** Of a kubeconfig in a Secret: where it leads when it is registered. Who changes the Secret later does not change that. */
+async function noteServer(
+  { cluster, signal }: AdmissionRequest,
+  draft: MutableObject,
+  old: JsonObject | undefined,
+  client: Client,
+): Promise<void> {
+  const object = draft as unknown as JsonObject;
+  const { kubeconfigSecretRef: reference } = (draft as unknown as SyncTarget).spec ?? {};
+  if (reference === undefined || registeredIn(object) !== undefined) return;
+  const isSameWay = old !== undefined && jsonEqual(wayOf(object), wayOf(old));
+  const server = isSameWay ? registeredIn(old) : await serverNow();
+  if (server === undefined) return;
+  const metadata = draft["metadata"] as JsonObject;
+  const annotations = { ...(metadata["annotations"] as JsonObject | undefined) };
+  draft["metadata"] = {
+    ...metadata,
+    annotations: { ...annotations, [registeredServerAnnotation]: server },
+  };
+
+  async function serverNow(): Promise<string | undefined> {
+    const at = { client: client.inCluster(cluster), signal };
+    const text = await kubeconfigInSecret(reference as NonNullable<typeof reference>, at);
+    return typeof text === "string" ? serverIn(text) : undefined;
+  }
 }
 
 const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

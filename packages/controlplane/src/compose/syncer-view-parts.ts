@@ -46,14 +46,18 @@ export const namespacesByName: ShownPart = { verbs: ["get"], isShown: () => true
 export const noneByName: ShownPart = { verbs: ["get"], isShown: () => false };
 
 /** What is synced to the target, or is still there; of kinds that come up, its copies. `target` is what objects call it. */
-export function assignedTo(target: string, policy: WritePolicy): ShownPart {
+export function assignedTo(
+  target: string,
+  policy: WritePolicy,
+  kind: { readonly group: string; readonly resource: string },
+): ShownPart {
   const isHeld = heldBy(target);
   return {
     verbs: [...readVerbs, ...(comesUp(policy) ? ["create"] : []), "patch", "delete"],
     statusVerbs: ["get", "patch"],
     isShown: (seen) => isAssigned(seen, target) || isHeld(seen),
     check: (draft, old) => checkWrite(draft, old, target, policy),
-    checkStatus: (draft, old) => checkStatusWrite(draft, old, target),
+    checkStatus: (draft, old) => checkStatusWrite(draft, old, target, kind),
     deletionRefusal: (object) => deletionRefusal(object, target, policy),
   };
 }

@@ -23,6 +23,7 @@ import type { Client } from "@kcp-ts/sdk";
 import {
   type Authorizer,
   type Catalog,
+  type Decision,
   type ExportConsumers,
   type ExportPlace,
   type ResourceDefinition,
@@ -33,6 +34,7 @@ import {
   shownPart,
 } from "@kcp-ts/server";
 import { AgentPolicies } from "./agent-policies.ts";
+import { type GivenNamespaces, notGiven, systemCluster } from "./given-namespaces.ts";
 import { maySync } from "./may-sync.ts";
 import {
   assignedTo,
@@ -54,22 +56,27 @@ export interface SyncerViewsOptions {
   readonly consumers: ExportConsumers;
   /** May do everything. */
   readonly client: () => Client;
+  readonly given: Pick<GivenNamespaces, "has">;
 }
 
-/** Nobody defines anything in there: what it serves is built in, and the same everywhere. */
-const systemCluster = "system:admin" as ClusterName;
 const discoveryPath = /^\/apis?(\/|$)/;
 const importedServices = `${serviceImports.resource}.${serviceImports.group}`;
 const refused = { allowed: false, reason: "" };
 const granted = { allowed: true, reason: "" };
 
 export function syncerViews(options: SyncerViewsOptions): SyncerViews {
-  const { authorizer, catalog, consumers, client } = options;
+  const { authorizer, catalog, consumers, client, given } = options;
   const agentPolicies = new AgentPolicies(client);
   return {
     async authorize(service, attributes) {
-      const { user, cluster, isResourceRequest, path, verb } = attributes;
+      const { user, cluster, isResourceRequest, path, verb, namespace } = attributes;
       const { cluster: home, target: name, uid } = service;
+      // Copies are looked at by admission, whoever writes them; Events of the agent itself are none, and are told in the name that it has there.
+      const speaksOf = async (target: string): Promise<Decision> => {
+        const isTold = attributes.resource === "events" && cluster !== "*" && namespace !== "";
+        if (!isTold || (await given.has({ cluster, namespace }, target))) return granted;
+        return { allowed: false, reason: notGiven(namespace, target) };
+      };
       const allowed = await maySync(authorizer, user, { cluster: home, name });
       // Whether there is such a SyncTarget is known only to those who may sync to it.
       if (!allowed) return refused;
@@ -77,7 +84,7 @@ export function syncerViews(options: SyncerViewsOptions): SyncerViews {
       const found = await inHome.resource(syncTargets).find({ name });
       if (found?.metadata.uid !== uid)
         return { allowed: false, reason: `SyncTarget ${name} with uid ${uid} is not there` };
-      if (cluster === home) return granted;
+      if (cluster === home) return await speaksOf(name);
       const isSystemDiscovery =
         cluster === systemCluster && !isResourceRequest && discoveryPath.test(path);
       if (isSystemDiscovery) return verb === "get" ? granted : refused;
@@ -86,7 +93,8 @@ export function syncerViews(options: SyncerViewsOptions): SyncerViews {
       const isTenant = cluster === "*" || consumers.isBound(cluster, placeOf(service));
       // A tenant that has left has no namespaces: theirs in the cluster may go.
       const isLookForGone = attributes.resource === "namespaces" && verb === "get";
-      return isTenant || (isResourceRequest && isLookForGone) ? granted : refused;
+      if (isTenant) return await speaksOf(sharedTargetName({ cluster: home, name }));
+      return isResourceRequest && isLookForGone ? granted : refused;
     },
     catalogOf: (service, cluster) => {
       if (cluster === systemCluster) return undefined;
@@ -132,6 +140,7 @@ abstract class View implements Catalog {
     return assignedTo(
       target,
       policy.of === "tenants" || isHome ? policy : { ...policy, direction: "down" },
+      kind,
     );
   }
 

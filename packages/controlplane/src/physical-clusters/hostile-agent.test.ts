@@ -61,6 +61,11 @@ async function stage(t: TestContext): Promise<Stage> {
   await untilImport(plane.client, "deployments.east.v1.apps", available);
   await untilImport(plane.client, "pods.east.v1.core", available);
   const agent = await joined(t, plane, "mine");
+  // Something of the namespace is its own: without that, it would have nothing to say there at all.
+  const labels = { [clusterLabel]: "mine" };
+  await plane.client
+    .resource(configMaps)
+    .create({ metadata: { namespace: "default", name: "given", labels }, data: {} });
   const own = agentViewPath(agent.target);
   const ask: Stage["ask"] = (method, path, body, contentType) =>
     statusOf(

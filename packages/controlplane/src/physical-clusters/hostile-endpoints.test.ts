@@ -173,7 +173,8 @@ describe("a physical cluster that lies", () => {
       .resource(services)
       .patch({ namespace, name: "other" }, { type: "merge", patch: assign });
     assert.equal(await post("other-1--mine", "other", { [importedServiceLabel]: "web" }), 403);
-    assert.equal(await post("other-1--mine", "other"), 200);
+    // That nothing was given to it is remembered for a moment.
+    await eventually(async () => assert.equal(await post("other-1--mine", "other"), 200));
     // It is then taken to be of another Service.
     const place = `${agentViewPath(agent.target)}${group}/other-1--mine?fieldManager=kcp-syncer`;
     const patch = { metadata: { labels: { "kubernetes.io/service-name": "web" } } };

@@ -70,12 +70,43 @@ describe("a physical cluster", () => {
     await untilCondition(plane.client, "east", absent);
     const data = { kubeconfig: Buffer.from(east.kubeconfig).toString("base64") };
     await plane.client.resource(secrets).create({ metadata: kubeconfigSecretRef, data });
+    // Who may write the Secret does not say whom this server connects to: nobody has seen where it leads when the cluster was registered.
+    const unknown = { status: "False", reason: "ServerNotRegistered" };
+    const found = await untilCondition(plane.client, "east", unknown);
+    const message = findCondition(found.status?.conditions, "Ready")?.message ?? "";
+    const server = /registered-server: (\S+)$/.exec(message)?.[1] ?? "";
+    const annotations = { "workload.kcp.io/registered-server": server };
+    const confirm = { type: "merge", patch: { metadata: { annotations } } } as const;
+    await plane.client.resource(syncTargets).patch({ name: "east" }, confirm);
     await untilCondition(plane.client, "east", { status: "True" });
     const broken = { kubeconfig: Buffer.from("clusters: []").toString("base64") };
     await plane.client
       .resource(secrets)
       .patch(kubeconfigSecretRef, { type: "merge", patch: { data: broken } });
     await untilCondition(plane.client, "east", { status: "False", reason: "InvalidKubeConfig" });
+  });
+
+  it("stays where it was registered when somebody changes its Secret, until that is confirmed", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "east" });
+    const west = await startPhysical(t, { name: "west", generation: "1.28" });
+    const kubeconfigSecretRef = { namespace: "default", name: "east" };
+    const of = (text: string) => ({ kubeconfig: Buffer.from(text).toString("base64") });
+    const secret = { metadata: kubeconfigSecretRef, data: of(east.kubeconfig) };
+    await plane.client.resource(secrets).create(secret);
+    await register(plane.client, "east", { kubeconfigSecretRef });
+    await untilCondition(plane.client, "east", { status: "True" });
+    const change = { type: "merge", patch: { data: of(west.kubeconfig) } } as const;
+    await plane.client.resource(secrets).patch(kubeconfigSecretRef, change);
+    const reason = "ServerNotRegistered";
+    await untilCondition(plane.client, "east", { status: "False", reason });
+    // Other changes of the SyncTarget confirm nothing, not even by who has the right.
+    const labelled = { type: "merge", patch: { metadata: { labels: { zone: "a" } } } } as const;
+    const target = await plane.client.resource(syncTargets).patch({ name: "east" }, labelled);
+    const annotation = "workload.kcp.io/registered-server";
+    assert.ok(east.kubeconfig.includes(target.metadata.annotations?.[annotation] ?? "none"));
+    const { status } = await untilCondition(plane.client, "east", { status: "False", reason });
+    assert.match(status?.version ?? "", /^(v1\.36.*)?$/);
   });
 
   it("of the same name in another logical cluster is another one", async (t) => {

@@ -84,6 +84,8 @@ describe("registering a cluster", () => {
     assert.equal(await patch(alice, "of-master", { spec: elsewhere }), 403);
     assert.equal(await patch(alice, "of-master", { spec: { mode: "Pull" } }), 403);
     assert.equal(await patch(alice, "of-admin", { spec: { mode: "Push", ...ref } }), 403);
+    const annotations = { "workload.kcp.io/registered-server": "https://elsewhere.example:6443" };
+    assert.equal(await patch(alice, "of-master", { metadata: { annotations } }), 403);
     assert.equal(await patch(alice, "of-master", { spec: { unschedulable: true } }), 200);
     assert.equal(await patch(alice, "of-master", { metadata: { labels: { zone: "a" } } }), 200);
   });

@@ -2,6 +2,7 @@
  * Reads what APIs a cluster has: discovery for the names, the cluster's own CustomResourceDefinitions where there are any, else OpenAPI
  * (version 3, or 2 from older servers) for the schemas.
  */
+import { runYielding, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -15,7 +16,7 @@ import {
 } from "@kcp-ts/sdk";
 import type { ImportedApi } from "./imported-api.ts";
 import { OpenApiModels } from "./openapi-models.ts";
-import { structuralSchema, UnusableModelError } from "./structural-schema.ts";
+import { structuralSchemaInPieces, UnusableModelError } from "./structural-schema.ts";
 
 export interface ImportOptions {
   readonly signal: AbortSignal;
@@ -52,6 +53,8 @@ export async function importApis(client: Client, options: ImportOptions): Promis
   const schemas = new SchemaSource(client, options.signal);
   const apis: ImportedApi[] = [];
   for (const resource of chosen) {
+    // Small ones are described without a rest, and there may be a thousand of them.
+    await yieldToEventLoop();
     try {
       apis.push(await schemas.describe(resource));
     } catch (error) {
@@ -143,7 +146,11 @@ class SchemaSource {
     const name = models.nameOf({ group, version, kind });
     if (name === undefined)
       throw new UnusableModelError(`the cluster does not describe ${kind} of ${group}/${version}`);
-    return { ...named, schema: structuralSchema(models, name), columns: [] };
+    return {
+      ...named,
+      schema: await runYielding(structuralSchemaInPieces(models, name)),
+      columns: [],
+    };
   }
 
   /** From the definition in the cluster: it knows columns, and rules that OpenAPI leaves out. */
@@ -184,11 +191,11 @@ class SchemaSource {
       group === "" ? `/openapi/v3/api/${version}` : `/openapi/v3/apis/${group}/${version}`;
     return this.#cached(path, async () => {
       const document = await this.#getOptional(path);
-      if (document !== undefined) return new OpenApiModels(document);
+      if (document !== undefined) return await runYielding(OpenApiModels.inPieces(document));
       return await this.#cached("/openapi/v2", async () => {
         const older = await this.#getOptional("/openapi/v2");
         if (older === undefined) throw new UnusableModelError("the cluster has no OpenAPI");
-        return new OpenApiModels(older);
+        return await runYielding(OpenApiModels.inPieces(older));
       });
     });
   }

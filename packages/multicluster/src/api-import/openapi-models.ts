@@ -1,5 +1,9 @@
 /** The models of a cluster's OpenAPI, version 3 or 2: who describes which kind, and what a reference points to. */
+import { atOnce, Pace, type Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+
+/** That are noted in one piece. */
+const kindsPerPiece = 1000;
 
 export interface Gvk {
   readonly group: string;
@@ -11,15 +15,32 @@ export class OpenApiModels {
   readonly #models: JsonObject;
   readonly #names = new Map<string, string>();
 
-  /** A document of `/openapi/v3/…` or `/openapi/v2`. */
-  constructor(document: JsonValue) {
+  private constructor(models: JsonObject) {
+    this.#models = models;
+  }
+
+  /** Of a document of `/openapi/v3/…` or `/openapi/v2`. */
+  static of(document: JsonValue): OpenApiModels {
+    return atOnce(OpenApiModels.inPieces(document));
+  }
+
+  /** The same with rests: a cluster decides how many there are. */
+  static *inPieces(document: JsonValue): Pieces<OpenApiModels> {
     const components = member(document, "components");
-    this.#models = member(components, "schemas") ?? member(document, "definitions") ?? {};
+    const found = member(components, "schemas") ?? member(document, "definitions") ?? {};
+    const models = new OpenApiModels(found);
+    yield* models.#read();
+    return models;
+  }
+
+  *#read(): Pieces<void> {
+    const pace = new Pace(kindsPerPiece);
     for (const [name, model] of Object.entries(this.#models)) {
       if (!isJsonObject(model)) continue;
       const kinds = model["x-kubernetes-group-version-kind"];
       if (!Array.isArray(kinds)) continue;
       for (const each of kinds as readonly JsonValue[]) {
+        if (pace.isTime()) yield;
         if (!isJsonObject(each)) continue;
         const { group, version, kind } = each;
         this.#names.set(keyOf(String(group ?? ""), String(version), String(kind)), name);

@@ -4,7 +4,12 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { readSchema, type SchemaProps, validateStructural } from "@kcp-ts/machinery/schema";
 import { OpenApiModels } from "./openapi-models.ts";
-import { modelNodesMax, structuralSchema, UnusableModelError } from "./structural-schema.ts";
+import {
+  modelNodesMax,
+  structuralSchema,
+  structuralSchemaInPieces,
+  UnusableModelError,
+} from "./structural-schema.ts";
 
 const core = "io.k8s.api.core.v1";
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -18,8 +23,8 @@ function documents(models: JsonObject): [string, OpenApiModels][] {
   );
   const v2 = text.replaceAll(/"\$ref":"([^"]+)"/g, (_, name) => `"$ref":"#/definitions/${name}"`);
   return [
-    ["version 3", new OpenApiModels({ components: { schemas: JSON.parse(v3) } })],
-    ["version 2", new OpenApiModels({ definitions: JSON.parse(v2) })],
+    ["version 3", OpenApiModels.of({ components: { schemas: JSON.parse(v3) } })],
+    ["version 2", OpenApiModels.of({ definitions: JSON.parse(v2) })],
   ];
 }
 
@@ -149,9 +154,9 @@ for (const [version, source] of documents(models)) {
 
 it("names are data, whatever they are", () => {
   const text = `{"definitions":{"a":{"type":"object","properties":{"__proto__":{"type":"string"}}}}}`;
-  const schema = structuralSchema(new OpenApiModels(JSON.parse(text)), "a");
+  const schema = structuralSchema(OpenApiModels.of(JSON.parse(text)), "a");
   assert.deepEqual(Object.keys(schema["properties"] as JsonObject), ["__proto__", "metadata"]);
-  assert.throws(() => structuralSchema(new OpenApiModels({ definitions: {} }), "constructor"));
+  assert.throws(() => structuralSchema(OpenApiModels.of({ definitions: {} }), "constructor"));
 });
 
 it("a model that grows without end is refused", () => {
@@ -163,7 +168,7 @@ it("a model that grows without end is refused", () => {
     );
     definitions[`m${i}`] = { type: "object", properties };
   }
-  const source = new OpenApiModels({ definitions });
+  const source = OpenApiModels.of({ definitions });
   assert.throws(() => structuralSchema(source, "m19"), /too large/);
   assert.ok(modelNodesMax >= 50_000);
 });
@@ -174,3 +179,28 @@ function at(schema: JsonObject, ...path: readonly string[]): JsonObject {
     schema,
   );
 }
+
+describe("a hostile cluster's models", () => {
+  it("are converted in as many pieces as they have hundreds of nodes, and noted in pieces, too", () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, at) => [`p${at}`, { type: "string" }]),
+    );
+    const source = OpenApiModels.of({ definitions: { wide: { properties } } });
+    assert.equal([...structuralSchemaInPieces(source, "wide")].length, 100);
+    const kinds = Array.from({ length: 10_000 }, (_, at) => ({ version: "v1", kind: `K${at}` }));
+    const definitions = { many: { "x-kubernetes-group-version-kind": kinds } };
+    assert.equal([...OpenApiModels.inPieces({ definitions })].length, 10);
+  });
+
+  it("do not repeat a long text or a long list by references until it is more than a schema may have", () => {
+    for (const long of [
+      { description: "x".repeat(100_000) },
+      { type: "string", enum: Array.from({ length: 10_000 }, (_, at) => `value-${at}`) },
+    ]) {
+      const to = { $ref: "#/definitions/long" };
+      const properties = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`p${at}`, to]));
+      const source = OpenApiModels.of({ definitions: { long, wide: { properties } } as never });
+      assert.throws(() => structuralSchema(source, "wide"), /too large/);
+    }
+  });
+});

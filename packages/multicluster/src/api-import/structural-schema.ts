@@ -2,6 +2,8 @@
  * A model of OpenAPI as a structural schema, as a CustomResourceDefinition has it: references followed, list types and merge keys kept,
  * defaults kept where a server really applies them.
  */
+
+import { atOnce, Pace, type Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { type OpenApiModels, referenceOf } from "./openapi-models.ts";
 import { codedDefault, wellKnownModel } from "./well-known-models.ts";
@@ -11,6 +13,10 @@ type Draft = { [keyword: string]: JsonValue };
 /** Models may be deep, and a hostile cluster may make them deeper. */
 export const modelDepthMax = 100;
 export const modelNodesMax = 50_000;
+/** Of what is copied into a schema, counted where it is copied: references repeat a long text as often as they like. */
+export const modelCharactersMax = 2 << 20;
+/** Of those that are converted in one piece. */
+const nodesPerPiece = 100;
 
 export class UnusableModelError extends Error {
   override readonly name = "UnusableModelError";
@@ -18,6 +24,11 @@ export class UnusableModelError extends Error {
 
 /** Throws an UnusableModelError when the model is recursive, too large or not there. */
 export function structuralSchema(models: OpenApiModels, name: string): JsonObject {
+  return atOnce(structuralSchemaInPieces(models, name));
+}
+
+/** The same with rests: a cluster decides how much there is to do. */
+export function structuralSchemaInPieces(models: OpenApiModels, name: string): Pieces<JsonObject> {
   return new Conversion(models).root(name);
 }
 
@@ -25,14 +36,17 @@ class Conversion {
   readonly #models: OpenApiModels;
   /** The models that are being converted, from the root down. */
   readonly #stack: string[] = [];
+  readonly #sizes = new WeakMap<object, number>();
+  readonly #pace = new Pace(nodesPerPiece);
   #nodes = 0;
+  #characters = 0;
 
   constructor(models: OpenApiModels) {
     this.#models = models;
   }
 
-  root(name: string): JsonObject {
-    const schema: Draft = { ...this.#model(name) };
+  *root(name: string): Pieces<JsonObject> {
+    const schema: Draft = { ...(yield* this.#model(name)) };
     const properties: Draft = { ...(schema["properties"] as JsonObject | undefined) };
     // The server's own part of every object.
     properties["metadata"] = { type: "object" };
@@ -41,7 +55,7 @@ class Conversion {
     return schema;
   }
 
-  #model(name: string): JsonObject {
+  *#model(name: string): Pieces<JsonObject> {
     const wellKnown = wellKnownModel(name);
     if (wellKnown !== undefined) return wellKnown;
     if (this.#stack.includes(name))
@@ -49,51 +63,71 @@ class Conversion {
     const model = this.#models.model(name);
     if (model === undefined) throw new UnusableModelError(`there is no model ${name}`);
     this.#stack.push(name);
-    const schema = this.#schema(model, name);
+    const schema = yield* this.#schema(model, name);
     this.#stack.pop();
     return schema;
   }
 
   /** `owner` is the model that the schema stands in. */
-  #schema(source: JsonObject, owner: string): JsonObject {
-    if (++this.#nodes > modelNodesMax || this.#stack.length > modelDepthMax)
-      throw new UnusableModelError("the schema is too large");
+  *#schema(source: JsonObject, owner: string): Pieces<JsonObject> {
+    if (++this.#nodes > modelNodesMax || this.#stack.length > modelDepthMax) throw tooLarge();
+    if (this.#pace.isTime()) yield;
     const reference = referenceOf(source);
-    if (reference !== undefined) return this.#referring(source, reference);
+    if (reference !== undefined) return yield* this.#referring(source, reference);
     const schema: Draft = {};
     for (const keyword of copiedKeywords) {
       const value = source[keyword];
-      if (value !== undefined) schema[keyword] = value;
+      if (value !== undefined) schema[keyword] = this.#copied(value);
     }
     const union = source["oneOf"] ?? source["anyOf"];
     if (schema["format"] === "int-or-string" || isIntOrString(union))
       return { ...withoutType(schema), ...wellKnownModel("pkg.util.intstr.IntOrString") };
-    this.#addObject(schema, source, owner);
-    if (schema["type"] === "array") this.#addArray(schema, source, owner);
+    yield* this.#addObject(schema, source, owner);
+    if (schema["type"] === "array") yield* this.#addArray(schema, source, owner);
     if (schema["type"] === undefined) schema["x-kubernetes-preserve-unknown-fields"] = true;
     keepDefault(schema, source["default"]);
     return schema;
   }
 
   /** What the referring field says of itself counts more than what the model says. */
-  #referring(source: JsonObject, reference: string): JsonObject {
-    const schema: Draft = { ...this.#model(reference) };
+  *#referring(source: JsonObject, reference: string): Pieces<JsonObject> {
+    const schema: Draft = { ...(yield* this.#model(reference)) };
     for (const keyword of ["description", "nullable", ...extensions]) {
       const value = source[keyword];
-      if (value !== undefined) schema[keyword] = value;
+      if (value !== undefined) schema[keyword] = this.#copied(value);
     }
     keepDefault(schema, source["default"]);
     return schema;
   }
 
-  #addObject(schema: Draft, source: JsonObject, owner: string): void {
+  /** The value itself, and counted. */
+  #copied(value: JsonValue): JsonValue {
+    this.#characters += this.#sizeOf(value);
+    if (this.#characters > modelCharactersMax) throw tooLarge();
+    return value;
+  }
+
+  /** Of a value that is copied again and again once: an answer has no more values than its bound lets it. */
+  #sizeOf(value: JsonValue): number {
+    if (typeof value === "string") return value.length + 2;
+    if (typeof value !== "object" || value === null) return 8;
+    const known = this.#sizes.get(value);
+    if (known !== undefined) return known;
+    let size = 2;
+    for (const [name, each] of Object.entries(value)) size += name.length + this.#sizeOf(each);
+    this.#sizes.set(value, size);
+    return size;
+  }
+
+  *#addObject(schema: Draft, source: JsonObject, owner: string): Pieces<void> {
     const { properties, additionalProperties } = source;
     if (isJsonObject(properties)) {
       schema["type"] = "object";
       const converted: Draft = {};
       for (const [field, each] of Object.entries(properties)) {
         if (!isJsonObject(each)) continue;
-        const property: Draft = { ...this.#schema(each, owner) };
+        const property: Draft = { ...(yield* this.#schema(each, owner)) };
+        this.#copied(field);
         const coded = codedDefault(owner, field);
         if (coded !== undefined) property["default"] ??= coded;
         setMember(converted, field, property);
@@ -101,16 +135,16 @@ class Conversion {
       schema["properties"] = converted;
     } else if (isJsonObject(additionalProperties)) {
       schema["type"] = "object";
-      schema["additionalProperties"] = this.#schema(additionalProperties, owner);
+      schema["additionalProperties"] = yield* this.#schema(additionalProperties, owner);
     } else if (schema["type"] === "object" && source["x-kubernetes-embedded-resource"] !== true)
       // An object that nothing is known of: what is in it must not be lost.
       schema["x-kubernetes-preserve-unknown-fields"] = true;
   }
 
-  #addArray(schema: Draft, source: JsonObject, owner: string): void {
+  *#addArray(schema: Draft, source: JsonObject, owner: string): Pieces<void> {
     const { items } = source;
     const item: Draft = isJsonObject(items)
-      ? { ...this.#schema(items, owner) }
+      ? { ...(yield* this.#schema(items, owner)) }
       : { "x-kubernetes-preserve-unknown-fields": true };
     const { type, keys } = topologyOf(source, item["type"] === "object");
     if (type !== undefined) schema["x-kubernetes-list-type"] = type;
@@ -120,6 +154,10 @@ class Conversion {
     }
     schema["items"] = item;
   }
+}
+
+function tooLarge(): UnusableModelError {
+  return new UnusableModelError("the schema is too large");
 }
 
 const extensions = [

@@ -77,7 +77,8 @@ async function retire({ found, known, upstreamClient, signal }: ImportRun): Prom
   for (const { metadata, spec } of known) {
     if (found.served.has(versionedNameOf(spec))) continue;
     try {
-      await imports.delete({ name: metadata.name }, { signal });
+      const { name, uid = "" } = metadata;
+      await imports.delete({ name }, { preconditions: { uid }, signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

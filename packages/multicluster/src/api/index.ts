@@ -26,6 +26,13 @@ export {
   drainedCondition,
   evictAnnotation,
 } from "./drain.ts";
+export {
+  endpointsMax,
+  isSharedIngress,
+  portsMax,
+  sharedAddresses,
+  sharedStatus,
+} from "./endpoint-addresses.ts";
 export { isCopyLabel, serviceBehind, serviceNameLabel } from "./endpoints.ts";
 export { canBeFenced, fencedKinds } from "./fenced-kinds.ts";
 export { hashDigits } from "./hash-digits.ts";

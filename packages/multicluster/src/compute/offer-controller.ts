@@ -224,7 +224,8 @@ async function removeSchemas(
     const isOurs = metadata.ownerReferences?.some((one) => one.uid === uid) === true;
     if (!isOurs || named.has(metadata.name)) continue;
     try {
-      await schemas.delete({ name: metadata.name }, { signal });
+      const preconditions = { uid: metadata.uid ?? "" };
+      await schemas.delete({ name: metadata.name }, { preconditions, signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

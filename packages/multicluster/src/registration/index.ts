@@ -3,8 +3,9 @@ export { missingAccess } from "./access.ts";
 export { boundedTransport } from "./bounded-transport.ts";
 export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
 export { diagnose } from "./diagnose.ts";
-export type { OpenSealed } from "./kubeconfig-source.ts";
+export { kubeconfigInSecret, type OpenSealed } from "./kubeconfig-source.ts";
 export { leftoverOf, originalsOf } from "./originals.ts";
+export { registeredServerAnnotation, serverIn } from "./registered-server.ts";
 export { isSealed, type SealedPlace, seal, sealingKeyBytes, unseal } from "./seal.ts";
 export { runSelfReport, type SelfReportOptions, selfReportMs } from "./self-report.ts";
 export {

@@ -2,6 +2,7 @@
 import { type Client, type ObjectKey, stringMember } from "@kcp-ts/sdk";
 import { secrets } from "../agent/index.ts";
 import { defaultSecretKey, type SyncTarget } from "../api/index.ts";
+import { ledByRegistration } from "./registered-server.ts";
 import { isSealed, type SealedPlace } from "./seal.ts";
 import { type Problem, problem } from "./verdict.ts";
 
@@ -18,13 +19,15 @@ export interface KubeconfigRequest {
 
 /** Undefined when the SyncTarget names none, which is fine where an agent connects to us. */
 export async function readKubeconfig(
-  { spec = {} }: SyncTarget,
+  target: SyncTarget,
   request: KubeconfigRequest,
 ): Promise<string | Problem | undefined> {
+  const { spec = {} } = target;
   const { kubeconfig, kubeconfigSecretRef: reference } = spec;
   if (kubeconfig !== undefined && kubeconfig !== "") return await opened(kubeconfig, request);
-  if (reference !== undefined) return await fromSecret(reference, request);
-  return undefined;
+  if (reference === undefined) return undefined;
+  const text = await kubeconfigInSecret(reference, request);
+  return typeof text === "string" ? ledByRegistration(target, text) : text;
 }
 
 async function opened(text: string, request: KubeconfigRequest): Promise<string | Problem> {
@@ -39,13 +42,13 @@ async function opened(text: string, request: KubeconfigRequest): Promise<string 
   );
 }
 
-async function fromSecret(
+export async function kubeconfigInSecret(
   {
     namespace,
     name,
     key = defaultSecretKey,
   }: NonNullable<NonNullable<SyncTarget["spec"]>["kubeconfigSecretRef"]>,
-  { client, signal }: KubeconfigRequest,
+  { client, signal }: Pick<KubeconfigRequest, "client" | "signal">,
 ): Promise<string | Problem> {
   const secret = await client.resource(secrets).find({ namespace, name }, { signal });
   const data = stringMember(secret?.data, key);

@@ -346,8 +346,9 @@ export class TargetController {
     for await (const page of imports.pages({ signal })) {
       for (const { metadata, spec } of page.items) {
         const isOwn = metadata.ownerReferences?.some(({ uid }) => uid === target.metadata.uid);
+        const { name, uid = "" } = metadata;
         if (spec.location === location && isOwn === true)
-          await imports.delete({ name: metadata.name }, { signal });
+          await imports.delete({ name }, { preconditions: { uid }, signal });
       }
     }
   }

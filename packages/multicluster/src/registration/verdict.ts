@@ -8,6 +8,7 @@ export type ProblemReason =
   /** There is none, or it cannot be used. */
   | "InvalidKubeConfig"
   | "KubeConfigSecretNotFound"
+  | "ServerNotRegistered"
   /** The kubeconfig is fine but for its certificates or address. */
   | "ErrorCreatingClient"
   | "ClusterUnreachable"

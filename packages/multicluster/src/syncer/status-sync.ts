@@ -19,7 +19,12 @@ import {
   type ObjectKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { assignedTargets, statusAnnotation, syncerFieldManager } from "../api/index.ts";
+import {
+  assignedTargets,
+  sharedStatus,
+  statusAnnotation,
+  syncerFieldManager,
+} from "../api/index.ts";
 import { type CachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
@@ -67,8 +72,9 @@ export class StatusSync {
     if (statusOwner === "upstream") return await this.#lower(key, upstream, downstream);
     if (statusOwner !== "downstream" || downstream.status === undefined) return undefined;
     if (isRaised(upstream, downstream)) return undefined;
-    const status = translated(statusOf(downstream), downstream);
-    if (status === undefined) return undefined;
+    const found = translated(statusOf(downstream), downstream);
+    if (found === undefined) return undefined;
+    const status = sharedStatus(this.#options.synced.resource, found);
     if (assignedTargets(upstream.metadata.labels).size <= 1)
       return await this.#raise(key, upstream, status);
     await this.#annotate(key, upstream, status);
@@ -150,12 +156,13 @@ export class StatusSync {
   }
 }
 
-/** Told by the texts alone, as it mostly can: what goes up is what is there, unless it speaks of generations. */
+/** Told by the texts alone, as it mostly can: what goes up is what is there, unless it speaks of generations or load balancers. */
 function isRaised(upstream: CachedObject, downstream: CachedObject): boolean {
   const { status } = downstream;
   return (
     status === upstream.status &&
     status?.includes('"observedGeneration"') === false &&
+    !status.includes('"loadBalancer"') &&
     assignedTargets(upstream.metadata.labels).size === 1
   );
 }

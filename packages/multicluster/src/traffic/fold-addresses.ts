@@ -3,7 +3,7 @@
  * are left out, unless there are no others.
  */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { isSharedIngress } from "./endpoint-addresses.ts";
+import { isSharedIngress } from "../api/index.ts";
 import { memberObject, memberObjects } from "./objects.ts";
 
 export interface GivenAddresses {

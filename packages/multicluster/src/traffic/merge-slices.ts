@@ -8,8 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { statesOf, stateUpsync } from "../api/index.ts";
-import { endpointsMax, portsMax, sharedAddresses } from "./endpoint-addresses.ts";
+import { endpointsMax, portsMax, sharedAddresses, statesOf, stateUpsync } from "../api/index.ts";
 import {
   type EndpointSlice,
   endpointsOf,

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addressesMax, isSharedIngress, sharedAddresses } from "./endpoint-addresses.ts";
+import {
+  addressesMax,
+  isSharedIngress,
+  sharedAddresses,
+  sharedStatus,
+} from "./endpoint-addresses.ts";
 
 describe("the addresses of a cluster's endpoints", () => {
   const isShared = (addressType: string, ...addresses: unknown[]) =>
@@ -41,5 +46,34 @@ describe("the addresses of a cluster's endpoints", () => {
     assert.ok(isSharedIngress({ hostname: "lb.example.com" }));
     for (const ip of ["127.0.0.1", "169.254.169.254", "nonsense", "::1"])
       assert.equal(isSharedIngress({ ip }), false, ip);
+  });
+});
+
+describe("the load balancers in a status that a cluster gives", () => {
+  const services = { group: "", resource: "services" };
+  const statusOf = (...ingress: object[]) => ({ loadBalancer: { ingress }, a: 1 }) as never;
+
+  it("are kept when others may be sent to them, in the very status", () => {
+    const status = statusOf({ ip: "203.0.113.7" }, { hostname: "lb.example.com" });
+    assert.equal(sharedStatus(services, status), status);
+    const none = { loadBalancer: {} };
+    assert.equal(sharedStatus(services, none), none);
+  });
+
+  it("are left out of Services and Ingresses when they mean a machine's own, however they are written", () => {
+    const hidden = [
+      ...[{ ip: "169.254.169.254" }, { ip: "127.0.0.1" }, { ip: "::ffff:169.254.169.254" }],
+      ...[{ hostname: "169.254.169.254" }, { hostname: "localhost" }, { ip: "x" }, { ip: 1 }],
+    ];
+    for (const kind of [services, { group: "networking.k8s.io", resource: "ingresses" }]) {
+      const kept = { loadBalancer: { ingress: [{ ip: "203.0.113.7" }] }, a: 1 };
+      assert.deepEqual(sharedStatus(kind, statusOf(...hidden, { ip: "203.0.113.7" })), kept);
+      assert.deepEqual(sharedStatus(kind, statusOf(...hidden)), { loadBalancer: {}, a: 1 });
+    }
+  });
+
+  it("are nobody's business in the status of other kinds", () => {
+    const status = statusOf({ ip: "127.0.0.1" });
+    assert.equal(sharedStatus({ group: "example.com", resource: "services" }, status), status);
   });
 });

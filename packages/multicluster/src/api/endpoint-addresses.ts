@@ -3,7 +3,7 @@
  * Service elsewhere would talk to its own node, or to what gives machines their credentials, under an address that stands for "here".
  */
 import { BlockList, isIP } from "node:net";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
 /** As in kube-apiserver's validation. */
 export const endpointsMax = 1000;
@@ -41,15 +41,40 @@ export function sharedAddresses(
 /** Where a load balancer is, by what a cluster says of one. */
 export function isSharedIngress(ingress: JsonObject): boolean {
   if (!isJsonObject(ingress)) return false;
-  const { ip } = ingress;
-  return ip === undefined || (typeof ip === "string" && isIP(ip) !== 0 && !isSpecial(ip));
+  const { ip, hostname } = ingress;
+  const isIpShared = typeof ip === "string" && isIP(ip) !== 0 && !isSpecial(ip);
+  return (ip === undefined || isIpShared) && (hostname === undefined || isSharedName(hostname));
+}
+
+/** Kinds whose status says where a load balancer is. */
+const balanced: ReadonlySet<string> = new Set(["services", "ingresses.networking.k8s.io"]);
+
+/** The status that a cluster gives an object, less load balancers that others are not to be sent to; the very status when there are none. */
+export function sharedStatus(
+  { group, resource }: { readonly group: string; readonly resource: string },
+  status: JsonValue,
+): JsonValue {
+  if (!balanced.has(group === "" ? resource : `${resource}.${group}`)) return status;
+  const loadBalancer = isJsonObject(status) ? status["loadBalancer"] : undefined;
+  const ingress = isJsonObject(loadBalancer) ? loadBalancer["ingress"] : undefined;
+  if (!isJsonObject(status) || !isJsonObject(loadBalancer) || !Array.isArray(ingress))
+    return status;
+  const shared = (ingress as readonly JsonObject[]).filter(isSharedIngress);
+  if (shared.length === ingress.length) return status;
+  const { ingress: _, ...others } = loadBalancer;
+  const left = shared.length === 0 ? others : { ...others, ingress: shared };
+  return { ...status, loadBalancer: left };
 }
 
 function isSharedAddress(addressType: string, address: unknown): boolean {
   if (typeof address !== "string") return false;
-  if (addressType === "FQDN")
-    return isIP(address) === 0 && address.length <= nameCharactersMax && namePattern.test(address);
+  if (addressType === "FQDN") return isSharedName(address);
   return isIP(address) === families[addressType] && !isSpecial(address);
+}
+
+function isSharedName(name: JsonValue): boolean {
+  if (typeof name !== "string" || name.length > nameCharactersMax) return false;
+  return isIP(name) === 0 && namePattern.test(name);
 }
 
 function isSpecial(address: string): boolean {
