@@ -7,7 +7,16 @@ export function compatibilityCounts(read: Read): readonly (readonly [string, num
   return [
     ["Kubernetes conformance tests without nodes", rows(read("docs/internals/conformance.md"))],
     ["kcp scenarios", namedTests(read("docs/internals/parity.md"))],
+    ["rules of HTTP/2 and its header compression", http2Cases(read)],
   ];
+}
+
+/** Each case of a table names the section of the RFC that it is about. */
+function http2Cases(read: Read): number {
+  const files = ["frames", "messages", "streams"].map((subject) =>
+    read(`packages/server/src/http2/conformance-${subject}.test.ts`),
+  );
+  return files.join("\n").match(/\bsection: "/g)?.length ?? 0;
 }
 
 /** Rows of the tables of a document, heads left out. */
