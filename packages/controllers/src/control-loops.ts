@@ -66,7 +66,7 @@ export async function runControlLoops(
   given: ControlLoopsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const options = { ...given, client: given.client.withRequiredPreconditions() };
+  const options = { ...given, client: given.client.withPreconditions("required") };
   const { client, caPem, clock = systemClock, onError } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     onError(error, key === undefined ? { controller } : { controller, key });

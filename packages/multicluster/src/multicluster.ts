@@ -119,7 +119,7 @@ export async function runMulticluster(
   given: MulticlusterOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const options = { ...given, client: given.client.withRequiredPreconditions() };
+  const options = { ...given, client: given.client.withPreconditions("never-empty") };
   const { client, clock = systemClock, random = systemRandom, onError } = options;
   const { parts = new Set(multiclusterParts), targets = new Targets() } = options;
   const { resources = syncedResourcesDefault, autoPublish = true } = options;

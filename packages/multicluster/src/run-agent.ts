@@ -31,7 +31,7 @@ export interface AgentOptions {
 /** Works until the signal aborts, and resolves when what was under way is finished. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   const { downstream, target, resources } = options;
-  const upstream = options.upstream.withRequiredPreconditions();
+  const upstream = options.upstream.withPreconditions("never-empty");
   const { clock = systemClock, random = systemRandom, importPollMs: pollMs } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     options.onError(error, key === undefined ? { controller } : { controller, key });

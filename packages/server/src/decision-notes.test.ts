@@ -205,6 +205,36 @@ describe("roles of system:admin", () => {
     assert.equal((await test.get(configMaps, { user: "admin", headers })).status, 403);
   });
 
+  it("are named by bindings of any logical cluster, whose own roles go first", async () => {
+    await started();
+    const base = "/clusters/system:admin/apis/rbac.authorization.k8s.io/v1";
+    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }];
+    const role = { metadata: { name: "operators-reader" }, rules };
+    await test.must("POST", `${base}/clusterroles`, { user: "masters", body: role });
+    await allow("a", [{ nonResourceURLs: ["/"], verbs: ["access"] }]);
+    assert.equal((await test.get(configMaps, { user: "a" })).status, 403);
+    const local = base.replace("system:admin", "root");
+    const apiGroup = "rbac.authorization.k8s.io";
+    const binding = {
+      metadata: { name: "of-operators" },
+      roleRef: { apiGroup, kind: "ClusterRole", name: "operators-reader" },
+      subjects: [asUser("a")],
+    };
+    await test.must("POST", `${local}/clusterrolebindings`, { user: "admin", body: binding });
+    assert.equal((await test.get(configMaps, { user: "a" })).status, 200);
+    const review = await test.must(
+      "POST",
+      `/clusters/root/apis/authorization.k8s.io/v1/selfsubjectrulesreviews`,
+      { user: "a", body: { spec: { namespace: "default" } } },
+    );
+    assert.match(JSON.stringify(review), /"resources":\["configmaps"\]/);
+    await test.must("POST", `${local}/clusterroles`, {
+      user: "admin",
+      body: { metadata: { name: "operators-reader" }, rules: [] },
+    });
+    assert.equal((await test.get(configMaps, { user: "a" })).status, 403);
+  });
+
   it("mean no ServiceAccount, which anybody makes under any name", async () => {
     await started();
     await grant({ kind: "ServiceAccount", namespace: "default", name: "robot" });

@@ -5,7 +5,12 @@
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote } from "@kcp-ts/machinery/status";
-import { apiBindings, apiExports, type ServiceAccess } from "./api-sharing/index.ts";
+import {
+  apiBindings,
+  apiExports,
+  clusterCachedResources,
+  type ServiceAccess,
+} from "./api-sharing/index.ts";
 import {
   type Authorizer,
   allowsPath,
@@ -28,6 +33,25 @@ export function bindingToExport(
   rules: Authorizer,
 ): (user: UserInfo, cluster: ClusterName, name: string) => MaybePromise<boolean> {
   return (user, cluster, name) => ask(rules, apiExports, { user, cluster, name, verb: "bind" });
+}
+
+/** The verb `bind` on a ClusterCachedResource. */
+export function bindingToCached(
+  rules: Authorizer,
+): (user: UserInfo, cluster: ClusterName, name: string) => MaybePromise<boolean> {
+  return (user, cluster, name) =>
+    ask(rules, clusterCachedResources, { user, cluster, name, verb: "bind" });
+}
+
+/** The verbs `list` and `watch` on all objects of a resource. */
+export function readingAll(
+  rules: Authorizer,
+): (user: UserInfo, cluster: ClusterName, resource: Named) => Promise<boolean> {
+  return async (user, cluster, resource) => {
+    for (const verb of ["list", "watch"])
+      if (!(await ask(rules, resource, { user, cluster, name: "", verb }))) return false;
+    return true;
+  };
 }
 
 export function serviceAccess(authorizer: Authorizer, roles: Authorizer): ServiceAccess {

@@ -3,7 +3,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { ApiSharing } from "./api-sharing/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
-import { bindingToExport } from "./export-access.ts";
+import { bindingToCached, bindingToExport, readingAll } from "./export-access.ts";
 import {
   builtIns,
   type Catalog,
@@ -93,6 +93,8 @@ export function servedKinds(
     onBinding: (cluster) => tenancy.bindingChanged(cluster),
     ownNames: (cluster) => customResources.namesIn(cluster),
     mayBind: bindingToExport(rules),
+    mayBindCached: bindingToCached(rules),
+    mayReadAll: readingAll(rules),
     onError: (error) => log.warn({ err: error }, "a shared API has to wait"),
   });
   const { catalog } = sharing;

@@ -56,6 +56,10 @@ export async function recordHistory(options: RecordOptions): Promise<Recorder> {
     const late = startLateWatchers({ ...common, random: random.fork() });
     watchers = [...watchers, ...late];
     await untilArrived(recorder, watchers, name);
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error;
+    const message = `no write is taken in peace, for ${patienceMs} ms: ${error.message}`;
+    recorder.oddities.push({ guarantee: "available", message, excerpt: [] });
   } finally {
     await Promise.all(watchers.map((watcher) => watcher.stop()));
     await Promise.all(connections.map((connection) => connection.close()));
@@ -75,14 +79,15 @@ async function begin(
     await insist(async () => {
       const body = { metadata: { name } };
       const answer = await first.ask({ method: "POST", path, body });
-      return answer.kind === "answer" && (answer.status === 201 || answer.status === 409);
+      const isThere = answer.kind === "answer" && (answer.status === 201 || answer.status === 409);
+      return isThere ? undefined : JSON.stringify(answer);
     });
   }
   const scope = { cluster: clusters[0], namespace: name };
   await insist(async () => {
     const list = await recorder.list(first, "begin", scope, { mode: { kind: "quorum" } });
     recorder.startRevision = list?.revision ?? 0;
-    return list !== undefined;
+    return list === undefined ? "no list" : undefined;
   });
 }
 
@@ -170,7 +175,7 @@ async function finish(
         spec: { applied: value, ...(recorder.kind.hasStatus ? { color: "red" } : {}) },
         labels: { history, color: "red" },
       });
-      return outcome?.kind === "object";
+      return outcome?.kind === "object" ? undefined : JSON.stringify(outcome ?? "no connection");
     });
   }
   for (const connection of connections) {
@@ -220,9 +225,16 @@ async function untilArrived(
 /** Every fault is over: whoever does not answer by now never will. */
 const patienceMs = 60_000;
 
-async function insist(attempt: () => Promise<boolean>): Promise<void> {
-  for (let waitedMs = 0; !(await attempt()); waitedMs += 50) {
-    if (waitedMs > patienceMs) throw new Error("the server does not take a write in peace");
+/** Until there is nothing left to say why not. */
+async function insist(attempt: () => Promise<string | undefined>): Promise<void> {
+  const endsAt = systemClock.monotonic() + patienceMs;
+  for (let why = await attempt(); why !== undefined; why = await attempt()) {
+    if (systemClock.monotonic() > endsAt) throw new UnavailableError(why);
     await sleep(systemClock, 50);
   }
+}
+
+/** In peace, a server takes no write. */
+class UnavailableError extends Error {
+  override readonly name = "UnavailableError";
 }

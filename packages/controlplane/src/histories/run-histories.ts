@@ -116,33 +116,33 @@ export async function runRound(
   const chosen = chooseFaults(stage, random);
   const names = chosen.map(({ name }) => name);
   let waiting = count;
-  let over: Promise<void> | undefined;
   let allReady = () => {};
   const everybody = new Promise<void>((resolve) => {
     allReady = resolve;
   });
-  // Whoever comes last lets the faults begin.
-  const whenReady = () => {
-    if (--waiting === 0) allReady();
-    over ??= everybody.then(() => strikeAll(chosen, random.fork()));
-    return over;
-  };
+  const over = everybody.then(() => strikeAll(chosen, random.fork()));
   const recorders = await Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      recordHistory({
-        stage,
-        seed: seed * 1000 + index,
-        name: `h${seed}-${index}`,
-        whenReady,
-      }).catch((error) => {
-        // The others must not wait for it.
-        if (--waiting === 0) allReady();
-        throw error;
-      }),
-    ),
+    Array.from({ length: count }, (_, index) => {
+      // Whoever comes last lets the faults begin; whoever gives up does not keep the others waiting.
+      let isCounted = false;
+      const countIn = () => {
+        if (!isCounted && --waiting === 0) allReady();
+        isCounted = true;
+      };
+      const whenReady = () => {
+        countIn();
+        return over;
+      };
+      const name = `h${seed}-${index}`;
+      return recordHistory({ stage, seed: seed * 1000 + index, name, whenReady }).finally(countIn);
+    }),
   );
   const findings = recorders.flatMap((recorder, index) => {
-    const violations = [...recorder.oddities, ...checkHistory(recorder.history())];
+    const violations = [
+      ...crashes(stage),
+      ...recorder.oddities,
+      ...checkHistory(recorder.history()),
+    ];
     add(summary, recorder, names);
     return violations.length === 0
       ? []
@@ -150,6 +150,13 @@ export async function runRound(
   });
   summary.findings.push(...findings);
   return { seed, faults: names, findings };
+}
+
+/** Servers that ended although no fault ended them. */
+function crashes({ servers }: Stage): Violation[] {
+  return servers.flatMap(({ crash }) =>
+    crash === undefined ? [] : [{ guarantee: "alive", message: crash, excerpt: [] }],
+  );
 }
 
 /** One, and now and then another one behind it. */

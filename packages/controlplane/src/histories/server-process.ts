@@ -14,6 +14,8 @@ export class ServerProcess {
   readonly #settings: ServerSettings;
   #child: ChildProcess | undefined;
   #log = "";
+  /** What it said last when it ended by itself; nobody asked it to. */
+  crash: string | undefined;
   caPem = "";
   token = "";
 
@@ -84,6 +86,10 @@ export class ServerProcess {
     child.once("close", () => process.removeListener("exit", onExit));
     const ready = await nextReport(child, "ready");
     if (ready?.kind !== "ready") return false;
+    child.once("close", (code, signal) => {
+      if (this.#child === child)
+        this.crash = `${this.name} ended with ${code ?? signal}: ${this.#log}`;
+    });
     this.caPem = ready.caPem;
     this.token = ready.token;
     return true;

@@ -6,7 +6,7 @@ import { Asking, apisOf, type Thing, tenancyOf } from "./asking.ts";
 import { bind, bindingTo, identityOf, offerCowboys } from "./cowboys.ts";
 import { admin, alice, bob, master } from "./tenants.ts";
 
-const names = ["shards.core.kcp.io", "tenancy.kcp.io", "topology.kcp.io"];
+const names = ["cache.kcp.io", "shards.core.kcp.io", "tenancy.kcp.io", "topology.kcp.io"];
 const named = ({ items = [] }: Thing) => items.map(({ metadata }) => metadata.name);
 const child = (name: string) => ({
   metadata: { name },
@@ -34,7 +34,7 @@ describe("exports of root", () => {
       for (const { status } of bindings.items ?? []) assert.equal(status?.phase, "Bound");
     });
     const schemas = `${apisOf("root", "v1alpha1")}/apiresourceschemas`;
-    assert.equal((await asking.names(admin, schemas)).length, 6);
+    assert.equal((await asking.names(admin, schemas)).length, 8);
     const roles = await asking.names(
       admin,
       "/clusters/root/apis/rbac.authorization.k8s.io/v1/clusterroles",

@@ -395,7 +395,7 @@ describe("what can be seen and done", () => {
   /** What comes with every namespace and cluster is nobody's secret, and left out. */
   const isOurs = ({ name }: Metadata) =>
     name !== "kube-root-ca.crt" &&
-    !["tenancy.kcp.io", "topology.kcp.io", "shards.core.kcp.io"].includes(name);
+    !["tenancy.kcp.io", "topology.kcp.io", "shards.core.kcp.io", "cache.kcp.io"].includes(name);
   const shown = ({ name, annotations }: Metadata) =>
     `${name} in ${called.get(annotations?.["kcp.io/cluster"] ?? "") ?? "?"}`;
 

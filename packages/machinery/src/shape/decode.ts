@@ -26,6 +26,12 @@ export function decodeShape(shape: MessageShape, value: JsonValue): Decoded {
   return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
 }
 
+/** The same for what protobuf said, which has no empty lists: those that JSON cannot do without are empty. */
+export function decodeShapeOfProtobuf(shape: MessageShape, value: JsonValue): Decoded {
+  const decoder = new ShapeDecoder({ givesLists: true });
+  return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
+}
+
 /** The same for a large value, with rests. */
 export function* decodeShapeInPieces(shape: MessageShape, value: JsonValue): Pieces<Decoded> {
   const decoder = new ShapeDecoder();
@@ -42,6 +48,11 @@ class ShapeDecoder {
   /** Where we are, as Go says it: the innermost struct and the fields to it, without map keys and indexes. */
   #struct = "";
   #fields: readonly string[] = [];
+  readonly #givesLists: boolean;
+
+  constructor({ givesLists = false } = {}) {
+    this.#givesLists = givesLists;
+  }
 
   message(shape: MessageShape, value: JsonValue, path: string): JsonObject {
     if (!isJsonObject(value)) throw this.#mismatch(value, goTypeOf(shape));
@@ -61,6 +72,7 @@ class ShapeDecoder {
         if (!isLeftOut(shape, field, read)) result[key] = read;
       }
     }
+    if (this.#givesLists) giveRequiredLists(shape, result);
     this.#struct = struct;
     this.#fields = fields;
     return result;
@@ -216,6 +228,13 @@ class ShapeDecoder {
         : `json: cannot unmarshal ${found} into Go struct field ${this.#struct}.${this.#fields.join(".")} of type ${goType}`,
     );
   }
+}
+
+function giveRequiredLists(
+  { required, fields }: MessageShape,
+  result: { [key: string]: JsonValue },
+): void {
+  for (const name of required) if (fields.get(name)?.shape.kind === "list") result[name] ??= [];
 }
 
 function readQuantity(text: string): string {

@@ -33,6 +33,7 @@ export {
   type Decoded,
   decodeShape,
   decodeShapeInPieces,
+  decodeShapeOfProtobuf,
   isBase64,
   ShapeError,
 } from "./decode.ts";

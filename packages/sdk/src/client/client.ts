@@ -9,7 +9,7 @@ import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { type AnswerBounds, parseAnswer } from "./answer-bounds.ts";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
-import { requirePreconditions } from "./required-preconditions.ts";
+import { type PreconditionRule, requirePreconditions } from "./required-preconditions.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
@@ -39,7 +39,7 @@ export interface ClientOptions {
   /** How often a request is sent again when the server says `Retry-After`. */
   readonly retriesMax?: number;
   /** Refuses to send deletions, and writes of owners and finalizers, that do not say which object and which state of it they mean. */
-  readonly requiresPreconditions?: boolean;
+  readonly preconditions?: PreconditionRule;
   readonly onWarning?: (text: string, request: RequestSummary) => void;
   /** Called behind every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
@@ -137,9 +137,9 @@ export class Client {
     return new Client({ ...this.#options, basePath });
   }
 
-  /** The same server, with `requiresPreconditions`. */
-  withRequiredPreconditions(): Client {
-    return new Client({ ...this.#options, requiresPreconditions: true });
+  /** The same server, for loops that act for everybody: see `PreconditionRule`. */
+  withPreconditions(rule: PreconditionRule): Client {
+    return new Client({ ...this.#options, preconditions: rule });
   }
 
   /** Sends a request and parses the answer. Integers beyond 2^53 are bigints. */
@@ -198,7 +198,8 @@ export class Client {
   }
 
   async #send(request: ClientRequest, signal: AbortSignal | undefined): Promise<TransportResponse> {
-    if (this.#options.requiresPreconditions === true) requirePreconditions(request);
+    const { preconditions } = this.#options;
+    if (preconditions !== undefined) requirePreconditions(request, preconditions);
     const wire = this.#wire(request, signal);
     const retriesMax = request.retriesMax ?? this.#options.retriesMax ?? retriesMaxDefault;
     let resends = 0;

@@ -51,6 +51,7 @@ export type {
   WatchOptions,
   WriteOptions,
 } from "./options.ts";
+export type { PreconditionRule } from "./required-preconditions.ts";
 export {
   apiVersionOf,
   defineResource,

@@ -22,8 +22,8 @@ describe("a client that requires preconditions", () => {
       },
       close: async () => {},
     },
-  }).withRequiredPreconditions();
-  const objects = client.inCluster("a").resource(configMaps);
+  });
+  const objects = client.withPreconditions("required").inCluster("a").resource(configMaps);
 
   const refused = async (write: () => Promise<unknown>, missing: string) => {
     sent.length = 0;
@@ -67,24 +67,33 @@ describe("a client that requires preconditions", () => {
     }
     await allowed(patch({ labels: {} }));
     await refused(patch({ labels: {}, uid: "" }), "metadata.uid");
-    const json = (...operations: readonly object[]) =>
-      objects.patch(target, { type: "json", operations: operations as never });
-    const status = { op: "add", path: "/status", value: {} };
-    const test = { op: "test", path: "/metadata/uid", value: "u" };
-    await refused(() => json(), "metadata.uid");
-    await refused(() => json(status, test), "metadata.uid");
-    await refused(() => json({ ...test, value: "" }, status), "metadata.uid");
-    await refused(() => json({ ...test, path: "/metadata/name" }, status), "metadata.uid");
-    await allowed(() => json(test, status));
   });
 
-  it("applies what is its own without naming a state, and never with an empty one", async () => {
+  it("patches them by operations only behind tests of uid and version", async () => {
+    const test = (member: string, value: string) => ({
+      ...{ op: "test", path: `/metadata/${member}`, value },
+    });
+    const patch =
+      (...operations: object[]) =>
+      () =>
+        objects.patch(target, { type: "json", operations: operations as never });
+    const status = { op: "add", path: "/status/x", value: 1 };
+    await allowed(patch(status));
+    await allowed(patch(test("uid", "u"), status));
+    await refused(patch(test("uid", ""), status), "metadata.uid");
+    for (const path of ["/metadata/finalizers/0", "/metadata/ownerReferences", "/metadata", ""]) {
+      const removal = { op: "remove", path };
+      await refused(patch(removal), "metadata.uid");
+      await refused(patch(test("uid", "u"), removal), "metadata.resourceVersion");
+      await allowed(patch(test("uid", "u"), test("resourceVersion", "1"), removal));
+    }
+  });
+
+  it("applies owners to what may not be there yet, and never with an empty uid", async () => {
     const apply = (metadata: object) => () =>
-      objects.apply({ metadata: { ...target, ...metadata } } as never, { fieldManager: "loop" });
-    await allowed(apply({ ownerReferences: [], finalizers: ["a/b"] }));
-    await allowed(apply({ uid: "u" }));
-    await refused(apply({ uid: "" }), "metadata.uid");
-    await refused(apply({ resourceVersion: "" }), "metadata.resourceVersion");
+      objects.apply({ metadata: { ...target, ...metadata } }, { fieldManager: "test" });
+    await allowed(apply({ ownerReferences: [] }));
+    await refused(apply({ ownerReferences: [], uid: "" }), "metadata.uid");
   });
 
   it("replaces only an object with uid and version", async () => {
@@ -93,5 +102,18 @@ describe("a client that requires preconditions", () => {
     await refused(update({}), "metadata.uid");
     await refused(update({ uid: "u" }), "metadata.resourceVersion");
     await allowed(update({ uid: "u", resourceVersion: "1" }));
+  });
+
+  it("may leave it to others whether there are any, and sends none that are empty", async () => {
+    const lenient = client.withPreconditions("never-empty").resource(configMaps);
+    await allowed(() => lenient.delete(target));
+    await allowed(() => lenient.update({ metadata: target }));
+    await refused(
+      () => lenient.delete(target, { preconditions: { uid: "" } }),
+      "preconditions.uid",
+    );
+    await refused(() => lenient.update({ metadata: { ...target, uid: "" } }), "metadata.uid");
+    const patch = { metadata: { finalizers: [] } };
+    await refused(() => lenient.patch(target, { type: "merge", patch }), "metadata.uid");
   });
 });

@@ -9,24 +9,33 @@ import { StatusError } from "@kcp-ts/machinery/status";
 import type { ClientRequest } from "./client.ts";
 import { applyContentType } from "./options.ts";
 
+/**
+ * `required`: deletions have a uid, updates a uid and a version. `never-empty`: what is given is not empty. With both, patches of owners and
+ * finalizers have a uid and a version.
+ */
+export type PreconditionRule = "required" | "never-empty";
+
 /** Throws a StatusError of the reason BadRequest, which the server is never asked about. */
-export function requirePreconditions(request: ClientRequest): void {
-  const missing = missingFrom(request);
+export function requirePreconditions(request: ClientRequest, rule: PreconditionRule): void {
+  const missing = missingFrom(request, rule === "required");
   if (missing === undefined) return;
   const what = `${request.method} ${request.path}`;
   const message = `refusing to send ${what} without a precondition: ${missing} is empty`;
   throw new StatusError({ code: 400, reason: "BadRequest", message });
 }
 
-function missingFrom({ method, path, body, contentType }: ClientRequest): string | undefined {
+function missingFrom(
+  { method, path, body, contentType }: ClientRequest,
+  isRequired: boolean,
+): string | undefined {
   const content = isJsonObject(body) ? body : {};
   switch (method) {
     case "DELETE":
-      return isNamed(path) ? missingFromDelete(content) : undefined;
+      return missingFromDelete(content, isRequired && isNamed(path));
     case "PUT":
-      return missingFromMetadata(content, true);
+      return missingFromMetadata(content, isRequired);
     case "PATCH":
-      // Applying takes away nothing but what the same manager brought, and makes what is not there yet: it names a state of the object only if it means one.
+      // An apply says what is to be, whether or not there is such an object yet.
       return contentType === applyContentType
         ? missingFromMetadata(content, false)
         : missingFromPatch(body);
@@ -36,10 +45,10 @@ function missingFrom({ method, path, body, contentType }: ClientRequest): string
 }
 
 /** The uid is enough where any state of the object will do; a version that is given is one. */
-function missingFromDelete(options: JsonObject): string | undefined {
+function missingFromDelete(options: JsonObject, isRequired: boolean): string | undefined {
   const preconditions = isJsonObject(options["preconditions"]) ? options["preconditions"] : {};
-  if (!isText(preconditions["uid"])) return "preconditions.uid";
-  const { resourceVersion } = preconditions;
+  const { uid, resourceVersion } = preconditions;
+  if (uid === undefined ? isRequired : !isText(uid)) return "preconditions.uid";
   return resourceVersion === undefined || isText(resourceVersion)
     ? undefined
     : "preconditions.resourceVersion";
@@ -47,9 +56,9 @@ function missingFromDelete(options: JsonObject): string | undefined {
 
 const guardedMetadata = ["finalizers", "ownerReferences"];
 
-/** Operations of a JSON patch could touch anything: the first of them says of which object. */
 function missingFromPatch(patch: JsonValue | undefined): string | undefined {
-  if (!isJsonObject(patch)) return isTested(patch) ? undefined : "metadata.uid";
+  if (Array.isArray(patch)) return missingFromOperations(patch as readonly JsonValue[]);
+  if (!isJsonObject(patch)) return "metadata.uid";
   const metadata = isJsonObject(patch["metadata"]) ? patch["metadata"] : {};
   return missingFromMetadata(
     patch,
@@ -57,10 +66,20 @@ function missingFromPatch(patch: JsonValue | undefined): string | undefined {
   );
 }
 
-function isTested(operations: JsonValue | undefined): boolean {
-  const first: JsonValue | undefined = Array.isArray(operations) ? operations[0] : undefined;
-  if (!isJsonObject(first)) return false;
-  return first["op"] === "test" && first["path"] === "/metadata/uid" && isText(first["value"]);
+/** In a JSON patch, operations that test are the preconditions. */
+function missingFromOperations(operations: readonly JsonValue[]): string | undefined {
+  const tested: { [member: string]: JsonValue } = {};
+  let isRequired = false;
+  for (const operation of operations) {
+    const { op, path, value = "" } = isJsonObject(operation) ? operation : {};
+    const [, root, member] = String(path).split("/");
+    if (op !== "test") {
+      const isAll = root === undefined || (root === "metadata" && member === undefined);
+      isRequired ||= isAll || (root === "metadata" && guardedMetadata.includes(member as string));
+    } else if (root === "metadata" && (member === "uid" || member === "resourceVersion"))
+      tested[member] = value;
+  }
+  return missingFromMetadata({ metadata: tested }, isRequired);
 }
 
 function missingFromMetadata(object: JsonObject, isRequired: boolean): string | undefined {

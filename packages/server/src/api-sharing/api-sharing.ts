@@ -16,6 +16,9 @@ import { partitions } from "../topology/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
 import { bootstrapExports } from "./bootstrap-exports.ts";
+import { cachedAdmission } from "./cached-resources/admission.ts";
+import { CachedResources } from "./cached-resources/cached-resources.ts";
+import { cacheResources } from "./cached-resources/kinds.ts";
 import { ClaimFollower } from "./claim-follower.ts";
 import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
 import { areDefaultsComplete, defaultsIn } from "./default-states.ts";
@@ -46,10 +49,11 @@ export interface ApiSharingOptions extends SharingSources {
 
 export class ApiSharing {
   /** Served in every logical cluster. */
-  static readonly resources: readonly ResourceDefinition[] = sharingKinds;
+  static readonly resources: readonly ResourceDefinition[] = [...sharingKinds, ...cacheResources];
   readonly catalog: SharingCatalog;
   readonly admissionPlugins: readonly AdmissionPlugin[];
   readonly parts: SharingParts;
+  readonly cached: CachedResources;
   readonly #bindingRecords: EagerIndex<BindingRecord>;
   readonly #exportRecords: EagerIndex<ExportRecord>;
   readonly #loop: SharingLoop;
@@ -100,11 +104,14 @@ export class ApiSharing {
       onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
       loading: () => this.#bindingRecords.loading ?? this.#exportRecords.loading,
     };
-    this.catalog = new SharingCatalog({ ...options, ...this.parts });
+    const externalUrl = () => this.#externalUrl;
+    const catalog = () => this.catalog;
+    this.cached = new CachedResources({ parts: this.parts, catalog, externalUrl });
+    this.catalog = new SharingCatalog({ ...options, ...this.parts, cached: this.cached });
     this.#loop = new SharingLoop({
       parts: this.parts,
       catalog: this.catalog,
-      externalUrl: () => this.#externalUrl,
+      externalUrl,
     });
     this.#claims = new ClaimFollower({
       ...{ hub, storage, clock, onError, loading: this.parts.loading },
@@ -112,7 +119,10 @@ export class ApiSharing {
       isMislabelled: (entry) => isMislabelled(this.parts, entry),
       relabel: (key) => relabelObject(this.parts, this.catalog, key),
     });
-    this.admissionPlugins = sharingAdmission(this.parts);
+    this.admissionPlugins = [
+      ...sharingAdmission(this.parts),
+      ...cachedAdmission(this.parts, this.cached, this.catalog),
+    ];
   }
 
   /** The hub must be open. Resolves when it is known what is bound. */
@@ -123,6 +133,7 @@ export class ApiSharing {
     this.#isStarting = true;
     await this.#sliceRecords.start();
     this.#isStarting = false;
+    await this.cached.start();
     for (const work of [this.#copies.start(), this.#claims.sweep()])
       work.catch((error: unknown) => {
         if (!this.#isStopped) this.parts.onError(error);
@@ -135,13 +146,14 @@ export class ApiSharing {
     this.#bindingRecords.stop();
     this.#exportRecords.stop();
     this.#sliceRecords.stop();
-    await Promise.all([this.#loop.stop(), this.#claims.stop()]);
+    await Promise.all([this.#loop.stop(), this.#claims.stop(), this.cached.stop()]);
   }
 
   /** Where clients reach this server, without a path. */
   set externalUrl(url: string) {
     this.#externalUrl = url;
     this.#lookAtSlices(this.#slices.all());
+    this.cached.onExternalUrl();
   }
 
   get externalUrl(): string {
@@ -216,6 +228,7 @@ export class ApiSharing {
     this.#loop.bindings.add(key);
     const { cluster } = (now ?? before) as BindingRecord;
     this.parts.onBinding(cluster);
+    this.cached.onServedIn(cluster);
     if (usesOf(bindings, now ?? before) !== wasUsed) this.#touchSlices(now ?? before);
     if (now !== undefined && now.bound === before?.bound) return;
     // What one lets go another may have been waiting for.
@@ -233,6 +246,7 @@ export class ApiSharing {
   #touchSlices(binding: BindingRecord | undefined): void {
     if (binding?.exportCluster === undefined) return;
     this.#lookAtSlices(this.#slices.of(binding.exportName));
+    this.cached.onExport(binding.exportName);
   }
 
   #lookAtSlices(keys: Iterable<StorageKey>): void {
@@ -245,6 +259,7 @@ export class ApiSharing {
     this.#retirements.delete(key);
     if (now !== undefined) this.#loop.exports.add(key);
     this.#lookAtSlices(this.#slices.of(name));
+    this.cached.onExport(name);
     const { bindings } = this.parts;
     for (const binding of bindings.to(cluster, name)) this.#lookAt(binding);
     for (const binding of bindings.lookingFor(name)) this.#lookAt(binding);
@@ -267,13 +282,24 @@ export class ApiSharing {
   }
 
   #listen(): void {
-    this.#follow(secrets, (key) => this.#loop.onSecret(key));
-    // A name that a definition lets go another may have been waiting for.
-    this.#follow(customResourceDefinitions, (key) =>
-      this.#lookAgain(parseObjectKey(key).cluster, undefined),
-    );
-    this.#follow(partitions, (key) => this.#lookAtSlices(this.#slices.in(key)));
-    this.#follow(shards, () => this.#lookAtSlices(this.#slices.partitioned()));
+    this.#follow(secrets, (key) => {
+      this.#loop.onSecret(key);
+      this.cached.onSecret(key);
+    });
+    this.#follow(customResourceDefinitions, (key) => {
+      const { cluster } = parseObjectKey(key);
+      // A name that a definition lets go another may have been waiting for.
+      this.#lookAgain(cluster, undefined);
+      this.cached.onServedIn(cluster);
+    });
+    this.#follow(partitions, (key) => {
+      this.#lookAtSlices(this.#slices.in(key));
+      this.cached.onPartition(key);
+    });
+    this.#follow(shards, () => {
+      this.#lookAtSlices(this.#slices.partitioned());
+      this.cached.onShards();
+    });
     this.#follow(apiResourceSchemas, (key, event) => {
       if (key.startsWith(copiesPrefix)) this.#copies.onEvent(event);
       else this.#onSchema(parseObjectKey(key).cluster);

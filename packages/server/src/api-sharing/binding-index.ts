@@ -65,6 +65,7 @@ function isSame(served: ServedResource, bound: BoundResource, binding: BindingRe
     served.binding.uid === binding.uid &&
     served.binding.isDeleted === binding.isDeleted &&
     served.bound.schemaUid === bound.schemaUid &&
+    served.bound.isVirtual === bound.isVirtual &&
     served.bound.identityHash === bound.identityHash
   );
 }

@@ -77,7 +77,7 @@ export class BindingRemoval {
       const exported = parts.exportOf(other);
       if (exported?.identityHash !== identityHash) continue;
       const offered = exported.resources.find(
-        (one) => one.resource === resource && one.group === group && !one.isVirtual,
+        (one) => one.resource === resource && one.group === group && one.virtual === undefined,
       );
       const schema = offered && (await parts.schemas.current(exported.cluster, offered.schema));
       if (schema?.uid === schemaUid) return true;
@@ -118,7 +118,8 @@ export class BindingRemoval {
     const { schemaUid, schemaName } = bound;
     const schema = await parts.schemas.get(schemaUid, exportClusterOf(binding), schemaName);
     if (schema === undefined) return undefined;
-    const served = new ServedResource(bound, binding);
+    // What was stored before the resource became somebody else's goes as well.
+    const served = new ServedResource({ ...bound, isVirtual: false }, binding);
     return catalog.definitionOf(served, schema.shared.storageVersion);
   }
 

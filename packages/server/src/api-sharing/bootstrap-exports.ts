@@ -17,6 +17,7 @@ import {
   uncancelled,
 } from "../tenancy/index.ts";
 import { topologyKinds } from "../topology/index.ts";
+import { cacheKinds } from "./cached-resources/kinds.ts";
 import { identityOf } from "./identity.ts";
 import { apiBindings, apiExports, apiResourceSchemas, systemWrite } from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
@@ -34,6 +35,7 @@ const systemExports: readonly SystemExport[] = [
   { name: "tenancy.kcp.io", kinds: tenancyKinds.everywhere, hasPolicy: true },
   { name: "topology.kcp.io", kinds: topologyKinds, hasPolicy: false },
   { name: "shards.core.kcp.io", kinds: tenancyKinds.rootOnly, hasPolicy: false },
+  { name: "cache.kcp.io", kinds: cacheKinds, hasPolicy: false },
 ];
 
 /** Of kinds that are served already: nobody need judge their schemas again, at every start of a test. */

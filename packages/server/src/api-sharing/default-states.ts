@@ -42,7 +42,7 @@ async function areAllComplete(
       return false;
     if (isSystemExport(record.cluster, record.name)) continue;
     for (const resource of record.resources) {
-      if (resource.isVirtual || taken.has(nameOf(resource))) return false;
+      if (resource.virtual !== undefined || taken.has(nameOf(resource))) return false;
       taken.add(nameOf(resource));
       if (!(await parts.schemas.isThere(record.cluster, resource.schema))) return false;
     }

@@ -72,14 +72,14 @@ export async function endpointStatus(
   };
 }
 
-interface CoveredShards {
+export interface CoveredShards {
   readonly condition: Condition;
   /** Undefined when nobody can say which. */
   readonly selector: LabelSelector | undefined;
 }
 
 /** Which shards a slice covers: all of them, unless it names a Partition beside it. */
-async function partitionOf(
+export async function partitionOf(
   parts: SharingParts,
   cluster: ClusterName,
   name: string,
@@ -106,7 +106,16 @@ async function partitionOf(
 }
 
 /** Whether the shard that this server is belongs to them. */
-async function isOurs(parts: SharingParts, { selector }: CoveredShards): Promise<boolean> {
+export async function isOurs(parts: SharingParts, { selector }: CoveredShards): Promise<boolean> {
   if (selector === undefined) return false;
   return selector.isEmpty || selector.matches(await parts.shardLabels());
+}
+
+/** Whether a slice that names this Partition, or none, covers the shard that this server is. */
+export async function isShardOf(
+  parts: SharingParts,
+  cluster: ClusterName,
+  partition: string,
+): Promise<boolean> {
+  return partition === "" || isOurs(parts, await partitionOf(parts, cluster, partition));
 }

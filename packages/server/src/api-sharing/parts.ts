@@ -41,6 +41,18 @@ export interface SharingSources {
     exportCluster: ClusterName,
     exportName: string,
   ) => MaybePromise<boolean>;
+  /** Whether a user may offer what a ClusterCachedResource of another workspace publishes. */
+  readonly mayBindCached: (
+    user: UserInfo,
+    cluster: ClusterName,
+    name: string,
+  ) => MaybePromise<boolean>;
+  /** Whether a user may list and watch a resource of a logical cluster. */
+  readonly mayReadAll: (
+    user: UserInfo,
+    cluster: ClusterName,
+    resource: { readonly group: string; readonly version: string; readonly resource: string },
+  ) => MaybePromise<boolean>;
   readonly onError: (error: unknown) => void;
 }
 

@@ -35,7 +35,16 @@ export interface ExportedResource {
   readonly group: string;
   readonly resource: string;
   readonly schema: string;
-  readonly isVirtual: boolean;
+  /** Set when its objects are those of somebody else, to be read. */
+  readonly virtual: VirtualStorage | undefined;
+}
+
+export interface VirtualStorage {
+  /** Of the endpoint slice, which is beside the export. */
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly identityHash: string;
 }
 
 export interface ExportRecord {
@@ -60,6 +69,8 @@ export interface BoundResource {
   readonly schemaName: string;
   readonly schemaUid: string;
   readonly identityHash: string;
+  /** Nothing of it is stored in the workspace of the binding. */
+  readonly isVirtual: boolean;
 }
 
 export interface BindingRecord {
@@ -99,7 +110,7 @@ export function readExport(entry: Entry): ExportRecord {
       group: textOf(resource["group"]),
       resource: textOf(resource["name"]),
       schema: textOf(resource["schema"]),
-      isVirtual: member(resource, "storage")["virtual"] !== undefined,
+      virtual: virtualOf(member(resource, "storage")["virtual"]),
     })),
     claims: claimsOf(spec["permissionClaims"], "defaultSelector"),
     identityHash: textOf(member(object, "status")["identityHash"]),
@@ -107,6 +118,17 @@ export function readExport(entry: Entry): ExportRecord {
     isDeleted: metadata["deletionTimestamp"] !== undefined,
     isReshaped: annotations[reshapedAnnotation] !== undefined,
     extras: extrasOf(annotations),
+  };
+}
+
+function virtualOf(value: JsonValue | undefined): VirtualStorage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { apiGroup, kind, name } = member(value, "reference");
+  return {
+    group: textOf(apiGroup),
+    kind: textOf(kind),
+    name: textOf(name),
+    identityHash: textOf(value["identityHash"]),
   };
 }
 
@@ -156,6 +178,7 @@ function boundOf(value: JsonValue | undefined): readonly BoundResource[] {
         schemaName: textOf(schema["name"]),
         schemaUid: textOf(schema["UID"]),
         identityHash: textOf(schema["identityHash"]),
+        isVirtual: listOf(bound["storageVersions"]).length === 0,
       };
     }),
   );

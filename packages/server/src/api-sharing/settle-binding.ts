@@ -17,6 +17,7 @@ import {
   member,
   setCondition,
 } from "../tenancy/index.ts";
+import { isCachedStorage } from "./cached-resources/records.ts";
 import { judgeClaims } from "./judge-claims.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 import { apiExports } from "./kinds/definitions.ts";
@@ -141,10 +142,11 @@ async function boundResources(
 ): Promise<Bound> {
   const before = listOf(member(binding, "status")["boundResources"]).filter(isJsonObject);
   const schemas: StoredSchema[] = [];
-  for (const { schema, isVirtual } of record.resources) {
-    const found = isVirtual ? undefined : await parts.schemas.current(record.cluster, schema);
+  for (const { schema, virtual } of record.resources) {
+    const isKnown = virtual === undefined || isCachedStorage(virtual);
+    const found = isKnown ? await parts.schemas.current(record.cluster, schema) : undefined;
     if (found === undefined) {
-      const message = isVirtual
+      const message = !isKnown
         ? `the resource of ${schema} has a storage that is not supported here`
         : `APIResourceSchema ${record.path}|${schema} not found`;
       return {
@@ -156,9 +158,7 @@ async function boundResources(
     schemas.push(found);
   }
   if (isSystemExport(record.cluster, record.name)) {
-    const resources = schemas.map((schema) =>
-      boundResource(schema, record.identityHash, undefined),
-    );
+    const resources = schemas.map((schema) => boundResource(schema, record, undefined));
     return { resources, problem: undefined, isReshaped: false };
   }
   const name = textOf(member(binding, "metadata")["name"]);
@@ -173,7 +173,7 @@ async function boundResources(
     const old = before.find((one) => nameOf(one) === nameIn(schema));
     const oldUid = member(old ?? {}, "schema")["UID"];
     if (oldUid !== undefined && oldUid !== schema.uid) isReshaped = true;
-    return boundResource(schema, record.identityHash, old);
+    return boundResource(schema, record, old);
   });
   for (const { uid, name: schemaName } of schemas)
     await parts.schemas.copy(uid, record.cluster, schemaName);
@@ -190,14 +190,21 @@ function nameIn({ shared }: StoredSchema): string {
 
 function boundResource(
   { name, uid, shared }: StoredSchema,
-  identityHash: string,
+  { identityHash, resources }: ExportRecord,
   old: JsonObject | undefined,
 ): JsonObject {
-  const versions = listOf(old?.["storageVersions"]).map(textOf);
-  return {
+  const isVirtual = resources.some(
+    ({ schema, virtual }) => schema === name && virtual !== undefined,
+  );
+  const bound = {
     group: shared.group,
     resource: shared.names.plural,
     schema: { name, UID: uid, identityHash },
+  };
+  if (isVirtual) return bound;
+  const versions = listOf(old?.["storageVersions"]).map(textOf);
+  return {
+    ...bound,
     storageVersions: versions.includes(shared.storageVersion)
       ? versions
       : [...versions, shared.storageVersion].sort(),

@@ -115,7 +115,7 @@ function checkSelectors(request: AdmissionRequest, object: JsonObject): void {
 }
 
 /** The same words whether there is such an export or not. */
-async function mustBind(
+export async function mustBind(
   parts: SharingParts,
   request: AdmissionRequest,
   object: JsonObject,
@@ -263,10 +263,13 @@ function sliceAdmission(parts: SharingParts): AdmissionPlugin {
   };
 }
 
-function isAbout({ group, resource }: AdmissionRequest, definition: ResourceDefinition): boolean {
+export function isAbout(
+  { group, resource }: AdmissionRequest,
+  definition: ResourceDefinition,
+): boolean {
   return resource === definition.resource && group === definition.group;
 }
 
-function refused({ group, resource, name }: AdmissionRequest, message: string): StatusError {
+export function refused({ group, resource, name }: AdmissionRequest, message: string): StatusError {
   return statusError.forbidden({ group, resource }, name, message);
 }

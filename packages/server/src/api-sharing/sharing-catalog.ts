@@ -9,7 +9,7 @@ import { Interned } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import { statusError } from "@kcp-ts/machinery/status";
-import type { Conversion, SharedDefinition, SharedVersion } from "../custom-resources/index.ts";
+import type { Conversion, SharedDefinition } from "../custom-resources/index.ts";
 import type {
   Catalog,
   CollectionKey,
@@ -21,9 +21,12 @@ import type { ClusterScope } from "../request/request-scope.ts";
 import type { Revision } from "../storage/index.ts";
 import type { ServedResource } from "./binding-index.ts";
 import { BoundDefinition } from "./bound-definition.ts";
+import { readVerbs } from "./cached-resources/cached-definition.ts";
+import type { CachedResources } from "./cached-resources/cached-resources.ts";
 import type { SharingParts } from "./parts.ts";
-import type { ExportRecord } from "./records.ts";
+import type { ExportedResource, ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
+import { RestrictedDefinition } from "./services/restricted-definition.ts";
 import { isSystemExport, systemIdentity } from "./system-exports.ts";
 
 export const revisionNever = Number.MAX_SAFE_INTEGER as Revision;
@@ -32,6 +35,7 @@ export interface SharingCatalogOptions extends SharingParts {
   /** Built-in kinds and custom resources. */
   readonly inner: Catalog & CollectionSource;
   readonly conversion: Conversion;
+  readonly cached: Pick<CachedResources, "definitionOf" | "sourceOf">;
 }
 
 export class SharingCatalog implements Catalog, CollectionSource {
@@ -97,17 +101,26 @@ export class SharingCatalog implements Catalog, CollectionSource {
     const list = await inner.all(cluster);
     const served = cluster === "*" ? undefined : bindings.in(cluster)?.served;
     if (served === undefined || served.size === 0) return list;
-    const shared: SharedDefinition[] = [];
+    const shared: ListedDefinition[] = [];
     for (const { bound, binding } of served.values()) {
       const { schemaUid, schemaName } = bound;
       const schema = await schemas.get(schemaUid, exportClusterOf(binding), schemaName);
-      if (schema !== undefined) shared.push(formOf(schema, binding.isDeleted));
+      if (schema === undefined) continue;
+      const exported = bound.isVirtual ? this.#options.exportOf(binding) : undefined;
+      const virtualVersion = exported && (await this.virtualVersion(exported, bound));
+      // What cannot be read is not announced: whoever goes through all that there is would fail.
+      if (bound.isVirtual && virtualVersion === undefined) continue;
+      shared.push({ definition: formOf(schema, binding.isDeleted), virtualVersion });
     }
     return this.#list(list, shared);
   }
 
   /** The definition behind what a binding serves; undefined when it has no such version. */
-  definitionOf(served: ServedResource, version: string): MaybePromise<BoundDefinition | undefined> {
+  definitionOf(
+    served: ServedResource,
+    version: string,
+  ): MaybePromise<ResourceDefinition | undefined> {
+    if (served.bound.isVirtual) return this.#options.cached.definitionOf(served, version);
     const known = this.#definitions.get(served)?.get(version);
     if (known !== undefined) return warmed(known);
     const { bound, binding } = served;
@@ -182,7 +195,7 @@ export class SharingCatalog implements Catalog, CollectionSource {
     resource: string,
   ): Promise<ResourceDefinition | undefined> {
     const wanted = record.resources.find(
-      (one) => one.resource === resource && one.group === group && !one.isVirtual,
+      (one) => one.resource === resource && one.group === group && one.virtual === undefined,
     );
     if (wanted === undefined || record.identityHash === "") return undefined;
     if (isSystemExport(record.cluster, record.name))
@@ -201,9 +214,34 @@ export class SharingCatalog implements Catalog, CollectionSource {
     });
   }
 
+  /** The version in which objects of somebody else are read; undefined when they cannot be. */
+  async virtualVersion(
+    exported: ExportRecord,
+    { group, resource }: { readonly group: string; readonly resource: string },
+  ): Promise<string | undefined> {
+    const offered = exported.resources.find(
+      (one) => one.resource === resource && one.group === group,
+    );
+    const source = offered && (await this.#options.cached.sourceOf(exported, offered));
+    return source?.definition.version;
+  }
+
+  /** The same as discovery lists it. */
+  async virtualDefinitions(
+    exported: ExportRecord,
+    offered: ExportedResource,
+  ): Promise<readonly ResourceDefinition[]> {
+    const virtualVersion = await this.virtualVersion(exported, offered);
+    if (virtualVersion === undefined) return [];
+    const schema = await this.#options.schemas.current(exported.cluster, offered.schema);
+    return schema === undefined
+      ? []
+      : listedVersions({ definition: schema.shared, virtualVersion });
+  }
+
   #list(
     inner: readonly ResourceDefinition[],
-    shared: readonly SharedDefinition[],
+    shared: readonly ListedDefinition[],
   ): readonly ResourceDefinition[] {
     let id = this.#listIds.get(inner);
     if (id === undefined) {
@@ -211,11 +249,14 @@ export class SharingCatalog implements Catalog, CollectionSource {
       this.#listIds.set(inner, id);
     }
     const contents = shared
-      .map(({ content, isTerminating }) => `${content}${isTerminating}`)
+      .map(
+        ({ definition: { content, isTerminating }, virtualVersion = "" }) =>
+          `${content}${isTerminating}${virtualVersion}`,
+      )
       .sort();
     return this.#lists.get(`${id} ${contents.join(" ")}`, () => [
       ...inner,
-      ...shared.flatMap(({ versions }) => [...versions]).sort(inDiscoveryOrder),
+      ...shared.flatMap(listedVersions).sort(inDiscoveryOrder),
     ]);
   }
 }
@@ -240,7 +281,23 @@ function warmed(definition: BoundDefinition): MaybePromise<BoundDefinition> {
   return warming === undefined ? definition : warming.then(() => definition);
 }
 
-function inDiscoveryOrder(a: SharedVersion, b: SharedVersion): number {
+interface ListedDefinition {
+  readonly definition: SharedDefinition;
+  /** Set for objects of somebody else, which are read in one version. */
+  readonly virtualVersion: string | undefined;
+}
+
+function listedVersions({
+  definition,
+  virtualVersion,
+}: ListedDefinition): readonly ResourceDefinition[] {
+  if (virtualVersion === undefined) return definition.versions;
+  return definition.versions
+    .filter(({ version }) => version === virtualVersion)
+    .map((version) => new RestrictedDefinition(version, { verbs: readVerbs }));
+}
+
+function inDiscoveryOrder(a: ResourceDefinition, b: ResourceDefinition): number {
   if (a.group !== b.group) return a.group < b.group ? -1 : 1;
   const byVersion = compareVersionPriority(a.version, b.version);
   if (byVersion !== 0) return byVersion;

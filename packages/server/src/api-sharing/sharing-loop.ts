@@ -8,8 +8,6 @@
  */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { isStatusError } from "@kcp-ts/machinery/status";
-import type { Draft, ResourceDefinition } from "../registry/index.ts";
 import { type Entry, parseObjectKey, type StorageKey } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import {
@@ -18,7 +16,6 @@ import {
   JobQueue,
   member,
   setCondition,
-  systemWriteOptions,
   uncancelled,
 } from "../tenancy/index.ts";
 import { BindingRemoval, withoutFinalizer } from "./binding-removal.ts";
@@ -27,12 +24,7 @@ import { endpointSlice, endpointStatus, skipSliceAnnotation } from "./endpoint-s
 import { withExtras } from "./extra-annotations.ts";
 import { identityOf } from "./identity.ts";
 import { textOf } from "./kinds/as-definition.ts";
-import {
-  apiBindings,
-  apiExportEndpointSlices,
-  apiExports,
-  systemWrite,
-} from "./kinds/definitions.ts";
+import { apiBindings, apiExportEndpointSlices, apiExports } from "./kinds/definitions.ts";
 import { bindingFinalizer } from "./marks.ts";
 import { keyOf, type SharingParts } from "./parts.ts";
 import { relabel } from "./permission-claims.ts";
@@ -42,8 +34,10 @@ import {
   readBinding,
   reshapedAnnotation,
 } from "./records.ts";
+import { SecretWaits } from "./secret-waits.ts";
 import { type Settled, settleBinding } from "./settle-binding.ts";
 import type { SharingCatalog } from "./sharing-catalog.ts";
+import { updateAsSystem } from "./update-as-system.ts";
 
 export interface SharingLoopOptions {
   readonly parts: SharingParts;
@@ -57,8 +51,7 @@ export class SharingLoop {
   readonly bindings: JobQueue<StorageKey>;
   readonly exports: JobQueue<StorageKey>;
   readonly slices: JobQueue<StorageKey>;
-  /** Exports that wait for a secret, by its key. */
-  readonly #secretsWaitedFor = new Map<StorageKey, Set<StorageKey>>();
+  readonly #secretWaits = new SecretWaits();
 
   constructor(options: SharingLoopOptions) {
     this.#options = options;
@@ -76,11 +69,9 @@ export class SharingLoop {
     await Promise.all([this.bindings.stop(), this.exports.stop(), this.slices.stop()]);
   }
 
-  /** Told of every change of a secret: most of the time nobody waits for one. */
+  /** Told of every change of a secret. */
   onSecret(key: StorageKey): void {
-    if (this.#secretsWaitedFor.size === 0) return;
-    for (const waiting of this.#secretsWaitedFor.get(key) ?? []) this.exports.add(waiting);
-    this.#secretsWaitedFor.delete(key);
+    for (const waiting of this.#secretWaits.take(key)) this.exports.add(waiting);
   }
 
   async #settleBinding(key: StorageKey): Promise<undefined> {
@@ -98,7 +89,7 @@ export class SharingLoop {
     const unanswered = await unansweredClaims(parts, cluster, object);
     if (unanswered.length > 0) {
       // The change brings it back here.
-      await this.#update(apiBindings, cluster, name, async (old) => {
+      await updateAsSystem(this.#options.parts, apiBindings, { cluster, name }, async (old) => {
         const still = await unansweredClaims(parts, cluster, old);
         return still.length === 0 ? old : withClaims(old, still);
       });
@@ -112,7 +103,7 @@ export class SharingLoop {
     if (settled.isReshaped && settled.export?.isReshaped === false)
       await this.#markReshaped(settled.export.cluster, settled.export.name);
     if (!isSame)
-      await this.#update(apiBindings, cluster, name, async (old) => {
+      await updateAsSystem(this.#options.parts, apiBindings, { cluster, name }, async (old) => {
         const { status, export: exported } = await settleBinding(parts, cluster, old);
         return { ...mirrored(old, exported), status };
       });
@@ -131,7 +122,7 @@ export class SharingLoop {
   ): Promise<void> {
     const { parts, catalog } = this.#options;
     for (const claim of unapplied) await relabel(parts, catalog, cluster, claim);
-    await this.#update(apiBindings, cluster, name, async (old) => {
+    await updateAsSystem(this.#options.parts, apiBindings, { cluster, name }, async (old) => {
       // A binding that changed meanwhile is looked at again, because it changed.
       if (generationOf(old) !== generationOf(binding)) return old;
       const { status } = await settleBinding(parts, cluster, old, { labelled: accepted });
@@ -140,7 +131,7 @@ export class SharingLoop {
   }
 
   async #markReshaped(cluster: ClusterName, name: string): Promise<void> {
-    await this.#update(apiExports, cluster, name, async (old) => {
+    await updateAsSystem(this.#options.parts, apiExports, { cluster, name }, async (old) => {
       const metadata = member(old, "metadata");
       const annotations = { ...member(metadata, "annotations"), [reshapedAnnotation]: "true" };
       return { ...old, metadata: { ...metadata, annotations } };
@@ -154,7 +145,7 @@ export class SharingLoop {
       if (claim.state === "Accepted")
         await relabel(this.#options.parts, this.#options.catalog, cluster, claim);
     const held = await this.#removal.advance(key, binding);
-    await this.#update(apiBindings, cluster, name, async (old) => {
+    await updateAsSystem(this.#options.parts, apiBindings, { cluster, name }, async (old) => {
       if (held === undefined) return withoutFinalizer(old, bindingFinalizer);
       const status = member(old, "status");
       const conditions = setCondition(conditionsOf(status), held, clock.now());
@@ -170,8 +161,8 @@ export class SharingLoop {
     const object = decodeObject(entry);
     if (member(object, "metadata")["deletionTimestamp"] !== undefined) return;
     const { secretRef, hash, condition, missing } = await identityOf(parts, cluster, object);
-    if (missing !== undefined) this.#waitFor(missing, key);
-    await this.#update(apiExports, cluster, name, async (old) => {
+    if (missing !== undefined) this.#secretWaits.add(missing, key);
+    await updateAsSystem(this.#options.parts, apiExports, { cluster, name }, async (old) => {
       const [spec, status] = [member(old, "spec"), member(old, "status")];
       const conditions = setCondition(conditionsOf(status), condition, parts.clock.now());
       const identityHash = textOf(status["identityHash"]) || hash;
@@ -189,46 +180,24 @@ export class SharingLoop {
     await createUnlessThere(parts, apiExportEndpointSlices, address, endpointSlice(object));
   }
 
-  #waitFor(secret: StorageKey, waiting: StorageKey): void {
-    const known = this.#secretsWaitedFor.get(secret);
-    if (known === undefined) this.#secretsWaitedFor.set(secret, new Set([waiting]));
-    else known.add(waiting);
-  }
-
   async #settleSlice(key: StorageKey): Promise<undefined> {
     const { parts, externalUrl } = this.#options;
     const entry = await this.#read(key);
     if (entry === undefined) return;
     const { cluster, name } = parseObjectKey(key);
-    await this.#update(apiExportEndpointSlices, cluster, name, async (old) => ({
-      ...old,
-      status: await endpointStatus(parts, cluster, old, externalUrl()),
-    }));
+    await updateAsSystem(
+      this.#options.parts,
+      apiExportEndpointSlices,
+      { cluster, name },
+      async (old) => ({
+        ...old,
+        status: await endpointStatus(parts, cluster, old, externalUrl()),
+      }),
+    );
   }
 
   #read(key: StorageKey): Promise<Entry | undefined> {
     return this.#options.parts.watchCache.get(key, { kind: "latest" }, uncancelled);
-  }
-
-  /** Waits until this server has seen its own write, so that what comes next is judged by it. */
-  async #update(
-    definition: ResourceDefinition,
-    cluster: ClusterName,
-    name: string,
-    change: (old: JsonObject) => Promise<JsonObject>,
-  ): Promise<void> {
-    const { registry, watchCache } = this.#options.parts;
-    const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
-    const build = async (old: JsonObject | undefined): Promise<Draft> => ({
-      ...(await change(old as JsonObject)),
-    });
-    try {
-      const address = { cluster, namespace: "", name };
-      const { entry, outcome } = await registry.update(definition, address, build, rules);
-      if (outcome !== "unchanged") await watchCache.hub.seen(entry.modifiedAt, uncancelled);
-    } catch (error) {
-      if (!isStatusError(error, "NotFound")) throw error;
-    }
   }
 }
 

@@ -12,6 +12,7 @@ const exportOfGroup: ReadonlyMap<string, string> = new Map([
   ["tenancy.kcp.io", "tenancy.kcp.io"],
   ["topology.kcp.io", "topology.kcp.io"],
   ["core.kcp.io", "shards.core.kcp.io"],
+  ["cache.kcp.io", "cache.kcp.io"],
 ]);
 const names: ReadonlySet<string> = new Set(exportOfGroup.values());
 

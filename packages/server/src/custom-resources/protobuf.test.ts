@@ -112,6 +112,35 @@ describe("protobuf of kinds that definitions stand in for", () => {
     assert.equal(refused.status, 422, refused.text);
   });
 
+  it("has no empty lists: one that a schema requires is empty, and the schema alone decides whether it may be", async () => {
+    const podSpec = (containers: object) => ({
+      type: "object",
+      required: ["containers"],
+      properties: { containers: { type: "array", items: anything, ...containers } },
+    });
+    const definition = (containers: object) => {
+      const template = { type: "object", properties: { spec: podSpec(containers) } };
+      const spec = { type: "object", properties: { template } };
+      const schema = { type: "object", properties: { spec } };
+      return standIn("apps", "Deployment", "deployments", { schema });
+    };
+    await install(server, definition({}), "c");
+    await install(server, definition({ minItems: 1 }), "d");
+    const body = envelope("apps/v1", "Deployment", [
+      [1, metadata("web")],
+      [2, [[3, [[2, []]]]]],
+    ]);
+    const path = (cluster: string) =>
+      `/clusters/${cluster}/apis/apps/v1/namespaces/default/deployments`;
+    const created = await server.must("POST", path("c"), { body, headers });
+    assert.deepEqual(created["spec"], { template: { spec: { containers: [] } } });
+    const { managedFields } = created["metadata"] as AnyObject;
+    assert.notDeepEqual(managedFields, []);
+    const refused = await server.request("POST", path("d"), { body, headers });
+    assert.equal(refused.status, 422, refused.text);
+    assert.match(refused.text, /should have at least 1 items/);
+  });
+
   it("is refused for kinds of one's own, and for versions that clients do not have", async () => {
     await install(server, cronTabs());
     const body = envelope("stable.example.com/v1", "CronTab", [[1, metadata("one")]]);

@@ -49,6 +49,7 @@ describe("legacy discovery", () => {
           "tenancy.kcp.io",
           "topology.kcp.io",
           "apis.kcp.io",
+          "cache.kcp.io",
         ],
       );
       const version = { groupVersion: "events.k8s.io/v1", version: "v1" };
@@ -203,7 +204,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 13);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 14);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {

@@ -46,27 +46,29 @@ export function serveDiscovery(
   if (scope.verb !== "get" && scope.verb !== "head") throw statusError.methodNotAllowedHere();
   const definitions = catalog.all(scope.cluster);
   return definitions instanceof Promise
-    ? definitions.then((all) => serveDocument(request, scope, all))
-    : serveDocument(request, scope, definitions);
+    ? definitions.then((all) => serveDocument(request, scope, all, catalog))
+    : serveDocument(request, scope, definitions, catalog);
 }
 
 function serveDocument(
   request: ApiRequest,
   scope: PathScope,
   definitions: readonly ResourceDefinition[],
+  { entriesOf }: Catalog,
 ): ApiResponse {
   const [root, first, second, ...rest] = scope.path.split("/").filter((segment) => segment !== "");
   if (rest.length > 0) throw statusError.pathNotFound();
-  if (first === undefined) return serveRoot(request, definitions, root === "api");
+  if (first === undefined)
+    return serveRoot(request, definitions, root === "api", entriesOf === undefined);
   const document =
     root === "api"
       ? render(definitions, `/api/${first}`, () =>
-          second === undefined ? apiResourceList(definitions, "", first) : undefined,
+          second === undefined ? apiResourceList(definitions, "", first, entriesOf) : undefined,
         )
       : render(definitions, `/apis/${first}/${second ?? ""}`, () =>
           second === undefined
             ? apiGroup(definitions, first)
-            : apiResourceList(definitions, first, second),
+            : apiResourceList(definitions, first, second, entriesOf),
         );
   if (document === undefined) throw statusError.pathNotFound();
   return jsonBytes(200, document.bytes);
@@ -77,8 +79,9 @@ function serveRoot(
   request: ApiRequest,
   definitions: readonly ResourceDefinition[],
   isCore: boolean,
+  hasAggregated: boolean,
 ): ApiResponse {
-  const form = negotiate(header(request.headers, "accept"), { discovery: true });
+  const form = negotiate(header(request.headers, "accept"), { discovery: hasAggregated });
   if (form.as !== "discovery") {
     const host =
       header(request.headers, "host") ?? header(request.headers, ":authority") ?? "localhost";

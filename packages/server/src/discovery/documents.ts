@@ -36,6 +36,7 @@ export function apiResourceList(
   definitions: readonly ResourceDefinition[],
   group: string,
   version: string,
+  entriesOf: (definition: ResourceDefinition) => readonly JsonObject[] = resourceEntries,
 ): JsonObject | undefined {
   const served = definitions.filter((each) => each.group === group && each.version === version);
   const first = served[0];
@@ -44,7 +45,7 @@ export function apiResourceList(
     kind: "APIResourceList",
     ...(group === "" ? {} : { apiVersion: "v1" }),
     groupVersion: apiVersionOf(first),
-    resources: served.flatMap(resourceEntries),
+    resources: served.flatMap((each) => entriesOf(each)),
   };
 }
 

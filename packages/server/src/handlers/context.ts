@@ -60,6 +60,12 @@ export function oneCluster(scope: ResourceScope): ClusterName {
   throw statusError.notInWildcard(scope, scope.verb);
 }
 
+/** The logical cluster whose objects a request for one of them reads. */
+export function clusterRead({ servedFrom }: ResourceDefinition, scope: ResourceScope): ClusterName {
+  const asked = oneCluster(scope);
+  return servedFrom ?? asked;
+}
+
 /**
  * The signal of writes: none. A write that has been received goes through whether or not its sender waits for the answer, as in
  * Kubernetes; the answer's deadline is the pipeline's, and the store bounds its own waiting.

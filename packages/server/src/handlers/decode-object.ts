@@ -11,6 +11,7 @@ import {
   type Decoded,
   decodeShape,
   decodeShapeInPieces,
+  decodeShapeOfProtobuf,
   ShapeError,
 } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -65,12 +66,12 @@ export async function readObject(
   return { draft, isLarge: true };
 }
 
-/** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. */
+/** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. Empty lists, which it may require, it cannot say. */
 async function decodeForeign(sent: SentBody, expected: BodyKind): Promise<DecodedBody> {
   const body = await decodeSent(sent, expected);
   return expected.shape === undefined
     ? body
-    : { ...body, value: decodeShape(expected.shape, body.value).value };
+    : { ...body, value: decodeShapeOfProtobuf(expected.shape, body.value).value };
 }
 
 /**

@@ -4,7 +4,7 @@ import { presented, translating } from "../registry/index.ts";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { StorageKey } from "../storage/index.ts";
 import type { Freshness } from "../watch-cache/index.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { clusterRead, type HandlerRequest, type HandlerRooms } from "./context.ts";
 import { parseResourceVersion } from "./options.ts";
 import { negotiateObject, renderObject } from "./render.ts";
 
@@ -13,7 +13,11 @@ export function handleGet(handled: HandlerRequest, rooms: HandlerRooms): MaybePr
   const { definition, scope } = handled;
   const form = negotiateObject(handled);
   const { namespace, name } = scope;
-  const key = rooms.registry.key(definition, { cluster: oneCluster(scope), namespace, name });
+  const key = rooms.registry.key(definition, {
+    cluster: clusterRead(definition, scope),
+    namespace,
+    name,
+  });
   const askedVersion = scope.query.get("resourceVersion") ?? "";
   if (askedVersion === "" || askedVersion === "0") {
     const entry = rooms.watchCache.peek(key);

@@ -175,7 +175,7 @@ async function started(t: TestContext): Promise<TestServer> {
 
 /** Definitions have a suite of their own, and so have shared APIs, and logical clusters, of which each has one. */
 function isElsewhere(path: string): boolean {
-  const suites = [definitions, "/apis/core.kcp.io/", "/apis/apis.kcp.io/"];
+  const suites = [definitions, "/apis/core.kcp.io/", "/apis/apis.kcp.io/", "/apis/cache.kcp.io/"];
   return suites.some((prefix) => path.startsWith(prefix));
 }
 

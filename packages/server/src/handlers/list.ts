@@ -69,7 +69,7 @@ export function prefixOf(
   const base = collectionKeyOf(definition);
   if (definition.isAnyOwners === true) return anyOwnersPrefix(base);
   if (scope.cluster === "*") return resourcePrefix(base);
-  const inCluster = { ...base, cluster: scope.cluster };
+  const inCluster = { ...base, cluster: definition.servedFrom ?? scope.cluster };
   if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
   const namespace = isNamespaced ? scope.namespace : "";
   // A selector may ask for a name that no object can have; it then finds nothing in the collection.
@@ -94,7 +94,8 @@ export function collectionOf(
   scope: ResourceScope,
 ): StorageKey | undefined {
   if (scope.cluster === "*") return undefined;
-  return clusterPrefix({ ...collectionKeyOf(definition), cluster: scope.cluster });
+  const cluster = definition.servedFrom ?? scope.cluster;
+  return clusterPrefix({ ...collectionKeyOf(definition), cluster });
 }
 
 export async function listObjects(

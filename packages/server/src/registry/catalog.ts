@@ -1,6 +1,7 @@
 /**
  * Which resources a logical cluster serves. Built-ins are the same everywhere and cost nothing per cluster.
  */
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
@@ -17,6 +18,9 @@ export interface Catalog {
 
   /** Everything the cluster serves, in discovery order: groups by priority, the preferred version first. */
   all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]>;
+
+  /** What discovery says of a resource, where that is not what its definition says; the aggregated form is not served then. */
+  readonly entriesOf?: (definition: ResourceDefinition) => readonly JsonObject[];
 }
 
 /** Where objects are stored, as far as that is in memory: who asks loads nothing, and need not be somebody who may. */

@@ -56,6 +56,8 @@ export interface ResourceDefinition {
   readonly isWritable?: ((entry: Entry) => boolean) | undefined;
   /** A watch tells of an object that comes to be shown as of a modified one, because it was there before. */
   readonly entersModified?: boolean | undefined;
+  /** The logical cluster whose objects are read, where it is not the one that is asked. Nothing can be written then. */
+  readonly servedFrom?: ClusterName | undefined;
   /** Objects that must be stored before one of this kind is. */
   readonly companions?: Companions;
 }

@@ -22,12 +22,20 @@ export type Verb =
 export type ServiceScope =
   | { readonly name: "apiexport"; readonly cluster: ClusterName; readonly export: string }
   | { readonly name: "apiresourceschema"; readonly cluster: ClusterName }
+  | ReplicationScope
   | {
       readonly name: "initializingworkspaces" | "terminatingworkspaces";
       /** Of the initializer or terminator: `<cluster>:<WorkspaceType>`. */
       readonly id: string;
     }
   | SyncerScope;
+
+/** What a ClusterCachedResourceEndpointSlice leads to. */
+export interface ReplicationScope {
+  readonly name: "replication";
+  readonly cluster: ClusterName;
+  readonly slice: string;
+}
 
 /** What the agent of one physical cluster sees of a logical cluster. The uid tells its SyncTarget from an earlier one of the same name. */
 export interface SyncerScope {

@@ -41,6 +41,7 @@ const lengths: ReadonlyMap<string, number> = new Map([
   ["apiexport", 2],
   ["apiresourceschema", 1],
   ["initializingworkspaces", 1],
+  ["replication", 2],
   ["syncer", 3],
   ["terminatingworkspaces", 1],
 ]);
@@ -57,6 +58,11 @@ function serviceOf(name: string, [first = "", second = "", third = ""]: readonly
       return cluster === undefined
         ? undefined
         : ({ name, cluster: cluster as ClusterName } as const);
+    }
+    case "replication": {
+      const cluster = clusterOf(first, { orAll: false });
+      if (cluster === undefined || second === "") return undefined;
+      return { name, cluster: cluster as ClusterName, slice: second } as const;
     }
     case "syncer": {
       const cluster = clusterOf(first, { orAll: false });

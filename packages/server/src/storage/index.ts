@@ -2,6 +2,7 @@ export { isStorageError, StorageError, type StorageErrorCode } from "./errors.ts
 export {
   clusterOfKey,
   clusterPrefix,
+  keyInCluster,
   namespacePrefix,
   type ObjectKey,
   objectKey,

@@ -62,6 +62,12 @@ export function clusterOfKey(key: StorageKey): {
   return { cluster: key.slice(start, end) as ClusterName, end };
 }
 
+/** The key that the same object would have in another logical cluster. */
+export function keyInCluster(key: StorageKey, cluster: ClusterName): StorageKey {
+  const { cluster: own, end } = clusterOfKey(key);
+  return `${key.slice(0, end - own.length)}${part(cluster)}${key.slice(end)}` as StorageKey;
+}
+
 /** Of a prefix that a resource, or a share of it, is stored under. */
 export function parseCollectionKey(prefix: StorageKey): Pick<ObjectKey, "group" | "resource"> {
   const [, group = "", resource = ""] = prefix.split("/", 3);

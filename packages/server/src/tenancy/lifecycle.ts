@@ -20,7 +20,8 @@ import { decodeObject, isBeingDeleted } from "../stored-object/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { ClosingClusters } from "./closing-clusters.ts";
 import { isOwnedBy, ownerOf } from "./cluster-owner.ts";
-import { ClusterEmptier, type Leftovers } from "./empty-cluster.ts";
+import { isOnlyWorkspaces, remaining } from "./deletion-conditions.ts";
+import { ClusterEmptier } from "./empty-cluster.ts";
 import { JobQueue } from "./job-queue.ts";
 import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
 import {
@@ -275,18 +276,17 @@ export class Lifecycle {
     const status = member(decodeObject(logical), "status");
     const old = member(object, "status");
     const waiting = textsOf(status["initializers"]);
-    const terminators = textsOf(status["terminators"]);
+    const ending = textsOf(status["terminators"]);
     const content = conditionsOf(status).find(({ type }) => type === "WorkspaceContentDeleted");
     const isSame =
       old["phase"] === status["phase"] &&
-      String(textsOf(old["initializers"])) === String(waiting) &&
-      String(textsOf(old["terminators"])) === String(terminators) &&
+      `${old["initializers"] ?? ""}/${old["terminators"] ?? ""}` === `${waiting}/${ending}` &&
       JSON.stringify(contentOf(old)) === JSON.stringify(content);
     if (isSame) return undefined;
     await this.#update(workspaces, entry, (draft) => {
       const next: Draft = { ...member(draft, "status"), phase: status["phase"] ?? "Scheduling" };
       put(next, "initializers", waiting);
-      put(next, "terminators", terminators);
+      put(next, "terminators", ending);
       let conditions = [...conditionsOf(next)];
       const isPreparing = next["phase"] === "Initializing" || next["phase"] === "Ready";
       if (isPreparing) conditions = setCondition(conditions, initialized(waiting), clock.now());
@@ -439,35 +439,8 @@ function withPhase(metadata: JsonObject, phase: string): Draft {
   return { ...metadata, labels: { ...member(metadata, "labels"), [phaseLabel]: phase } };
 }
 
-function remaining({ resources, finalizers }: Leftovers): Condition {
-  const parts = [`Some resources are remaining: ${listed(resources, "has", "resource instances")}`];
-  if (finalizers.size > 0) {
-    parts.push(
-      `Some content in the logical cluster has finalizers remaining: ${listed(finalizers, "in", "resource instances")}`,
-    );
-  }
-  return {
-    type: "WorkspaceContentDeleted",
-    status: "False",
-    severity: "Info",
-    reason: "SomeResourcesRemain",
-    message: parts.join("; "),
-  };
-}
-
 /** How long those below may take before it is said that they are waited for. */
 const patienceMs = 10_000;
-
-function isOnlyWorkspaces({ resources }: Leftovers): boolean {
-  return resources.size === 1 && resources.has(`${workspaces.resource}.${workspaces.group}`);
-}
-
-function listed(counts: ReadonlyMap<string, number>, verb: string, noun: string): string {
-  return [...counts]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, count]) => `${name} ${verb} ${count} ${noun}`)
-    .join(", ");
-}
 
 const recheckMsMin = 200;
 const recheckMsMax = 15_000;

@@ -37,6 +37,11 @@ export class Evaluator {
   readonly #variables: readonly Variable[];
   readonly #known: Map<number, CelResult>;
   #remaining: number;
+  /**
+   * What the variables that one expression asks for may cost together: they are computed while it waits, without a rest for others.
+   * Kubernetes gives each of them as much as this.
+   */
+  #variablesRemaining = COST_PER_CALL_MAX;
 
   constructor(
     values: Values,
@@ -74,6 +79,7 @@ export class Evaluator {
   }
 
   evaluate(expression: Expression): Outcome {
+    this.#variablesRemaining = COST_PER_CALL_MAX;
     const result = this.#run(expression, this.#variables.length);
     if (!(result instanceof CelError)) return { value: result, error: undefined };
     if (this.isOutOfBudget) return { value: undefined, error: outOfBudget };
@@ -85,10 +91,14 @@ export class Evaluator {
   }
 
   /** A variable sees those before it only, so none can see itself. */
-  #run({ program, error }: Expression, variablesSeen: number): CelResult {
+  #run(
+    { program, error }: Expression,
+    variablesSeen: number,
+    costMax = COST_PER_CALL_MAX,
+  ): CelResult {
     if (program === undefined) return new CelError(error ?? "the expression does not compile");
     const find = (name: string) => this.#find(name, variablesSeen);
-    const costLimit = Math.min(COST_PER_CALL_MAX, Math.max(0, this.#remaining));
+    const costLimit = Math.min(costMax, Math.max(0, this.#remaining));
     const before = this.#remaining;
     const { result, charged: cost, cancelled } = program.evaluate(find, { costLimit });
     this.#remaining -= cost;
@@ -126,7 +136,10 @@ export class Evaluator {
     if (at < 0 || at >= seen) return undefined;
     const known = this.#known.get(at);
     if (known !== undefined) return known;
-    const result = this.#run((this.#variables[at] as Variable).expression, at);
+    const before = this.#remaining;
+    const { expression } = this.#variables[at] as Variable;
+    const result = this.#run(expression, at, Math.max(0, this.#variablesRemaining));
+    this.#variablesRemaining -= before - this.#remaining;
     const kept =
       result instanceof CelError
         ? new CelError(`composited variable "${name}" fails to evaluate: ${result.message}`)

@@ -15,7 +15,7 @@ function keyed(...keys: readonly string[]): JsonObject {
   return { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [...keys] };
 }
 
-const pathPattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(:[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+export const pathPattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(:[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 const groupPattern = "^(|[a-z0-9]([-a-z0-9]*[a-z0-9](\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?)$";
 const versionPattern = "^v[1-9][0-9]*([a-z]+[1-9][0-9]*)?$";
 
@@ -39,6 +39,12 @@ const shardSelection = object(
     "!(has(self.matchAll) && self.matchAll && has(self.selector))",
     "matchAll and selector are mutually exclusive",
   ]),
+);
+
+/** Where something is served, shard by shard. */
+export const endpoints: JsonObject = list(
+  object({ url: text("", { minLength: 1 }), shards: shardSelection }, { required: ["url"] }),
+  keyed("url"),
 );
 
 export const resourceSchemaKind = {
@@ -111,9 +117,13 @@ export const resourceSchemaKind = {
   ),
 };
 
+/** The name of an API group; empty for the core group. */
+export const resourceGroup: JsonObject = text("", { pattern: groupPattern });
+export const resourceName: JsonObject = text("", { pattern: "^[a-z][-a-z0-9]*[a-z0-9]$" });
+
 const claimFields: Readonly<Record<string, JsonObject>> = {
-  group: text("", { default: "", pattern: groupPattern }),
-  resource: text("", { pattern: "^[a-z][-a-z0-9]*[a-z0-9]$" }),
+  group: { ...resourceGroup, default: "" },
+  resource: resourceName,
   identityHash: text("Of the other APIExport that the resource is from.", { default: "" }),
 };
 
@@ -174,12 +184,24 @@ const exportStatus = object({
   virtualWorkspaces: list(object({ url: text("", { minLength: 1 }) }, { required: ["url"] })),
 });
 
-const identity = object({
+export const identity: JsonObject = object({
   secretRef: object({ name: text(), namespace: text() }, { "x-kubernetes-map-type": "atomic" }),
 });
 const maximalPermissionPolicy = object(
   { local: { type: "object" } },
   { oneOf: [{ required: ["local"] }] },
+);
+
+/** Objects are served from somewhere else: an endpoint slice beside the export tells where. */
+const virtualStorage = object(
+  {
+    reference: object(
+      { apiGroup: text(), kind: text(), name: text() },
+      { required: ["kind", "name"], "x-kubernetes-map-type": "atomic" },
+    ),
+    identityHash: text("Of what the endpoint slice is for."),
+  },
+  { required: ["identityHash", "reference"] },
 );
 
 const exportNames = {
@@ -206,7 +228,7 @@ export const exportKind = {
                 minLength: 1,
               }),
               storage: object(
-                { crd: { type: "object" }, virtual: anything },
+                { crd: { type: "object" }, virtual: virtualStorage },
                 {
                   default: { crd: {} },
                   ...rules([
@@ -367,13 +389,7 @@ export const endpointSliceKind = {
         { required: ["export"] },
       ),
       status: object({
-        endpoints: list(
-          object(
-            { url: text("", { minLength: 1 }), shards: shardSelection },
-            { required: ["url"] },
-          ),
-          keyed("url"),
-        ),
+        endpoints,
         shardSelector: text(),
         conditions,
       }),

@@ -5,6 +5,7 @@
  */
 import { type JsonObject, setMember } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
 import type { Catalog, Draft, ResourceDefinition } from "../../registry/index.ts";
 import type { ClusterScope } from "../../request/request-scope.ts";
 import { type Entry, parseObjectKey } from "../../storage/index.ts";
@@ -58,7 +59,17 @@ export class ExportView implements Catalog {
   /** The same for every consumer, and for all of them. */
   all(): Promise<readonly ResourceDefinition[]> {
     this.#all ??= this.#listAll();
-    return this.#all;
+    const { resources } = this.#record;
+    return resources.some(({ virtual }) => virtual !== undefined) ? this.#withVirtual() : this.#all;
+  }
+
+  /** What is served from elsewhere depends on more than the export. */
+  async #withVirtual(): Promise<readonly ResourceDefinition[]> {
+    const definitions = [...((await this.#all) ?? [])];
+    for (const resource of this.#record.resources)
+      if (resource.virtual !== undefined)
+        definitions.push(...(await this.#catalog.virtualDefinitions(this.#record, resource)));
+    return definitions;
   }
 
   async #exported(
@@ -67,6 +78,11 @@ export class ExportView implements Catalog {
     version: string,
     resource: string,
   ): Promise<ResourceDefinition | undefined> {
+    const isVirtual = this.#record.resources.some(
+      (one) => one.resource === resource && one.group === group && one.virtual !== undefined,
+    );
+    if (isVirtual && cluster === "*")
+      throw statusError.badRequest("Wildcard request not supported");
     const isForAll = cluster === "*" || isSystemExport(this.#record.cluster, this.#record.name);
     const base = isForAll
       ? await this.#catalog.exported(this.#record, group, version, resource)
@@ -195,12 +211,11 @@ export class ExportView implements Catalog {
   async #listAll(): Promise<readonly ResourceDefinition[]> {
     const record = this.#record;
     const definitions: (ResourceDefinition | undefined)[] = [];
-    for (const { group, resource, schema, isVirtual } of record.resources) {
-      const found = isVirtual
-        ? undefined
-        : await this.#parts.schemas.current(record.cluster, schema);
+    for (const { group, resource, schema, virtual } of record.resources) {
+      const found = await this.#parts.schemas.current(record.cluster, schema);
       for (const { version } of found?.shared.versions ?? [])
-        definitions.push(await this.#exported("*", group, version, resource));
+        if (virtual === undefined)
+          definitions.push(await this.#exported("*", group, version, resource));
     }
     for (const claim of record.claims) {
       for (const { group, version, resource } of await this.#offered(claim)) {
@@ -229,7 +244,7 @@ export class ExportView implements Catalog {
       if (other.identityHash !== claim.identityHash) continue;
       const { group, resource } = claim;
       const found = other.resources.find(
-        (one) => one.resource === resource && one.group === group && !one.isVirtual,
+        (one) => one.resource === resource && one.group === group && one.virtual === undefined,
       );
       const schema = found && (await this.#parts.schemas.current(other.cluster, found.schema));
       if (schema !== undefined)

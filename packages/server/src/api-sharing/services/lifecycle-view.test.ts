@@ -99,3 +99,49 @@ describe("the view of a terminator", () => {
     assert.equal((await test.get(`${unknown}/apis`, { user: "a" })).status, 403);
   });
 });
+
+/** Expected values are those of kcp v0.32.3. */
+describe("discovery of the workspaces that wait", () => {
+  const aggregated =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+  for (const service of ["initializingworkspaces", "terminatingworkspaces"])
+    it(`is in the legacy form, with LogicalClusters alone, for ${service}`, async () => {
+      const test = await TestServer.start();
+      try {
+        const base = `/services/${service}/whatever/clusters/*`;
+        const options = { ...masters, headers: { accept: aggregated } };
+        const core = await test.must("GET", `${base}/api`, options);
+        assert.deepEqual([core.kind, core["versions"]], ["APIVersions", ["v1"]]);
+        assert.equal((await test.request("GET", `${base}/api/v1`, options)).status, 404);
+        const { kind, groups } = await test.must("GET", `${base}/apis`, options);
+        assert.equal(kind, "APIGroupList");
+        const names = (groups as unknown as { name: string }[]).map(({ name }) => name);
+        assert.deepEqual(names, ["core.kcp.io"]);
+        assert.deepEqual(await test.must("GET", `${base}/apis/core.kcp.io/v1alpha1`, options), {
+          kind: "APIResourceList",
+          apiVersion: "v1",
+          groupVersion: "core.kcp.io/v1alpha1",
+          resources: [
+            {
+              name: "logicalclusters",
+              singularName: "logicalcluster",
+              namespaced: false,
+              kind: "LogicalCluster",
+              verbs: ["get", "list", "watch"],
+              categories: ["kcp"],
+              storageVersionHash: "l84hS/aun10=",
+            },
+            {
+              name: "logicalclusters/status",
+              singularName: "",
+              namespaced: false,
+              kind: "LogicalCluster",
+              verbs: null,
+            },
+          ],
+        });
+      } finally {
+        await test.close();
+      }
+    });
+});

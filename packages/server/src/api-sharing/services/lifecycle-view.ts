@@ -2,6 +2,7 @@
  * The virtual workspaces of initializers and terminators: the LogicalClusters that wait for one of them, and nothing else. Of such a
  * LogicalCluster its controller may take its own identifier away, and say how it is going.
  */
+import { createHash } from "node:crypto";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
@@ -85,7 +86,33 @@ export function lifecycleView(service: LifecycleService, id: string): Catalog {
         ? definition
         : undefined,
     all: () => definitions,
+    entriesOf,
   };
+}
+
+/** As kcp says it of every virtual workspace of this kind: nothing of what may be done with a status, and a hash with a place for a cluster. */
+function entriesOf({
+  group,
+  version,
+  resource,
+  singular,
+  kind,
+  verbs,
+  categories,
+}: ResourceDefinition): readonly JsonObject[] {
+  const hash = createHash("sha256").update(`/${group}/${version}/${kind}`).digest();
+  const common = { namespaced: false, kind };
+  return [
+    {
+      name: resource,
+      singularName: singular,
+      ...common,
+      verbs,
+      categories,
+      storageVersionHash: hash.subarray(0, 8).toString("base64"),
+    },
+    { name: `${resource}/status`, singularName: "", ...common, verbs: null },
+  ];
 }
 
 interface Change {

@@ -1,5 +1,6 @@
 /** A resource as a virtual workspace shows it: some of its objects, some of its verbs, and with rules of its own for what is written. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import type {
   CollectionKey,
   Draft,
@@ -27,6 +28,9 @@ export interface Restriction {
   /** Stands in for the status subresource, with all its verbs. */
   readonly status?: SubresourceStrategy | undefined;
   readonly onRetired?: ((callback: () => void) => () => void) | undefined;
+  readonly servedFrom?: ClusterName | undefined;
+  /** Stands in for how the base turns stored bytes into served ones. */
+  readonly form?: StoredForm | undefined;
 }
 
 export class RestrictedDefinition implements ResourceDefinition {
@@ -80,7 +84,10 @@ export class RestrictedDefinition implements ResourceDefinition {
     return this.#base.storageVersion ?? this.#base.version;
   }
   get form(): StoredForm | undefined {
-    return this.#base.form;
+    return this.#restriction.form ?? this.#base.form;
+  }
+  get servedFrom(): ClusterName | undefined {
+    return this.#restriction.servedFrom ?? this.#base.servedFrom;
   }
   get isSeenOnAnswer(): boolean {
     return this.#base.isSeenOnAnswer === true;

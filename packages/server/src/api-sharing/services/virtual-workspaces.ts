@@ -24,6 +24,7 @@ import {
 import { parseObjectKey } from "../../storage/index.ts";
 import { decodeObject } from "../../stored-object/index.ts";
 import { logicalClusters, member, uncancelled, workspaceTypes } from "../../tenancy/index.ts";
+import type { CachedResources } from "../cached-resources/cached-resources.ts";
 import { acceptedIn, bindingsTo } from "../claims.ts";
 import { listOf, textOf } from "../kinds/as-definition.ts";
 import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definitions.ts";
@@ -38,6 +39,7 @@ import {
   lifecycles,
   lifecycleView,
 } from "./lifecycle-view.ts";
+import { ReplicationViews } from "./replication-view.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
 /** What authorization is asked by virtual workspaces; wiring supplies it. */
@@ -81,11 +83,18 @@ export interface SyncerViews {
   catalogOf(service: SyncerScope, cluster: ClusterScope): Catalog | undefined;
 }
 
+interface SharedRooms {
+  readonly parts: SharingParts;
+  readonly catalog: SharingCatalog;
+  readonly cached: CachedResources;
+}
+
 interface VirtualWorkspacesOptions {
   readonly parts: SharingParts;
   readonly access: ServiceAccess;
   readonly syncerViews: SyncerViews | undefined;
   readonly consumers: ConsumersOfExports;
+  readonly replication: ReplicationViews;
 }
 
 const granted: ServiceDecision = { allowed: true, reason: "" };
@@ -97,12 +106,15 @@ export class VirtualWorkspaces {
   readonly #options: VirtualWorkspacesOptions;
 
   constructor(
-    { parts, catalog }: { readonly parts: SharingParts; readonly catalog: SharingCatalog },
+    { parts, catalog, cached }: SharedRooms,
     access: ServiceAccess,
     syncerViews?: (consumers: ExportConsumers) => SyncerViews,
   ) {
     const consumers = new ConsumersOfExports({ parts, catalog });
-    this.#options = { parts, access, consumers, syncerViews: syncerViews?.(consumers) };
+    const replication = new ReplicationViews(parts, catalog, cached);
+    this.#options = {
+      ...{ parts, access, consumers, replication, syncerViews: syncerViews?.(consumers) },
+    };
   }
 
   get consumers(): ExportConsumers {
@@ -118,6 +130,8 @@ export class VirtualWorkspaces {
         return this.#mayUseExport(service, attributes);
       case "apiresourceschema":
         return this.#mayReadSchemas(service.cluster, attributes);
+      case "replication":
+        return this.#options.replication.authorize(service, attributes, this.#options.access);
       case "syncer":
         return this.#syncerViews.authorize(service, attributes);
       default:
@@ -146,6 +160,8 @@ export class VirtualWorkspaces {
       }
       case "apiresourceschema":
         return this.#schemaView(service.cluster);
+      case "replication":
+        return this.#options.replication.catalogOf(service);
       case "syncer":
         return this.#syncerViews.catalogOf(service, scope.cluster);
       case "initializingworkspaces":

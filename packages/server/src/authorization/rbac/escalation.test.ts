@@ -277,6 +277,23 @@ describe("a binding", () => {
     await hasNoSecrets();
   });
 
+  it("of a role that operators have for all is refused like others, and so is a role in its place", async () => {
+    const operators = `/clusters/system:admin${rbacPath}/clusterroles`;
+    await server.must("POST", operators, {
+      user: "masters",
+      body: { metadata: { name: "operators-secrets" }, rules: [secrets] },
+    });
+    refused(
+      await mallory.clusterBinding("b", "operators-secrets", "nobody"),
+      `clusterrolebindings.${rbac} "b" is forbidden: ${missing}`,
+    );
+    refused(
+      await mallory.clusterRole("operators-secrets", []),
+      `clusterroles.${rbac} "operators-secrets" is forbidden: ${missing}`,
+    );
+    await hasNoSecrets();
+  });
+
   it("of a missing role is a 404, unless it may be bound beforehand", async () => {
     const answer = await mallory.clusterBinding("b", "later", "nobody");
     assert.equal(answer.status, 404);

@@ -10,7 +10,7 @@ import type { Authorizer } from "../authorizer.ts";
 import { bootstrapPolicy } from "./bootstrap-policy.ts";
 import { covers } from "./covers.ts";
 import { type PolicyRule, readRules } from "./policy-rule.ts";
-import type { RbacAuthorizer } from "./rbac-authorizer.ts";
+import { operatorsCluster, type RbacAuthorizer } from "./rbac-authorizer.ts";
 import { describeRules, quoteAll } from "./rule-text.ts";
 import type { RoleRef } from "./subject-index.ts";
 
@@ -68,7 +68,7 @@ export class EscalationCheck {
     // A POST names nothing in its path, so that rules about names say nothing of it.
     const name = operation === "CREATE" ? "" : write.name;
     if (await this.#may(write, "escalate", { resource, name })) return;
-    const replaced = operation === "CREATE" ? sharedRules(resource, nameOf(object)) : noRules;
+    const replaced = operation === "CREATE" ? await this.#replacedRules(write, object) : noRules;
     await this.#confirm(write, nameOf(object), [...readRules(object["rules"]), ...replaced]);
     if (!isJsonObject(object["aggregationRule"]) && !isJsonObject(old?.["aggregationRule"])) return;
     const { rules } = await this.#rbac.rulesFor(write.user, write.cluster, write.namespace);
@@ -78,6 +78,20 @@ export class EscalationCheck {
       nameOf(object),
       "must have cluster-admin privileges to use the aggregationRule",
     );
+  }
+
+  /**
+   * What a role of this name gives in every cluster. A cluster's own of that name takes its place, also for those who are bound to it already:
+   * who makes one decides about all its rules.
+   */
+  async #replacedRules(
+    { resource, namespace }: RoleWrite,
+    object: JsonObject,
+  ): Promise<readonly PolicyRule[]> {
+    const kind = resource === "clusterroles" ? "ClusterRole" : "Role";
+    const roleRef: RoleRef = { kind, name: nameOf(object) };
+    const shared = bootstrapPolicy.rulesOf(roleRef, namespace)?.flatMap(({ rules }) => rules);
+    return shared ?? (await this.#rbac.roleRules(roleRef, operatorsCluster, namespace)) ?? noRules;
   }
 
   async #checkBinding(write: RoleWrite, object: JsonObject): Promise<void> {
@@ -134,16 +148,6 @@ export class EscalationCheck {
 }
 
 const noRules: readonly PolicyRule[] = [];
-
-/**
- * What a role of this name gives in every cluster. A cluster's own of that name takes its place, also for those who are bound to it already:
- * who makes one decides about all its rules.
- */
-function sharedRules(resource: string, name: string): readonly PolicyRule[] {
-  if (resource !== "clusterroles") return noRules;
-  const shared = bootstrapPolicy.rulesOf({ kind: "ClusterRole", name }, "");
-  return shared?.flatMap(({ rules }) => rules) ?? noRules;
-}
 
 const noTexts: readonly string[] = [];
 const fullAuthority: readonly PolicyRule[] = [

@@ -74,10 +74,10 @@ export class RbacAuthorizer implements Authorizer {
     const shared = bootstrapped(attributes, granted);
     if (shared.allowed) return shared;
     const policy = this.#source.peek(cluster);
-    if (policy !== undefined) return decideHere(policy, users, attributes, asked);
+    if (policy !== undefined) return decideHere(policy, operators, users, attributes, asked);
     return this.#source
       .load(cluster)
-      .then((loaded) => decideHere(loaded, users, attributes, asked));
+      .then((loaded) => decideHere(loaded, operators, users, attributes, asked));
   }
 
   /** What the user may do in a namespace, or cluster-wide when it is empty. */
@@ -93,7 +93,7 @@ export class RbacAuthorizer implements Authorizer {
     for (const from of [bootstrapPolicy, operators, policy]) {
       const meant = from === operators ? users.filter(isGlobal) : users;
       for (const grant of grantsOf(from, meant, namespace)) {
-        const rules = grant.rulesIn(from);
+        const rules = rulesOf(grant, from, operators);
         if (rules !== undefined) {
           for (const set of rules) {
             if (sets.has(set)) continue;
@@ -115,8 +115,12 @@ export class RbacAuthorizer implements Authorizer {
     cluster: ClusterName,
     namespace: string,
   ): Promise<readonly PolicyRule[] | undefined> {
-    const policy = this.#source.peek(cluster) ?? (await this.#source.load(cluster));
-    return policy.rulesOf(roleRef, namespace)?.flatMap(({ rules }) => rules);
+    for (const where of [cluster, operatorsCluster]) {
+      const policy = this.#source.peek(where) ?? (await this.#source.load(where));
+      const found = policy.rulesOf(roleRef, namespace);
+      if (found !== undefined) return found.flatMap(({ rules }) => rules);
+    }
+    return undefined;
   }
 }
 
@@ -133,8 +137,8 @@ function questionOf({ verb, group, resource, subresource, name }: Attributes): R
     : { verb, group, target: `${resource}/${subresource}`, anyTarget: `*/${subresource}`, name };
 }
 
-/** Roles and bindings here hold in every logical cluster; only members of system:masters write them. */
-const operatorsCluster = "system:admin" as ClusterName;
+/** Bindings here hold in every logical cluster, and bindings everywhere may name its roles; only members of system:masters write them. */
+export const operatorsCluster = "system:admin" as ClusterName;
 
 /** Whoever is somebody in some logical clusters only was named by these: they are nobody whom an operator means. */
 function isGlobal({ username, extra }: UserInfo): boolean {
@@ -153,11 +157,12 @@ function bootstrapped(attributes: Attributes, decision: Decision): Decision {
 
 function decideHere(
   policy: ClusterPolicy,
+  operators: ClusterPolicy,
   users: readonly UserInfo[],
   attributes: Attributes,
   asked: ResourceQuestion | undefined,
 ): Decision {
-  const decision = decide(policy, users, attributes, asked);
+  const decision = decide(policy, users, attributes, asked, operators);
   if (attributes.note === undefined) return decision;
   const reason = `local cluster ${quote(attributes.cluster)} policy: ${decision.reason}`;
   noteDecision(attributes, decisionStep.local, decision, reason);
@@ -166,6 +171,7 @@ function decideHere(
 
 interface Question {
   readonly policy: ClusterPolicy;
+  readonly operators: ClusterPolicy | undefined;
   /** Undefined when a path is asked for. */
   readonly asked: ResourceQuestion | undefined;
   readonly verb: string;
@@ -179,8 +185,9 @@ function decide(
   users: readonly UserInfo[],
   { verb, path, namespace }: Attributes,
   asked: ResourceQuestion | undefined,
+  operators?: ClusterPolicy,
 ): Decision {
-  const question: Question = { policy, asked, verb, path, missing: undefined };
+  const question: Question = { policy, operators, asked, verb, path, missing: undefined };
   const inNamespace =
     asked === undefined || namespace === "" ? undefined : policy.subjectsIn(namespace);
   for (const user of users) {
@@ -209,9 +216,9 @@ function allowingAmong(
 }
 
 function allowing(question: Question, grants: readonly Grant[]): Grant | undefined {
-  const { policy, asked, verb, path } = question;
+  const { policy, operators, asked, verb, path } = question;
   for (const grant of grants) {
-    const rules = grant.rulesIn(policy);
+    const rules = rulesOf(grant, policy, operators);
     if (rules === undefined) {
       question.missing ??= new Set();
       if (question.missing.size < missingRolesShownMax)
@@ -224,6 +231,16 @@ function allowing(question: Question, grants: readonly Grant[]): Grant | undefin
     }
   }
   return undefined;
+}
+
+/** A role that the policy does not have, as operators have it. */
+function rulesOf(
+  grant: Grant,
+  policy: ClusterPolicy,
+  operators: ClusterPolicy | undefined,
+): readonly RuleSet[] | undefined {
+  const { roleRef, namespace } = grant.binding;
+  return grant.rulesIn(policy) ?? operators?.rulesOf(roleRef, namespace);
 }
 
 /** One for every role that one of the users has here, cluster-wide ones first. */

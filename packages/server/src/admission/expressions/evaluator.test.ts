@@ -1,0 +1,47 @@
+/** What one expression of a policy may cost with the variables that it asks for. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { COST_PER_CALL_MAX, COST_PER_OBJECT_MAX } from "@kcp-ts/machinery/cel";
+import type { AdmissionRequest } from "../admission.ts";
+import { Decisions } from "./decisions.ts";
+import { Evaluator } from "./evaluator.ts";
+import { expressionOf } from "./expression.ts";
+
+describe("variables of a policy", () => {
+  const values = {
+    object: { list: Array.from({ length: 300 }, (_, i) => i) },
+    oldObject: null,
+    request: {},
+    namespaceObject: null,
+  };
+  /** Several hundred thousand each. */
+  const expensive = "object.list.all(x, object.list.all(y, y >= 0 && x >= 0))";
+  const variables = Array.from({ length: 8 }, (_, i) => ({
+    name: `v${i}`,
+    expression: expressionOf(`${expensive} && ${i} >= 0`, "variable"),
+  }));
+  const evaluator = () =>
+    new Evaluator(
+      values,
+      new Decisions({} as AdmissionRequest, { authorize: undefined } as never),
+      {
+        costMax: COST_PER_OBJECT_MAX,
+        variables,
+      },
+    );
+
+  it("cost no more than one call together when one expression asks for all of them", () => {
+    const current = evaluator();
+    const names = variables.map(({ name }) => `variables.${name}`).join(" && ");
+    const { error } = current.evaluate(expressionOf(names, "validation"));
+    assert.match(error ?? "", /actual cost limit exceeded/);
+    assert.ok(COST_PER_OBJECT_MAX - current.remaining < 1.1 * COST_PER_CALL_MAX);
+  });
+
+  it("have as much each when expressions ask for them one by one", () => {
+    const current = evaluator();
+    for (const { name } of variables)
+      assert.equal(current.evaluate(expressionOf(`variables.${name}`, "validation")).value, true);
+    assert.ok(COST_PER_OBJECT_MAX - current.remaining > 2 * COST_PER_CALL_MAX);
+  });
+});
