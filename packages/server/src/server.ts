@@ -260,10 +260,9 @@ export class ApiServer {
   #virtualWorkspaces(): VirtualWorkspaces {
     const { authorizer, roles } = this.#access;
     const { syncerViews } = this.#options;
-    const { catalog } = this.#sharing;
+    const own = { authorizer, catalog: this.catalog };
     const views =
-      syncerViews &&
-      ((consumers: ExportConsumers) => syncerViews({ authorizer, catalog, consumers }));
+      syncerViews && ((consumers: ExportConsumers) => syncerViews({ ...own, consumers }));
     return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, roles), views);
   }
 
@@ -293,7 +292,6 @@ export class ApiServer {
     return this.#access.authorizer;
   }
 
-  /** What logical clusters serve, for the same. */
   get catalog(): Catalog {
     return this.#sharing.catalog;
   }

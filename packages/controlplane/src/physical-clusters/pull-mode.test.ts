@@ -235,6 +235,9 @@ describe("the token of an agent", () => {
     const metadata = { namespace: "default", name: "born-there", labels };
     const spec = { containers: [{ name: "c", image: "nginx" }] };
     const options = { fieldManager: syncerFieldManager };
+    // It speaks where something was given to it.
+    const given = { namespace: "default", name: "given", labels: { [clusterLabel]: "mine" } };
+    await plane.client.resource(pods).create({ metadata: given, spec } as never);
     await inView.create({ metadata, spec } as never, options);
     const at = { namespace: "default", name: "born-there" };
     assert.equal((await inView.get(at)).metadata.name, "born-there");

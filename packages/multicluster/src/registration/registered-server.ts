@@ -9,12 +9,14 @@ import { type Problem, problem } from "./verdict.ts";
 
 export const registeredServerAnnotation = "workload.kcp.io/registered-server";
 
-/** The address in a kubeconfig; undefined when it cannot be used at all. */
+/** The address in a kubeconfig, with the proxy on the way if there is one; undefined when it cannot be used at all. */
 export function serverIn(text: string): string | undefined {
   const kubeconfig = checkKubeconfig(text);
   if (isProblem(kubeconfig)) return undefined;
   const { contexts, clusters, currentContext = "" } = kubeconfig;
-  return clusters.get(contexts.get(currentContext)?.cluster ?? "")?.server;
+  const cluster = clusters.get(contexts.get(currentContext)?.cluster ?? "");
+  const { server, proxyUrl } = cluster ?? {};
+  return proxyUrl === undefined ? server : `${server} via ${proxyUrl}`;
 }
 
 /** The text, or why it is not followed. What cannot be used is said by whoever connects. */

@@ -1,6 +1,8 @@
 /** A server that need not mean well: what its answers may be is bounded, and long ones are read while others have their turns. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { sleep } from "@kcp-ts/machinery/base";
+import { FakeClock } from "@kcp-ts/testkit";
 import { type AnswerBounds, clusterAnswerBounds } from "./answer-bounds.ts";
 import { Client } from "./client.ts";
 import type { KubernetesObject } from "./object.ts";
@@ -199,4 +201,48 @@ describe("a watch of a bounded client", () => {
     const many = hostile(() => ({ chunks: [event({ l: Array(200_000).fill(0) })] }));
     await assert.rejects(all(many.client.resource(pods).watch()), /limit is 100010 values/);
   });
+});
+
+describe("an answer that comes drop by drop", () => {
+  /** One byte a second, for ever, until whoever asked gives up. */
+  function dripping(first: string) {
+    const clock = new FakeClock();
+    const sent = { bytes: 0, isGivenUp: false };
+    const transport: Transport = {
+      async send({ signal }) {
+        signal?.addEventListener("abort", () => {
+          sent.isGivenUp = true;
+        });
+        const drops = async function* () {
+          yield new TextEncoder().encode(first);
+          while (signal?.aborted !== true) {
+            await sleep(clock, 1000);
+            sent.bytes++;
+            yield new TextEncoder().encode(" ");
+          }
+          throw signal.reason;
+        };
+        return { status: 200, headers: {}, body: responseBody(drops()) };
+      },
+      close: async () => {},
+    };
+    const requestTimeoutMs = 30_000;
+    const answers = clusterAnswerBounds;
+    const client = new Client({ transport, clock, answers, retriesMax: 0, requestTimeoutMs });
+    return { client, clock, sent };
+  }
+
+  const reads = {
+    "what is read whole": (client: Client) => client.json({ method: "GET", path: "/version" }),
+    "a list": (client: Client) => all(client.resource(pods).batches()),
+  };
+  for (const [title, read] of Object.entries(reads))
+    it(`has the time of one request when it is ${title}`, async () => {
+      const { client, clock, sent } = dripping('{"items":[');
+      const refused = assert.rejects(read(client), /took longer than 30000 ms/);
+      await clock.advanceAndSettle(60_000);
+      await refused;
+      assert.ok(sent.isGivenUp);
+      assert.ok(sent.bytes <= 31, `${sent.bytes} bytes`);
+    });
 });

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { SyncTarget } from "../api/index.ts";
+import { ledByRegistration, registeredServerAnnotation, serverIn } from "./registered-server.ts";
+
+function kubeconfig(cluster: object, token = "t"): string {
+  return JSON.stringify({
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    clusters: [{ name: "c", cluster }],
+    users: [{ name: "u", user: { token } }],
+  });
+}
+
+const east = "https://east.example:6443";
+const registered = (server: string | undefined): SyncTarget => ({
+  apiVersion: "workload.kcp.io/v1alpha1",
+  kind: "SyncTarget",
+  metadata: {
+    name: "east",
+    ...(server === undefined ? {} : { annotations: { [registeredServerAnnotation]: server } }),
+  },
+});
+
+describe("a kubeconfig in a Secret", () => {
+  it("is followed to the registered server, whatever its credentials are", () => {
+    for (const text of [kubeconfig({ server: east }), kubeconfig({ server: east }, "renewed")])
+      assert.equal(ledByRegistration(registered(east), text), text);
+    const proxied = kubeconfig({ server: east, "proxy-url": "http://proxy.example:3128" });
+    assert.equal(ledByRegistration(registered(serverIn(proxied)), proxied), proxied);
+  });
+
+  it("is not followed anywhere else: to another server or port, by way of a proxy, or when none was registered", () => {
+    for (const [server, cluster] of [
+      [east, { server: "https://west.example:6443" }],
+      [east, { server: "https://east.example:6444" }],
+      [east, { server: east, "proxy-url": "http://evil.example:3128" }],
+      [undefined, { server: east }],
+    ] as const) {
+      const led = ledByRegistration(registered(server), kubeconfig(cluster));
+      assert.ok(typeof led !== "string", JSON.stringify(cluster));
+      assert.equal(led.reason, "ServerNotRegistered");
+    }
+  });
+});
