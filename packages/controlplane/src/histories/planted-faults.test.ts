@@ -22,6 +22,8 @@ const foundAs: Readonly<Record<Plant, RegExp>> = {
 };
 
 const roundsMax = 12;
+/** What a bug has lost never comes. */
+const patienceMs = 1500;
 
 describe("histories of a server with a bug", () => {
   let stage: Stage;
@@ -48,7 +50,11 @@ describe("histories of a server with a bug", () => {
   /** How many of the violations of the first round with some are of the kind. */
   async function findings(kind: RegExp): Promise<number> {
     for (let round = 0; round < roundsMax; round++) {
-      const { findings: found } = await runRound(stage, seed++, 6, emptySummary());
+      const { findings: found } = await runRound(
+        stage,
+        { seed: seed++, count: 6, patienceMs },
+        emptySummary(),
+      );
       const violations = found.flatMap((finding) => finding.violations);
       const told = violations.filter(({ guarantee }) => kind.test(guarantee));
       if (told.length > 0) return told.length;

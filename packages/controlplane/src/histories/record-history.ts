@@ -25,10 +25,12 @@ export interface RecordOptions {
   readonly name: string;
   /** Called when clients are at work; the fault is over when it resolves. */
   readonly whenReady: () => Promise<void>;
+  /** When every fault is over: who has not heard, or does not answer by then, never will. */
+  readonly patienceMs?: number | undefined;
 }
 
 export async function recordHistory(options: RecordOptions): Promise<Recorder> {
-  const { stage, seed, name } = options;
+  const { stage, seed, name, patienceMs = patienceDefaultMs } = options;
   const random = new SeededRandom(seed);
   const recorder = new Recorder(random.chance(0.5) ? configMaps : widgets);
   const protocol = random.chance(0.2) ? "http1" : "negotiate";
@@ -55,10 +57,10 @@ export async function recordHistory(options: RecordOptions): Promise<Recorder> {
     await finish(recorder, connections, keys, name);
     const late = startLateWatchers({ ...common, random: random.fork() });
     watchers = [...watchers, ...late];
-    await untilArrived(recorder, watchers, name);
+    await untilArrived(recorder, watchers, name, patienceMs);
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
-    const message = `no write is taken in peace, for ${patienceMs} ms: ${error.message}`;
+    const message = `no write is taken in peace, for ${patienceDefaultMs} ms: ${error.message}`;
     recorder.oddities.push({ guarantee: "available", message, excerpt: [] });
   } finally {
     await Promise.all(watchers.map((watcher) => watcher.stop()));
@@ -193,6 +195,7 @@ async function untilArrived(
   recorder: Recorder,
   watchers: readonly Watcher[],
   history: string,
+  patienceMs: number,
 ): Promise<void> {
   const last = recorder.operations.filter(
     ({ client, outcome }) => client === `${history}-end` && outcome.kind === "object",
@@ -222,12 +225,11 @@ async function untilArrived(
   recorder.oddities.push(...stuck);
 }
 
-/** Every fault is over: whoever does not answer by now never will. */
-const patienceMs = 60_000;
+const patienceDefaultMs = 60_000;
 
 /** Until there is nothing left to say why not. */
 async function insist(attempt: () => Promise<string | undefined>): Promise<void> {
-  const endsAt = systemClock.monotonic() + patienceMs;
+  const endsAt = systemClock.monotonic() + patienceDefaultMs;
   for (let why = await attempt(); why !== undefined; why = await attempt()) {
     if (systemClock.monotonic() > endsAt) throw new UnavailableError(why);
     await sleep(systemClock, 50);

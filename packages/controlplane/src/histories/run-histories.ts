@@ -73,7 +73,7 @@ async function playStage(
   let next = seed;
   for (let rounds = 0; rounds < roundsPerStage && summary.histories < histories; rounds++) {
     const count = Math.min(together, histories - summary.histories);
-    const round = await runRound(stage, next++, count, summary);
+    const round = await runRound(stage, { seed: next++, count }, summary);
     onRound?.(summary, round);
   }
   return next;
@@ -106,10 +106,16 @@ export async function prepareStage({ servers }: Stage): Promise<void> {
   await Promise.all(connections.map((connection) => connection.close()));
 }
 
+export interface RoundOptions {
+  readonly seed: number;
+  /** Histories at a time. */
+  readonly count: number;
+  readonly patienceMs?: number;
+}
+
 export async function runRound(
   stage: Stage,
-  seed: number,
-  count: number,
+  { seed, count, patienceMs }: RoundOptions,
   summary: Summary,
 ): Promise<Round> {
   const random = new SeededRandom(seed);
@@ -134,7 +140,8 @@ export async function runRound(
         return over;
       };
       const name = `h${seed}-${index}`;
-      return recordHistory({ stage, seed: seed * 1000 + index, name, whenReady }).finally(countIn);
+      const history = { stage, seed: seed * 1000 + index, name, whenReady, patienceMs };
+      return recordHistory(history).finally(countIn);
     }),
   );
   const findings = recorders.flatMap((recorder, index) => {

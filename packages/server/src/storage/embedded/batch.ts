@@ -53,6 +53,11 @@ export class BatchBuilder {
     return this.#bytes;
   }
 
+  /** Whether one of its writes is to this key. */
+  changes(key: StorageKey): boolean {
+    return this.#entries.has(key);
+  }
+
   /** Throws `conflict` and takes nothing when the key is not at the expected revision. */
   add(write: Write): Revision {
     const { key } = write;

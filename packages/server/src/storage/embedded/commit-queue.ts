@@ -5,8 +5,8 @@
  *     commit -> queue -> evaluated in order, all that wait -> one batch, one sync -> acknowledged together
  *
  * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once; neither does the disk wait for a long
- * turn of the event loop to end. A conflict is answered when the write is evaluated, without the disk. After a failed batch nothing is written
- * until recovery has found out what is on disk.
+ * turn of the event loop to end. A conflict with what is acknowledged is answered when the write is evaluated, without the disk; one with a write of the same batch
+ * when that is acknowledged, since nobody can see it before, and it may fail. After a failed batch nothing is written until recovery has found out what is on disk.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";
@@ -38,6 +38,12 @@ interface QueuedWrite {
   readonly signal: AbortSignal;
   readonly resolve: (revision: Revision) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** In conflict with a write of the same batch. */
+interface Refused {
+  readonly item: QueuedWrite;
+  readonly error: unknown;
 }
 
 interface Accepted {
@@ -140,7 +146,7 @@ export class CommitQueue {
     if (this.#state.fault !== undefined) return;
     this.#state.absent.readDue(() => this.#state.engine);
     const builder = new BatchBuilder(this.#state.meta, (key) => this.#lookup(key));
-    const accepted = this.#evaluate(builder);
+    const { accepted, refused } = this.#evaluate(builder);
     const upkeep = this.#upkeeps.shift();
     if (accepted.length === 0 && upkeep === undefined) {
       this.#afterBatch();
@@ -152,12 +158,13 @@ export class CommitQueue {
     try {
       await this.#state.engine.write(batch.operations);
     } catch (error) {
-      this.#fail(error, accepted, upkeep);
+      this.#fail(error, [...accepted, ...refused], upkeep);
       return;
     } finally {
       this.#writingSince = undefined;
     }
     this.#state.acknowledge(batch);
+    for (const { item, error } of refused) item.reject(error);
     upkeep?.resolve();
     // The disk first: it works while the answers are made.
     if (this.#writes.length >= batchWritesPrompt) void this.#flush();
@@ -180,8 +187,9 @@ export class CommitQueue {
   };
 
   /** Takes writes off the queue until the batch is full. */
-  #evaluate(builder: BatchBuilder): Accepted[] {
+  #evaluate(builder: BatchBuilder): { accepted: readonly Accepted[]; refused: readonly Refused[] } {
     const accepted: Accepted[] = [];
+    const refused: Refused[] = [];
     let taken = 0;
     while (
       taken < this.#writes.length &&
@@ -197,12 +205,14 @@ export class CommitQueue {
       try {
         accepted.push({ item, revision: builder.add(item.write) });
         if (item.write.expected === "absent") this.#state.absent.noteCreate(item.write.key);
-      } catch (error) {
-        item.reject(this.#state.storageError(error));
+      } catch (thrown) {
+        const error = this.#state.storageError(thrown);
+        if (builder.changes(item.write.key)) refused.push({ item, error });
+        else item.reject(error);
       }
     }
     this.#writes = this.#writes.slice(taken);
-    return accepted;
+    return { accepted, refused };
   }
 
   /** No batch is in flight here, so the engine shows the acknowledged state. */
@@ -232,10 +242,14 @@ export class CommitQueue {
     );
   }
 
-  #fail(error: unknown, accepted: readonly Accepted[], upkeep: QueuedUpkeep | undefined): void {
+  #fail(
+    error: unknown,
+    batch: readonly { readonly item: QueuedWrite }[],
+    upkeep: QueuedUpkeep | undefined,
+  ): void {
     this.#onFailure(error);
     const unavailable = this.#state.unavailable(error);
-    for (const { item } of accepted) item.reject(unavailable);
+    for (const { item } of batch) item.reject(unavailable);
     upkeep?.reject(unavailable);
     for (const item of this.#writes) item.reject(unavailable);
     for (const item of this.#upkeeps) item.reject(unavailable);

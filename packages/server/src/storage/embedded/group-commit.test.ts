@@ -111,6 +111,41 @@ describe("group commit", () => {
     });
   });
 
+  it("answers a conflict with a write of the same batch when that is durable, and not before", async () => {
+    await withHome({}, async (storage, home) => {
+      const gate = new Gate();
+      home.afterWrite = () => gate.wait();
+      const first = storage.commit(put("/a", "1", "absent"), call());
+      let answer = "none";
+      const second = storage
+        .commit(put("/a", "2", "absent"), call())
+        .catch(({ code }: { code: string }) => {
+          answer = code;
+        });
+      await gate.reached;
+      await nextTurn();
+      assert.equal(await storage.get(key("/a"), call()), undefined);
+      assert.equal(answer, "none", "it tells of a write that nobody can see");
+      gate.open();
+      await second;
+      assert.equal(answer, "conflict");
+      assert.equal(text(await storage.get(key("/a"), call())), "1");
+      await first;
+    });
+  });
+
+  it("answers no conflict with a write that failed", async () => {
+    await withHome({}, async (storage, home) => {
+      home.failNextWrite = true;
+      const answers = await Promise.allSettled([
+        storage.commit(put("/a", "1", "absent"), call()),
+        storage.commit(put("/a", "2", "absent"), call()),
+      ]);
+      const codes = answers.map((one) => (one.status === "rejected" ? one.reason.code : "done"));
+      assert.deepEqual(codes, ["unavailable", "unavailable"]);
+    });
+  });
+
   it("shows nothing of a batch that is on disk but not acknowledged", async () => {
     await withHome({}, async (storage, home) => {
       await fill(storage, ["/p/a", "/p/b", "/p/c"]);
