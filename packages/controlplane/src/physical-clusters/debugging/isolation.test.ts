@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
+  clusterLabel,
   copyOfAnnotation,
   type SyncTarget,
   stateLabel,
@@ -40,6 +41,9 @@ const clusterRoles = defineResource<KubernetesObject & { rules: object[] }>({
 const clusterRoleBindings = defineResource<
   KubernetesObject & { subjects: object[]; roleRef: object }
 >({ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" });
+const configMaps = defineResource<KubernetesObject>({
+  ...{ group: "", version: "v1", namespaced: true, resource: "configmaps", kind: "ConfigMap" },
+});
 const namespaces = defineResource<KubernetesObject>({
   group: "",
   version: "v1",
@@ -209,18 +213,24 @@ describe("a tenant", () => {
     ]);
     const { uid } = JSON.parse(ofB.metadata.annotations?.[copyOfAnnotation] ?? "{}");
     const copy = JSON.stringify({ uid, target: target.metadata.uid });
-    await client.resource(pods).create(
-      {
-        metadata: {
-          name: ofB.metadata.name,
-          namespace,
-          labels: { [stateLabel("east")]: stateUpsync },
-          annotations: { [copyOfAnnotation]: copy },
+    const forge = () =>
+      client.resource(pods).create(
+        {
+          metadata: {
+            name: ofB.metadata.name,
+            namespace,
+            labels: { [stateLabel("east")]: stateUpsync },
+            annotations: { [copyOfAnnotation]: copy },
+          },
+          spec: { containers: [{ name: "a", image: "a" }] },
         },
-        spec: { containers: [{ name: "a", image: "a" }] },
-      },
-      { fieldManager: syncerFieldManager },
-    );
+        { fieldManager: syncerFieldManager },
+      );
+    await assert.rejects(forge, /nothing in the namespace .* is assigned to east/);
+    // Nor when something is assigned there, by which the cluster may say something.
+    const given = { name: "given", namespace, labels: { [clusterLabel]: "east" } };
+    await client.resource(configMaps).create({ metadata: given });
+    await eventually(forge);
     const path = `/api/v1/namespaces/${namespace}/pods/${ofB.metadata.name}`;
     for (const ask of [exec, log]) assert.equal((await ask(a, path)).status, 404);
   });
