@@ -22,6 +22,7 @@ export {
 } from "@kcp-ts/machinery/status";
 export {
   type AddOptions,
+  type AnswerBounds,
   type ApiGroup,
   type ApiResource,
   type ApiVersion,
@@ -60,6 +61,7 @@ export {
   type Credentials,
   clientMetrics,
   clusterAnnotation,
+  clusterAnswerBounds,
   clusterOf,
   connect,
   connectDefault,

@@ -110,6 +110,7 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
     run: async (signal) => {
       const running = followers.map((one) => one.run(signal));
       await Promise.all([...running, auditor.run(signal), controller.run({ signal })]);
+      lately.end();
     },
   };
 }

@@ -5,7 +5,7 @@
  * Three watches tell of it, each in its own time. So nothing here is more than a hint not to look *now*: whatever is taken away later is told later, and
  * is a reason to look again. And after some seconds it is forgotten.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { ObjectKey } from "@kcp-ts/sdk";
 
 /** Of each kind, a hundred bytes or so each. */
@@ -21,7 +21,7 @@ export class Lately {
   readonly #members = new Map<string, number>();
   readonly #gone = new Set<string>();
   readonly #clock: Clock;
-  #isTimed = false;
+  #timer: Timer | undefined;
 
   constructor(clock: Clock, members: readonly Member[]) {
     this.#clock = clock;
@@ -73,11 +73,16 @@ export class Lately {
     return this.#members.size + this.#gone.size;
   }
 
+  /** Nothing further is told: it leaves no timer behind. */
+  end(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.clear();
+  }
+
   #forgetLater(): void {
-    if (this.#isTimed) return;
-    this.#isTimed = true;
-    this.#clock.schedule(latelyMs, () => {
-      this.#isTimed = false;
+    this.#timer ??= this.#clock.schedule(latelyMs, () => {
+      this.#timer = undefined;
       this.clear();
     });
   }

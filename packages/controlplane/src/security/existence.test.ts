@@ -41,7 +41,7 @@ async function areAnsweredAlike(
   const byName = references.map((one) =>
     one.path === "root:org:theirs" ? { ...one, path: besieged.theirs } : one,
   );
-  for (const reference of [...references, ...byName, { path: "no such name", name: "hidden" }]) {
+  for (const reference of [...references, ...byName, { path: "no-such-name", name: "hidden" }]) {
     const sent: Sent = { body: bodyOf(reference) };
     const { status, text } = await besieged.send(alice, "POST", path, sent);
     const { path: at, name } = reference;

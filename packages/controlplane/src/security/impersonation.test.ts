@@ -89,8 +89,15 @@ describe("the right to impersonate everybody in one cluster", () => {
         { ...as({ "impersonate-group": group }), says: notForThem },
       ]),
     ),
-    "gives no warrant": {
+    "gives warrants that are worth what their user may in that cluster": {
       ...as({ "impersonate-extra-authorization.kcp.io%2fwarrant": '{"user":"vera"}' }),
+      says: /User \\"x\\" cannot list resource \\"secrets\\"/,
+    },
+    "gives no warrant of a master": {
+      ...as({
+        "impersonate-extra-authorization.kcp.io%2fwarrant":
+          '{"user":"vera","groups":["system:masters"]}',
+      }),
       says: notForThem,
     },
     "is none in the cluster of another by its path": {

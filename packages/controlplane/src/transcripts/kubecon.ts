@@ -33,6 +33,8 @@ K2  no kind of a workload is served
 $ kubectl api-resources -o name --sort-by=name
 ...
 certificatesigningrequests.certificates.k8s.io
+clustercachedresourceendpointslices.cache.kcp.io
+clustercachedresources.cache.kcp.io
 clusterdaemonsets.workload.kcp.io
 clusterrolebindings.rbac.authorization.k8s.io
 clusterroles.rbac.authorization.k8s.io

@@ -90,7 +90,7 @@ async function prepared(clock: FakeClock): Promise<MemoryStorage> {
     clock.advance(stepMs);
     for (const namespace of ["default", "kcp-system"])
       assert.notEqual(await accounts.find({ name: "default", namespace }), undefined);
-    assert.equal((await plane.client.resource(slices).list({})).items.length, 3);
+    assert.equal((await plane.client.resource(slices).list({})).items.length, 4);
   });
   await plane.close();
   return storage;

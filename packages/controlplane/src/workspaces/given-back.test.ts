@@ -106,7 +106,7 @@ describe("a deleted workspace", () => {
     await eventually(
       async () => {
         await clock.advanceAndSettle(minute);
-        assert.deepEqual(await clustersIn(storage), new Set(["root"]));
+        assert.deepEqual(await clustersIn(storage), new Set(["root", "system:admin"]));
         assert.equal(storage.heldInMemory, 0);
         assert.ok(storage.historyChanges < 20, `${storage.historyChanges} changes`);
       },

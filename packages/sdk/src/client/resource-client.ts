@@ -127,13 +127,20 @@ export class ResourceClient<Object extends KubernetesObject> {
     let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
     for (;;) {
       const read = this.#readPage(page, { members, onUnreadable });
-      let next = await read.next();
-      for (; next.done !== true; next = await read.next()) {
-        count.add(next.value.length);
-        yield next.value;
+      let meta: ListMeta;
+      try {
+        let next = await read.next();
+        for (; next.done !== true; next = await read.next()) {
+          count.add(next.value.length);
+          yield next.value;
+        }
+        meta = next.value;
+      } finally {
+        // Whoever leaves early leaves the answer, and its deadline, too.
+        await read.return({});
       }
-      if (!next.value.continue) return next.value;
-      page = { ...rest, limit, continue: next.value.continue };
+      if (!meta.continue) return meta;
+      page = { ...rest, limit, continue: meta.continue };
     }
   }
 

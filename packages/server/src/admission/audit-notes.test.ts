@@ -62,7 +62,7 @@ const hook = (name: string, path: string, more: object = {}) => ({
 
 /** Of the last event of the last request, without what every event has. */
 function notes(): Record<string, string> {
-  const own = /^(kcp\.io|tenancy\.kcp\.io|authorization\.k8s\.io)\//;
+  const own = /^(kcp\.io|tenancy\.kcp\.io|authorization\.k8s\.io|request\.auth\.kcp\.io)\//;
   const found = Object.entries(events.at(-1)?.annotations ?? {});
   return Object.fromEntries(found.filter(([key]) => !own.test(key)));
 }

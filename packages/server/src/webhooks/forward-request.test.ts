@@ -30,10 +30,13 @@ function requestOf(
   };
 }
 
+const privateHosts = ["127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1", "[::ffff:127.0.0.1]"];
+
 function setUp(options: Partial<ForwarderOptions> = {}) {
   const told: string[] = [];
   const forwarder = new RequestForwarder({
     onError: (error) => told.push((error as Error).message),
+    allowedHosts: [...privateHosts, "far.example.com"],
     ...options,
   });
   const { signal } = new AbortController();
@@ -47,7 +50,7 @@ function setUp(options: Partial<ForwarderOptions> = {}) {
 }
 
 describe("a request that is sent on", () => {
-  for (const host of ["127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1", "[::ffff:127.0.0.1]"]) {
+  for (const host of privateHosts) {
     it(`does not go to ${host} where private addresses are denied`, async () => {
       const { forward, forwarder, told } = setUp({ denyPrivateAddresses: true });
       await assert.rejects(forward(`https://${host}/x`), (error) =>
