@@ -93,8 +93,9 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
     ({ kind, indexers: own }) => clusters.source(kind, { indexers: own }).store,
   );
   const work: Work = { ...options, placed, placedCustom: new Map() };
-  const isActive = ({ cluster, namespace }: ObjectKey) =>
-    placed.some((store) => isPlacedIn(store, { cluster, namespace }));
+  // Custom kinds count like those that are built in: the first workload of a namespace may be of one.
+  const isActive = (key: ObjectKey) =>
+    [...placed, ...work.placedCustom.values()].some((store) => isPlacedIn(store, key));
   const namespaceOf = (key: ObjectKey) => [{ ...key, name: "" }];
   const controller = new Controller({
     name: "follower",
