@@ -13,11 +13,11 @@ export interface PackageOptions {
   readonly folder: string;
 }
 
-const doors = ["index", "sdk", "server", "testing"] as const;
+const doors = ["index", "sdk", "apiserver", "testing"] as const;
 const workspaces = [
   "machinery",
   "testkit",
-  "server",
+  "apiserver",
   "sdk",
   "controllers",
   "multicluster",
@@ -64,7 +64,7 @@ async function bundle(folder: string): Promise<void> {
       ...Object.fromEntries(doors.map((door) => [door, `packages/kcp-ts/dist/${door}.js`])),
       cli: "packages/cli/dist/index.js",
       // A thread, found beside what starts it, which several doors share.
-      "shared/yaml-worker": "packages/server/dist/content/yaml-worker.js",
+      "shared/yaml-worker": "packages/apiserver/dist/content/yaml-worker.js",
     },
     outdir: join(folder, "lib"),
     bundle: true,
@@ -86,7 +86,7 @@ async function bundle(folder: string): Promise<void> {
 
 async function manifest(): Promise<object> {
   const { version, description, license, engines } = await readJson("packages/kcp-ts/package.json");
-  const { dependencies } = await readJson("packages/server/package.json");
+  const { dependencies } = await readJson("packages/apiserver/package.json");
   const { optionalDependencies } = await readJson("packages/controlplane/package.json");
   const door = (name: string) => ({
     types: `./types/kcp-ts/${name}.d.ts`,

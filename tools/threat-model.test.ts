@@ -32,7 +32,7 @@ describe("the threat model", () => {
 
   it("would be found out if it named others", () => {
     const invented =
-      'x `packages/no/such.test.ts` "a" y `packages/server/src/server.test.ts` "zzz"';
+      'x `packages/no/such.test.ts` "a" y `packages/apiserver/src/server.test.ts` "zzz"';
     assert.equal(missingTests(invented).length, 2);
     const ofAFunction = 'x `packages/controlplane/src/security/attempts.ts` "attempts"';
     assert.equal(missingTests(ofAFunction.replace(".ts", ".test.ts")).length, 1);

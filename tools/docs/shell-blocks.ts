@@ -69,7 +69,7 @@ export const unplayed: readonly Unplayed[] = [
   {
     document: "docs/guides/admission.md",
     first: "$ kubectl create quota small",
-    reason: "is about a refusal; packages/server/src/admission/quota tests its words",
+    reason: "is about a refusal; packages/apiserver/src/admission/quota tests its words",
   },
   {
     document: "docs/guides/stateful.md",

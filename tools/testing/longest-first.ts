@@ -5,7 +5,7 @@ export const longFiles: readonly string[] = [
   "tools/bench/bench",
   "packages/cli/src/e2e/guide",
   "packages/controlplane/src/physical-clusters/traffic",
-  "packages/server/src/handlers/isolation",
+  "packages/apiserver/src/handlers/isolation",
   "packages/controlplane/src/physical-clusters/drain",
   "packages/cli/src/e2e/workspace-plugin",
   "packages/controlplane/src/physical-clusters/volumes-ordinals",
@@ -39,7 +39,7 @@ export const longFiles: readonly string[] = [
   "packages/cli/src/e2e/kill",
   "packages/cli/src/e2e/fenced-agent",
   "packages/multicluster/src/coordination/fleet-laws",
-  "packages/server/src/storage/etcd/etcd-failover",
+  "packages/apiserver/src/storage/etcd/etcd-failover",
   "packages/kcp-ts/src/examples",
 ];
 

@@ -75,25 +75,26 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/sdk/src/transport/decoded-body.ts": "a stream, whose reader counts what comes out",
   "packages/sdk/src/transport/stream-body.ts": counted,
   "packages/sdk/src/websocket/": counted,
-  "packages/server/src/api-sharing/kinds/versions.ts": annotations,
-  "packages/server/src/audit/audit.ts": counted,
-  "packages/server/src/audit/event-buffer.ts": own,
-  "packages/server/src/authorization/rbac/effective-users.ts":
+  "packages/apiserver/src/api-sharing/kinds/versions.ts": annotations,
+  "packages/apiserver/src/audit/audit.ts": counted,
+  "packages/apiserver/src/audit/event-buffer.ts": own,
+  "packages/apiserver/src/authorization/rbac/effective-users.ts":
     "the extras of a user, which headers and tokens bound",
-  "packages/server/src/backup/": "a backup is the operator's, and its records have 64 MiB at most",
-  "packages/server/src/content/pretty.ts": own,
-  "packages/server/src/content/yaml.ts": "the reader of YAML, which counts nodes and characters",
-  "packages/server/src/custom-resources/shared-definition.ts":
+  "packages/apiserver/src/backup/":
+    "a backup is the operator's, and its records have 64 MiB at most",
+  "packages/apiserver/src/content/pretty.ts": own,
+  "packages/apiserver/src/content/yaml.ts": "the reader of YAML, which counts nodes and characters",
+  "packages/apiserver/src/custom-resources/shared-definition.ts":
     "it unpacks what this process packed",
-  "packages/server/src/handlers/converted-watch.ts": stored,
-  "packages/server/src/handlers/item-list.ts": own,
-  "packages/server/src/http/": counted,
-  "packages/server/src/http2/": counted,
-  "packages/server/src/openapi/": own,
-  "packages/server/src/storage/": stored,
-  "packages/server/src/stored-object/": stored,
-  "packages/server/src/tenancy/workspace-owner.ts": annotations,
-  "packages/server/src/watch-cache/": own,
+  "packages/apiserver/src/handlers/converted-watch.ts": stored,
+  "packages/apiserver/src/handlers/item-list.ts": own,
+  "packages/apiserver/src/http/": counted,
+  "packages/apiserver/src/http2/": counted,
+  "packages/apiserver/src/openapi/": own,
+  "packages/apiserver/src/storage/": stored,
+  "packages/apiserver/src/stored-object/": stored,
+  "packages/apiserver/src/tenancy/workspace-owner.ts": annotations,
+  "packages/apiserver/src/watch-cache/": own,
 };
 
 /** In what users run; a line of the list that nothing needs any more is found as well. */

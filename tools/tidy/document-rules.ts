@@ -19,7 +19,7 @@ export function decisionNumbers(tree: SourceTree): string[] {
   return findings;
 }
 
-const pipelinePath = "packages/server/src/pipeline.ts";
+const pipelinePath = "packages/apiserver/src/pipeline.ts";
 
 /** The stages of pipeline.ts stand in ARCHITECTURE.md, in code marks or in bold, in the order in which they run. */
 export function pipelineOrder(tree: SourceTree): string[] {

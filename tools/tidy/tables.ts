@@ -10,21 +10,21 @@ export interface PackageRule {
 
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
-  server: { packages: ["machinery"], node: "everywhere" },
+  apiserver: { packages: ["machinery"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
   // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
-  simulator: { packages: ["machinery", "sdk", "server", "controllers"], node: "everywhere" },
+  simulator: { packages: ["machinery", "sdk", "apiserver", "controllers"], node: "everywhere" },
   controlplane: {
-    packages: ["machinery", "sdk", "server", "controllers", "multicluster", "simulator"],
+    packages: ["machinery", "sdk", "apiserver", "controllers", "multicluster", "simulator"],
     node: "everywhere",
   },
   cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
-  "kcp-ts": { packages: ["machinery", "sdk", "server", "controlplane"], node: [] },
+  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane"], node: [] },
   testkit: { packages: ["machinery"], node: "everywhere" },
 };
 
@@ -65,7 +65,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "certificate-requests": ["api"],
     "event-expiry": ["pace"],
   },
-  server: {
+  apiserver: {
     request: [],
     storage: [],
     metrics: [],
@@ -240,42 +240,51 @@ export const forbiddenArrows: readonly {
   readonly because: string;
 }[] = [
   {
-    from: ["server/storage"],
-    to: ["server/request", "server/authentication", "server/authorization", "server/admission"],
+    from: ["apiserver/storage"],
+    to: [
+      "apiserver/request",
+      "apiserver/authentication",
+      "apiserver/authorization",
+      "apiserver/admission",
+    ],
     because: "storage knows no users",
   },
   {
-    from: ["server/authentication", "server/authorization", "server/admission"],
-    to: ["server/storage", "server/watch-cache", "server/registry", "server/http"],
+    from: ["apiserver/authentication", "apiserver/authorization", "apiserver/admission"],
+    to: ["apiserver/storage", "apiserver/watch-cache", "apiserver/registry", "apiserver/http"],
     because: "gates know no storage and no HTTP: what they need is handed in",
   },
-  { from: ["server/request"], to: ["server/*"], because: "vocabulary lives in a leaf" },
-  { from: ["server/*"], to: ["server/http"], because: "nothing but http/ knows HTTP" },
-  { from: ["controllers", "multicluster"], to: ["server"], because: "controllers know no server" },
+  { from: ["apiserver/request"], to: ["apiserver/*"], because: "vocabulary lives in a leaf" },
+  { from: ["apiserver/*"], to: ["apiserver/http"], because: "nothing but http/ knows HTTP" },
+  {
+    from: ["controllers", "multicluster"],
+    to: ["apiserver"],
+    because: "controllers know no server",
+  },
   { from: ["*"], to: ["testkit"], because: "what users run does not contain test tools" },
 ];
 
 /** Sockets, and who may hold them. storage/etcd/grpc and the caller of webhooks are clients of their own. */
 export const socketModules = ["node:http", "node:https", "node:http2", "node:tls", "node:net"];
 export const socketFolders: Readonly<Record<string, readonly string[]>> = {
-  server: [
-    "packages/server/src/http/",
-    "packages/server/src/storage/etcd/grpc/",
-    "packages/server/src/webhooks/",
+  apiserver: [
+    "packages/apiserver/src/http/",
+    "packages/apiserver/src/storage/etcd/grpc/",
+    "packages/apiserver/src/webhooks/",
   ],
 };
 
 /** Folders below a room with a door of their own. */
 export const subRooms = [
-  "packages/server/src/storage/memory",
-  "packages/server/src/storage/embedded",
-  "packages/server/src/storage/etcd",
-  "packages/server/src/storage/etcd/grpc",
+  "packages/apiserver/src/storage/memory",
+  "packages/apiserver/src/storage/embedded",
+  "packages/apiserver/src/storage/etcd",
+  "packages/apiserver/src/storage/etcd/grpc",
 ];
 
 /** Rooms without a door, each for a reason. */
 export const openRooms: Readonly<Record<string, string>> = {
-  "packages/server/src/request": "the leaf vocabulary: its files are imported by name",
+  "packages/apiserver/src/request": "the leaf vocabulary: its files are imported by name",
   "packages/controlplane/src/compose": "wiring that control-plane.ts, backup/ and testing/ read",
   "packages/cli/src/commands": "one verb per file; main.ts lists them",
   "packages/cli/src/e2e": "tests only",
@@ -284,5 +293,5 @@ export const openRooms: Readonly<Record<string, string>> = {
 /** Files that may be imported past their room's door. */
 export const sideDoors: readonly string[] = [
   // The change feed is part of every backend and of the watch cache, not of what storage promises.
-  "packages/server/src/storage/feed.ts",
+  "packages/apiserver/src/storage/feed.ts",
 ];

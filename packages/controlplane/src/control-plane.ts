@@ -3,10 +3,10 @@
  */
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
+import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/apiserver";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/server";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
 import { composeAudit } from "./compose/audit.ts";

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import type { ServerLog } from "@kcp-ts/apiserver";
 import {
   type Client,
   type Connection,
@@ -11,7 +12,6 @@ import {
   type KubernetesObject,
   loadKubeconfig,
 } from "@kcp-ts/sdk";
-import type { ServerLog } from "@kcp-ts/server";
 import { type ControlPlane, startControlPlane } from "../control-plane.ts";
 import { type ControlPlaneOptions, controlPlaneDefaults, type StorageOptions } from "../options.ts";
 import type { BackupContext } from "./backup.ts";

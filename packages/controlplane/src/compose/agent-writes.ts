@@ -4,6 +4,8 @@
  * - What it creates is a copy of what runs in its cluster, of a kind that comes up, and says so by its Upsync label from its first to its last day.
  * - Of objects of others it marks what the syncer's protocol has marks for, in its own name. What they hold, whom they belong to and who else holds them stays as it is.
  */
+
+import type { Draft } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
@@ -28,7 +30,6 @@ import {
   withoutField,
 } from "@kcp-ts/multicluster";
 import { clusterAnnotation, type StringMap } from "@kcp-ts/sdk";
-import type { Draft } from "@kcp-ts/server";
 
 /** Of a kind's policy, what says how agents write it. */
 export type WritePolicy = Pick<

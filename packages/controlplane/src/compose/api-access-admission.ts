@@ -2,6 +2,8 @@
  * A namespace may ask for its workloads that their Pods talk to the logical cluster: then they are labelled when they are made. What says otherwise is left as it is, and
  * so is what is there already: its Pods would be replaced.
  */
+
+import type { AdmissionPlugin } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   apiAccessLabel,
@@ -14,7 +16,6 @@ import {
   wantsApiAccess,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import type { AdmissionPlugin } from "@kcp-ts/server";
 
 const kinds = new Set(
   [...apiAccessResources, clusterDaemonSets].map(({ group, resource }) => `${resource}.${group}`),

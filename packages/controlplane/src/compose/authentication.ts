@@ -1,5 +1,5 @@
 /** From options to the gate that says who is asking. */
-import type { Clock } from "@kcp-ts/machinery/base";
+
 import {
   type AccountObjects,
   type Authenticator,
@@ -12,7 +12,8 @@ import {
   RequestAuthenticator,
   type StaticToken,
   StaticTokenAuthenticator,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import type { Clock } from "@kcp-ts/machinery/base";
 import type { CertificateAuthority } from "../certificates/index.ts";
 import type { AdminTokens } from "../kubeconfig/index.ts";
 import type { FileWatch } from "./file-watch.ts";

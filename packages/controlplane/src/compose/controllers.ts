@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
+import type { ApiServer, ServerLog } from "@kcp-ts/apiserver";
 import {
   type ErrorContext,
   type IssueToken,
@@ -16,7 +17,6 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type MulticlusterOptions, runMulticluster } from "@kcp-ts/multicluster";
 import { Client, fencedTransport, formatKey, LeaderElector, type Transport } from "@kcp-ts/sdk";
-import type { ApiServer, ServerLog } from "@kcp-ts/server";
 import { inProcessTransport } from "./in-process-transport.ts";
 import type { InternalCredential } from "./internal-credential.ts";
 

@@ -4,6 +4,8 @@
  * The label by which they say so is what the server knows them by: it is there from the first to the last write, and only on what a syncer has made. By it, what a cluster
  * has written is never scheduled, followed by Secrets, or given access to the control plane. They may be deleted, which restarts a Pod.
  */
+
+import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -19,7 +21,6 @@ import {
   syncerFieldManager,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
-import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "@kcp-ts/server";
 import { type GivenNamespaces, notGiven } from "./given-namespaces.ts";
 import { maySync } from "./may-sync.ts";
 

@@ -2,9 +2,7 @@
  * The part that every control plane has, whether it listens or not: a server on an open store, what embedders add, clients in this
  * process, and controllers. `kcp start` puts files and sockets around it, the test server nothing.
  */
-import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
-import type { Random } from "@kcp-ts/machinery/base";
-import { Client } from "@kcp-ts/sdk";
+
 import {
   type AccountObjects,
   ApiServer,
@@ -20,7 +18,10 @@ import {
   type TrafficOptions,
   type UserInfo,
   workspaceContent,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
+import type { Random } from "@kcp-ts/machinery/base";
+import { Client } from "@kcp-ts/sdk";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";

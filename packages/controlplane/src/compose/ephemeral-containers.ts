@@ -7,6 +7,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
+import type { ApiResponse, SubresourceCall } from "@kcp-ts/apiserver";
 import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
@@ -23,7 +24,6 @@ import {
   strategicMergePatch,
 } from "@kcp-ts/multicluster";
 import type { KubernetesObject } from "@kcp-ts/sdk";
-import type { ApiResponse, SubresourceCall } from "@kcp-ts/server";
 
 const about = { kind: "Pod", apiVersion: "v1" } as const;
 

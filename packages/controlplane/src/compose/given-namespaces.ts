@@ -5,10 +5,11 @@
  * Asked of what is stored, and remembered for a moment: what comes up comes in crowds, and what is assigned changes seldom. Nothing is kept for namespaces that no cluster
  * speaks of.
  */
+
+import type { Catalog, ResourceDefinition } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { clusterLabels, isSyncedNative, stateLabel, stateSync } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
-import type { Catalog, ResourceDefinition } from "@kcp-ts/server";
 
 export interface GivenNamespacesOptions {
   /** May read everything. */

@@ -6,14 +6,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
-import { systemClock } from "@kcp-ts/machinery/base";
 import {
   BearerTokenAuthenticator,
   IssuerAuthenticator,
   isAuthenticationError,
   issuerOfFlags,
   RequestAuthenticator,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import { systemClock } from "@kcp-ts/machinery/base";
 import { FakeClock } from "@kcp-ts/testkit";
 import {
   createCertificateAuthority,

@@ -1,7 +1,8 @@
 /** What SyncTargets have verbs of their own for. */
+
+import type { Authorizer, UserInfo } from "@kcp-ts/apiserver";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { syncTargets } from "@kcp-ts/multicluster";
-import type { Authorizer, UserInfo } from "@kcp-ts/server";
 
 /**
  * Who may have this server connect to a physical cluster: who has the verb `register` on SyncTargets in `root`, whichever workspace the cluster is for. What a tenant may do in

@@ -5,6 +5,15 @@
  * What is written down opens one thing: sessions with Pods of clusters that this server is connected to. It is made anew by every process.
  */
 import { randomBytes, randomUUID } from "node:crypto";
+import type {
+  ApiResponse,
+  Authorizer,
+  FurtherSubresource,
+  ServerLog,
+  SubresourceCall,
+  SubresourceStrategy,
+  UserInfo,
+} from "@kcp-ts/apiserver";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -25,15 +34,6 @@ import {
   type StringMap,
 } from "@kcp-ts/sdk";
 import { serverHandshake } from "@kcp-ts/sdk/websocket";
-import type {
-  ApiResponse,
-  Authorizer,
-  FurtherSubresource,
-  ServerLog,
-  SubresourceCall,
-  SubresourceStrategy,
-  UserInfo,
-} from "@kcp-ts/server";
 import { secrets, systemPlace } from "./system-secrets.ts";
 
 export interface PeersOptions {

@@ -1,5 +1,15 @@
 /** What physical clusters add to a control plane: their kinds, the admission of SyncTargets, and the controllers that connect to them. */
 
+import {
+  type AdmissionPlugin,
+  type Authorizer,
+  inPieces,
+  isPrivateAddress,
+  type ResourceDefinition,
+  type Reviewers,
+  type ServerLog,
+  systemDefinition,
+} from "@kcp-ts/apiserver";
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
   AgentPresence,
@@ -23,16 +33,6 @@ import {
   Tunnels,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import {
-  type AdmissionPlugin,
-  type Authorizer,
-  inPieces,
-  isPrivateAddress,
-  type ResourceDefinition,
-  type Reviewers,
-  type ServerLog,
-  systemDefinition,
-} from "@kcp-ts/server";
 import { mayRegister } from "./may-sync.ts";
 import { placementReviewDefinition, placementReviewers } from "./placement-reviews.ts";
 import { SealingKey } from "./sealing-key.ts";

@@ -1,4 +1,12 @@
 /** Questions about placement, answered here and stored nowhere (docs/adr/0059): who may ask, what he may see, and who answers. */
+
+import {
+  type Authorizer,
+  type ResourceDefinition,
+  type Reviewers,
+  systemDefinition,
+  type UserInfo,
+} from "@kcp-ts/apiserver";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -8,13 +16,6 @@ import {
   placementReviewKind,
   placementReviews,
 } from "@kcp-ts/multicluster";
-import {
-  type Authorizer,
-  type ResourceDefinition,
-  type Reviewers,
-  systemDefinition,
-  type UserInfo,
-} from "@kcp-ts/server";
 
 export const placementReviewDefinition: ResourceDefinition = {
   ...systemDefinition(placementReviewKind),

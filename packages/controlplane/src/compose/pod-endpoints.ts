@@ -5,6 +5,16 @@
  * Requests have passed every gate by now: the roles of the logical cluster say who may. Which Pod is reached is computed from the stored
  * copy, never from the request.
  */
+
+import type {
+  ApiResponse,
+  Attributes,
+  Authorizer,
+  FurtherSubresource,
+  SubresourceCall,
+  SubresourceStrategy,
+  UserInfo,
+} from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -20,15 +30,6 @@ import {
 } from "@kcp-ts/multicluster";
 import { type Client, type KubernetesObject, onAbort } from "@kcp-ts/sdk";
 import { serverHandshake } from "@kcp-ts/sdk/websocket";
-import type {
-  ApiResponse,
-  Attributes,
-  Authorizer,
-  FurtherSubresource,
-  SubresourceCall,
-  SubresourceStrategy,
-  UserInfo,
-} from "@kcp-ts/server";
 import { ephemeralContainers } from "./ephemeral-containers.ts";
 import { maySync } from "./may-sync.ts";
 

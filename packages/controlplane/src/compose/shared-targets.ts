@@ -2,6 +2,8 @@
  * Which SyncTarget a workspace means by a name that is not of its own: those of compute workspaces that it is bound to (docs/adr/0031). Asked anew each time: bindings and offers
  * come and go, and nobody keeps a way into a cluster that is not offered any more.
  */
+
+import type { ExportConsumers } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   apiExports,
@@ -14,7 +16,6 @@ import {
   type Place,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import type { ExportConsumers } from "@kcp-ts/server";
 
 export interface SharedTargetsOptions {
   readonly consumers: () => ExportConsumers;

@@ -4,6 +4,13 @@
  * What is stored and shown is the sealed text. Written back it stays; a kubeconfig that equals the sealed one changes nothing. kubectl repeats
  * what it applied in an annotation: there it is replaced, too.
  */
+
+import {
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  denied,
+  type MutableObject,
+} from "@kcp-ts/apiserver";
 import {
   isJsonObject,
   type JsonObject,
@@ -25,12 +32,6 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
-import {
-  type AdmissionPlugin,
-  type AdmissionRequest,
-  denied,
-  type MutableObject,
-} from "@kcp-ts/server";
 import type { SealingKey } from "./sealing-key.ts";
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,4 +1,6 @@
 /** What an agent sees of each kind, and what it may write: the rules of the views in `syncer-views.ts`, one by one. */
+
+import type { Draft, SeenObject, ShownPart } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import {
   concernedTargets,
@@ -8,7 +10,6 @@ import {
   syncerFinalizer,
   syncPolicyLabel,
 } from "@kcp-ts/multicluster";
-import type { Draft, SeenObject, ShownPart } from "@kcp-ts/server";
 import {
   checkStatusWrite,
   checkWrite,

@@ -5,6 +5,20 @@
  * nothing else. In logical clusters that are bound to what it offers: of the offered kinds, the objects that are assigned or held, and of what they agreed to show, the
  * same. `/clusters/*` is all of these. Who may use the view says the verb `sync` on the SyncTarget. A token of an agent opens this view and no other.
  */
+
+import {
+  type Authorizer,
+  type Catalog,
+  type Decision,
+  type ExportConsumers,
+  type ExportPlace,
+  type ResourceDefinition,
+  type SeenObject,
+  type ShownPart,
+  type SyncerScope,
+  type SyncerViews,
+  shownPart,
+} from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   apiExports,
@@ -20,19 +34,6 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import {
-  type Authorizer,
-  type Catalog,
-  type Decision,
-  type ExportConsumers,
-  type ExportPlace,
-  type ResourceDefinition,
-  type SeenObject,
-  type ShownPart,
-  type SyncerScope,
-  type SyncerViews,
-  shownPart,
-} from "@kcp-ts/server";
 import { AgentPolicies } from "./agent-policies.ts";
 import { type GivenNamespaces, notGiven, systemCluster } from "./given-namespaces.ts";
 import { maySync } from "./may-sync.ts";

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
+import { Listener } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { Listener } from "@kcp-ts/server";
 import { FakeClock } from "@kcp-ts/testkit";
 import {
   createCertificateAuthority,

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import type { Authorizer, UserInfo } from "@kcp-ts/apiserver";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import type { Authorizer, UserInfo } from "@kcp-ts/server";
 import type { FakeClock } from "@kcp-ts/testkit";
 import {
   eventually,

@@ -5,9 +5,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { OwnerReference } from "@kcp-ts/sdk";
-import { EmbeddedStorage } from "@kcp-ts/server/storage/embedded";
 import { eventually, ownedBy, Plane, type Tenant } from "./plane.ts";
 
 const count = Number(process.env["BENCH_OBJECTS"] ?? 10_000);

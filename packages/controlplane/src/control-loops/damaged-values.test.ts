@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Entry, StorageKey } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { GarbageCollector } from "@kcp-ts/controllers";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client } from "@kcp-ts/sdk";
-import type { Entry, StorageKey } from "@kcp-ts/server/storage";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { FakeClock } from "@kcp-ts/testkit";
 import { eventually, ownedBy, Plane, type Tenant } from "./plane.ts";
 

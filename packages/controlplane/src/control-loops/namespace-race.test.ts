@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { AdmissionPlugin } from "@kcp-ts/apiserver";
+import type { Storage, Write } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import type { AdmissionPlugin } from "@kcp-ts/server";
-import type { Storage, Write } from "@kcp-ts/server/storage";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { aWhile, eventually, Plane } from "./plane.ts";
 

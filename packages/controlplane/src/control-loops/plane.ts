@@ -1,7 +1,5 @@
 /** For tests: a server on a memory store, and the control loops beside it, which can be stopped and started while the server lives on. */
-import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { isStatusError } from "@kcp-ts/machinery/status";
-import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
+
 import {
   type AdmissionPlugin,
   type ApiResponse,
@@ -9,9 +7,12 @@ import {
   BearerTokenAuthenticator,
   RequestAuthenticator,
   StaticTokenAuthenticator,
-} from "@kcp-ts/server";
-import type { Storage } from "@kcp-ts/server/storage";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
+} from "@kcp-ts/apiserver";
+import type { Storage } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
 import { type RunningControllers, startControllers } from "../compose/controllers.ts";
 import { inProcessTransport } from "../compose/in-process-transport.ts";
 import { createInternalCredential } from "../compose/internal-credential.ts";

@@ -2,7 +2,7 @@
  * A store with a bug: the kinds of mistakes that histories are there to find. Now and then it does the wrong thing and goes on as if
  * nothing had happened.
  */
-import { sleep, systemClock } from "@kcp-ts/machinery/base";
+
 import type {
   CallOptions,
   Change,
@@ -17,7 +17,8 @@ import type {
   StorageKey,
   WatchOptions,
   Write,
-} from "@kcp-ts/server/storage";
+} from "@kcp-ts/apiserver/storage";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
 
 export const plants = [
   "lost event",

@@ -1,7 +1,8 @@
 /** One server of a stage, a process of its own: it is stopped, killed and started again. Its parent talks to it over Node's channel. */
+
+import type { ServerLog } from "@kcp-ts/apiserver";
+import type { Storage } from "@kcp-ts/apiserver/storage";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import type { ServerLog } from "@kcp-ts/server";
-import type { Storage } from "@kcp-ts/server/storage";
 import { startTestControlPlane } from "../testing/index.ts";
 import { PlantedStorage } from "./planted-storage.ts";
 import type { ServerCommand, ServerReport, ServerSettings } from "./server-settings.ts";
@@ -35,11 +36,11 @@ report({ kind: "ready", caPem, token: users[0].user.token });
 async function openStorage(): Promise<Storage> {
   switch (kind.kind) {
     case "memory": {
-      const { MemoryStorage } = await import("@kcp-ts/server/storage/memory");
+      const { MemoryStorage } = await import("@kcp-ts/apiserver/storage/memory");
       return new MemoryStorage();
     }
     case "embedded": {
-      const { EmbeddedStorage } = await import("@kcp-ts/server/storage/embedded");
+      const { EmbeddedStorage } = await import("@kcp-ts/apiserver/storage/embedded");
       const { SlowHome } = await import("./slow-home.ts");
       const { directory } = kind;
       const home = new SlowHome(directory);
@@ -47,7 +48,7 @@ async function openStorage(): Promise<Storage> {
       return EmbeddedStorage.open({ directory, home, clock: systemClock, log() {} });
     }
     case "etcd": {
-      const { EtcdStorage } = await import("@kcp-ts/server/storage/etcd");
+      const { EtcdStorage } = await import("@kcp-ts/apiserver/storage/etcd");
       return EtcdStorage.open({
         endpoints: kind.endpoints,
         clock: systemClock,

@@ -1,6 +1,7 @@
 /** A disk that takes its time: writes become durable late, and are acknowledged later still. */
+
+import { type Engine, type EngineHome, LevelHome } from "@kcp-ts/apiserver/storage/embedded";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { type Engine, type EngineHome, LevelHome } from "@kcp-ts/server/storage/embedded";
 
 export class SlowHome implements EngineHome {
   readonly name: string;

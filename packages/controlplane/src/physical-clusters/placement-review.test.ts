@@ -1,10 +1,10 @@
 /** Goal: explain and plan say what is true where clusters are used from other workspaces, to everybody as much as is theirs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type PlacementReviewSpec, placementReviews, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import type { UserInfo } from "@kcp-ts/server";
 import { deployment, deployments, eventually } from "./fixture.ts";
 import { PlacementStage } from "./placement-stage.ts";
 import { bind, called, configMaps, startOffered, untilReplicas } from "./tenants.ts";

@@ -1,7 +1,7 @@
 /** For tests: a table of requests that are refused, each for the reason that it is about. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { UserInfo } from "@kcp-ts/server";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import { type Besieged, type Sent, treasure } from "./besieged.ts";
 
 export interface Attempt {

@@ -5,8 +5,9 @@
  * `root:org` is alice's, and so is `root:org:mine`; `root:org:theirs` is vera's, who knows nobody. tom has some roles in `root:org:mine`,
  * mallory has none anywhere.
  */
+
+import type { ServerLog, UserInfo } from "@kcp-ts/apiserver";
 import type { TransportRequest } from "@kcp-ts/sdk/client";
-import type { ServerLog, UserInfo } from "@kcp-ts/server";
 import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 
 const user = (username: string): UserInfo => ({ username, groups: ["system:authenticated"] });

@@ -6,9 +6,9 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { parseAuditPolicy } from "@kcp-ts/apiserver";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { parseAuditPolicy } from "@kcp-ts/server";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { Core, processUser } from "../compose/core.ts";
 import { createLog } from "../log.ts";
 import { eventually } from "../testing/index.ts";

@@ -7,9 +7,9 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { parseAuditPolicy, type UserInfo } from "@kcp-ts/apiserver";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { parseAuditPolicy, type UserInfo } from "@kcp-ts/server";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { Core, processUser } from "../compose/core.ts";
 import { createLog } from "../log.ts";
 

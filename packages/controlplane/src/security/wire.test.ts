@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { connect as connectHttp2, constants, type OutgoingHttpHeaders } from "node:http2";
 import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
-import type { UserInfo } from "@kcp-ts/server";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TestListener } from "../testing/index.ts";
 import { alice, Besieged, mallory, treasure, vera } from "./besieged.ts";
 

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { UserInfo } from "@kcp-ts/server";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import { attempts } from "./attempts.ts";
 import { admin, alice, Besieged, mallory, master, vera } from "./besieged.ts";
 

@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Storage } from "@kcp-ts/apiserver/storage";
+import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
+import { EtcdStorage } from "@kcp-ts/apiserver/storage/etcd";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type Clock, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { authenticatedTransport, Client, NodeTransport } from "@kcp-ts/sdk";
-import type { Storage } from "@kcp-ts/server/storage";
-import { EmbeddedStorage } from "@kcp-ts/server/storage/embedded";
-import { EtcdStorage } from "@kcp-ts/server/storage/etcd";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import {
   compactEtcd,
   type EtcdCluster,

@@ -2,6 +2,18 @@
  * For tests of the syncer: one side of it, a plain server in memory, with a bad connection on command. What the syncer sends is counted; what the test sends goes
  * straight in.
  */
+
+import {
+  type ApiRequest,
+  type ApiResponse,
+  ApiServer,
+  BearerTokenAuthenticator,
+  RequestAuthenticator,
+  StaticTokenAuthenticator,
+  simpleResource,
+  systemDefinition,
+} from "@kcp-ts/apiserver";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type Clock, type Random, systemRandom } from "@kcp-ts/machinery/base";
 import {
   bool,
@@ -17,17 +29,6 @@ import {
 import { multiclusterKinds } from "@kcp-ts/multicluster";
 import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { EndableBody } from "@kcp-ts/sdk/client";
-import {
-  type ApiRequest,
-  type ApiResponse,
-  ApiServer,
-  BearerTokenAuthenticator,
-  RequestAuthenticator,
-  StaticTokenAuthenticator,
-  simpleResource,
-  systemDefinition,
-} from "@kcp-ts/server";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { inProcessTransport } from "../compose/in-process-transport.ts";
 import { createInternalCredential } from "../compose/internal-credential.ts";
 

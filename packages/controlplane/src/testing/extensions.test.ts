@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { type AdmissionPlugin, simpleResource } from "@kcp-ts/apiserver";
 import { list, message, objectMeta, string } from "@kcp-ts/machinery/shape";
 import { fieldError, isStatusError } from "@kcp-ts/machinery/status";
 import { defineResource, discover, type KubernetesObject } from "@kcp-ts/sdk";
-import { type AdmissionPlugin, simpleResource } from "@kcp-ts/server";
 import { startTestControlPlane, type TestControlPlaneOptions } from "./index.ts";
 
 interface Widget extends KubernetesObject {

@@ -4,8 +4,9 @@
  * They stand in front of the server, so in-process clients and clients over sockets meet the same ones. The server itself and its control loops stay healthy: a test
  * can look at what really happened by taking the fault away, or with a fault that its own client does not match.
  */
+
+import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import type { ApiRequest, ApiResponse } from "@kcp-ts/server";
 import { EndableBody } from "../compose/endable-body.ts";
 import type { Handle, Middleware } from "../compose/extensions.ts";
 import { matchesRequest, type RequestMatch } from "./request-match.ts";

@@ -1,5 +1,5 @@
 /** Which requests a fault is for. What is left out matches everything. */
-import type { ApiRequest } from "@kcp-ts/server";
+import type { ApiRequest } from "@kcp-ts/apiserver";
 
 export interface RequestMatch {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

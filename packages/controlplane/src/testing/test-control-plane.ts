@@ -5,11 +5,12 @@
  *     await k.client.resource(configMaps).create({ metadata: { name: "a", namespace: "default" } });
  *     await k.close();
  */
+
+import type { ApiServer, ApiServerOptions, ServerLog, UserInfo } from "@kcp-ts/apiserver";
+import type { Storage } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type Clock, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
-import type { ApiServer, ApiServerOptions, ServerLog, UserInfo } from "@kcp-ts/server";
-import type { Storage } from "@kcp-ts/server/storage";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { FakeClock } from "@kcp-ts/testkit";
 import { Core, processUser } from "../compose/core.ts";
 import type { Extensions } from "../compose/extensions.ts";

@@ -1,7 +1,8 @@
 /** A real port for a test server, with certificates that are made for it and written nowhere. */
+
+import { Listener, type ServerLog } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
-import { Listener, type ServerLog } from "@kcp-ts/server";
 import {
   type CertificateAuthority,
   createCertificateAuthority,

@@ -1,4 +1,4 @@
-import type { ServerLog } from "@kcp-ts/server";
+import type { ServerLog } from "@kcp-ts/apiserver";
 import { createLog } from "../log.ts";
 
 let shared: ServerLog | undefined;

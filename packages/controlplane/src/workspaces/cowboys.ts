@@ -1,5 +1,5 @@
 /** For tests: an API that a tenant offers and others bind to, made by these tenants themselves. */
-import type { UserInfo } from "@kcp-ts/server";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import { eventually } from "../testing/index.ts";
 import { type Asking, apisOf, bindRule, groupSubject, type Thing } from "./asking.ts";
 

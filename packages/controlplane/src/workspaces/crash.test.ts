@@ -7,10 +7,10 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { StorageKey } from "@kcp-ts/apiserver/storage";
+import { StorageError } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import type { StorageKey } from "@kcp-ts/server/storage";
-import { StorageError } from "@kcp-ts/server/storage";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { FakeClock } from "@kcp-ts/testkit";
 import { eventually, startTestControlPlane } from "../testing/index.ts";
 import { Asking, userSubject } from "./asking.ts";

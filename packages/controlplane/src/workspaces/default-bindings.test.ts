@@ -1,7 +1,7 @@
 /** Goal: a workspace is ready when it is bound to what its type says, and says why it is not; upstream's initializer `system:apibindings`. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { Asking, apisOf, type Thing, tenancyOf } from "./asking.ts";
 import { cowboySchema, offerCowboys } from "./cowboys.ts";

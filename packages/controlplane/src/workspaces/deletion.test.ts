@@ -1,8 +1,8 @@
 /** Goal: a deleted workspace goes with everything in it and below it, says what holds it back, and leaves nothing in the store. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { StorageKey } from "@kcp-ts/server/storage";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
+import type { StorageKey } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { eventually } from "../testing/index.ts";
 import { conditionOf, kinds, phaseOf, refusal, specOf, Tenants } from "./tenants.ts";
 

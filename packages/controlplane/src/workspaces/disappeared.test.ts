@@ -1,9 +1,9 @@
 /** Goal: a workspace whose logical cluster is gone, by whatever accident, says so and is closed. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { objectKey } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { objectKey } from "@kcp-ts/server/storage";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { FakeClock } from "@kcp-ts/testkit";
 import { eventually, startTestControlPlane } from "../testing/index.ts";
 import { Asking, tenancyOf } from "./asking.ts";

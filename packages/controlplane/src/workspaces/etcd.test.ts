@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { StorageKey } from "@kcp-ts/apiserver/storage";
+import { EtcdStorage } from "@kcp-ts/apiserver/storage/etcd";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import type { StorageKey } from "@kcp-ts/server/storage";
-import { EtcdStorage } from "@kcp-ts/server/storage/etcd";
 import { type EtcdCluster, etcdMissing, startEtcd } from "@kcp-ts/testkit";
 import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { kinds, phaseOf, specOf } from "./tenants.ts";

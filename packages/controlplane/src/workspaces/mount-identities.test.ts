@@ -1,6 +1,7 @@
 /** Goal: a server that a workspace is mounted from is told of users whom this server knows everywhere, and hosts that tenants choose are told of nobody. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { requestToken } from "@kcp-ts/multicluster";
 import {
@@ -11,7 +12,6 @@ import {
   parseKubeconfig,
 } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
-import type { UserInfo } from "@kcp-ts/server";
 import { eventually, mountWorkspace } from "../testing/index.ts";
 import { FarServer } from "./far-server.ts";
 import { alice, master, Tenants } from "./tenants.ts";

@@ -5,9 +5,9 @@
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import type { StorageKey } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import type { StorageKey } from "@kcp-ts/server/storage";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { eventually } from "../testing/index.ts";
 import { kinds, master, specOf, Tenants } from "./tenants.ts";
 

@@ -1,8 +1,8 @@
 /** Goal: what upstream's export of tenancy.kcp.io lets nobody do in a workspace, its administrator included. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TransportRequest } from "@kcp-ts/sdk/client";
-import type { UserInfo } from "@kcp-ts/server";
 import { admin, alice, kinds, master, Tenants } from "./tenants.ts";
 
 const anonymous: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };

@@ -1,8 +1,8 @@
 /** For tests: the kinds of tenancy, some users, and short ways to make and await workspaces. */
 import assert from "node:assert/strict";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import type { UserInfo } from "@kcp-ts/server";
 import {
   eventually,
   startTestControlPlane,

@@ -8,8 +8,8 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TransportRequest } from "@kcp-ts/sdk/client";
-import type { UserInfo } from "@kcp-ts/server";
 import {
   eventually as eventuallySoon,
   startTestControlPlane,

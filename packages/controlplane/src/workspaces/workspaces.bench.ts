@@ -8,8 +8,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { EmbeddedStorage } from "@kcp-ts/server/storage/embedded";
 import { kinds, master, Tenants } from "./tenants.ts";
 
 const count = Number(process.env["BENCH_WORKSPACES"] ?? 5000);

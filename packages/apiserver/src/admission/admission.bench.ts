@@ -1,5 +1,5 @@
 /**
- * What admission costs a create: `node packages/server/dist/admission/admission.bench.js [creates]`.
+ * What admission costs a create: `node packages/apiserver/dist/admission/admission.bench.js [creates]`.
  *
  * Everything goes through the server in process, on the memory store. The variants take turns, so that what else happens on the machine
  * happens to all of them; the best round of each counts.

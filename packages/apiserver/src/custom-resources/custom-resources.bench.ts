@@ -1,5 +1,5 @@
 /**
- * What custom resources cost: `node --expose-gc packages/server/dist/custom-resources/custom-resources.bench.js`.
+ * What custom resources cost: `node --expose-gc packages/apiserver/dist/custom-resources/custom-resources.bench.js`.
  *
  * Everything goes through the server in process, on the memory store; memory is the heap after a collection that a server holds
  * which was started anew on what another one had stored: neither the store nor its history counts.

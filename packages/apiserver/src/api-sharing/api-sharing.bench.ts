@@ -1,7 +1,7 @@
 /**
  * Measures what providers and consumers wait for: bindings per second, memory per consumer, and the provider's watch over all consumers.
  *
- *     node packages/server/dist/api-sharing/api-sharing.bench.js [consumers] [instances]
+ *     node packages/apiserver/dist/api-sharing/api-sharing.bench.js [consumers] [instances]
  */
 import { TestServer } from "../testing/index.ts";
 import { apis, bindingTo, cowboy, offer, settle } from "./test-support/cowboys.ts";

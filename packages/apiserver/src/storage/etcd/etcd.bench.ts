@@ -1,7 +1,7 @@
 /**
  * Puts per second and client CPU per put at 64 in flight, against one real etcd with a watch open.
  *
- * Run: node packages/server/dist/storage/etcd/etcd.bench.js [puts]
+ * Run: node packages/apiserver/dist/storage/etcd/etcd.bench.js [puts]
  */
 import { setMaxListeners } from "node:events";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";

@@ -1,5 +1,5 @@
 /**
- * What decisions cost: `node --expose-gc packages/server/dist/authorization/rbac/rbac.bench.js [bindings]`.
+ * What decisions cost: `node --expose-gc packages/apiserver/dist/authorization/rbac/rbac.bench.js [bindings]`.
  *
  * Decisions are asked of a real server's authorizer, over objects that were written through it, on the memory store; memory is the
  * heap after a collection that a server holds which was started anew on what another one had stored.

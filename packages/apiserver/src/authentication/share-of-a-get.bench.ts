@@ -1,7 +1,7 @@
 /**
  * Which share of a get it takes to know who asks and whether they may, in CPU time of this process:
  *
- *     node packages/server/dist/authentication/share-of-a-get.bench.js
+ *     node packages/apiserver/dist/authentication/share-of-a-get.bench.js
  *
  * The get is that of an object in memory, in process: without sockets, so the share over the wire is smaller still. CPU time, and the parts and
  * the whole in turns, because other programs on the machine make elapsed time say little.

@@ -1,4 +1,4 @@
-/** The door `@kcp-ts/server/kinds`: what built-in kinds are written with, for packages that bring kinds of their own. */
+/** The door `@kcp-ts/apiserver/kinds`: what built-in kinds are written with, for packages that bring kinds of their own. */
 export {
   ageCell,
   ageColumn,

@@ -1,7 +1,7 @@
 /**
  * What it costs to know who asks, beside what a get costs.
  *
- *     node packages/server/dist/authentication/authentication.bench.js
+ *     node packages/apiserver/dist/authentication/authentication.bench.js
  */
 import { generateKeyPairSync } from "node:crypto";
 import { systemClock } from "@kcp-ts/machinery/base";

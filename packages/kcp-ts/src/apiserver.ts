@@ -1,31 +1,5 @@
-/** The door `kcp-ts/server`: the parts of the API server, for types, plug-ins and servers of your own. */
-export {
-  bool,
-  bytes,
-  double,
-  type FieldNotation,
-  int32,
-  int64,
-  intOrString,
-  json,
-  list,
-  listMap,
-  type MessageShape,
-  map,
-  message,
-  objectMeta,
-  quantity,
-  raw,
-  type Shape,
-  set,
-  string,
-  time,
-} from "@kcp-ts/machinery/shape";
-export {
-  type FieldError,
-  fieldError,
-  statusError,
-} from "@kcp-ts/machinery/status";
+/** The door `kcp-ts/apiserver`: the parts of the API server, for types, plug-ins and servers of your own. */
+
 export {
   type AccountObjects,
   type AccountReference,
@@ -154,6 +128,33 @@ export {
   type WebhookClientOptions,
   wantedUpgrade,
   workspaceContent,
-} from "@kcp-ts/server";
-export type { Storage } from "@kcp-ts/server/storage";
-export { MemoryStorage } from "@kcp-ts/server/storage/memory";
+} from "@kcp-ts/apiserver";
+export type { Storage } from "@kcp-ts/apiserver/storage";
+export { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+export {
+  bool,
+  bytes,
+  double,
+  type FieldNotation,
+  int32,
+  int64,
+  intOrString,
+  json,
+  list,
+  listMap,
+  type MessageShape,
+  map,
+  message,
+  objectMeta,
+  quantity,
+  raw,
+  type Shape,
+  set,
+  string,
+  time,
+} from "@kcp-ts/machinery/shape";
+export {
+  type FieldError,
+  fieldError,
+  statusError,
+} from "@kcp-ts/machinery/status";
