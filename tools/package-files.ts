@@ -16,6 +16,7 @@ export interface PackageOptions {
 const doors = ["index", "sdk", "apiserver", "testing"] as const;
 const workspaces = [
   "machinery",
+  "pki",
   "testkit",
   "apiserver",
   "sdk",

@@ -42,7 +42,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/testkit/src/": "tests only",
   "packages/simulator/src/": "a pretended cluster for development, whose users are its owner",
   "packages/sdk/src/fake-server/": "tests of controllers only",
-  "packages/controlplane/src/certificates/der-writer.ts": own,
+  "packages/pki/src/der-writer.ts": own,
   "packages/controlplane/src/compose/sync-target-admission.ts": annotations,
   "packages/controlplane/src/log.ts": own,
   "packages/controlplane/src/manifests/read-manifests.ts": operator,

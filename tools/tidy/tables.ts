@@ -10,18 +10,22 @@ export interface PackageRule {
 
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
+  pki: { packages: ["machinery"], node: "everywhere" },
   apiserver: { packages: ["machinery"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
   // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
-  simulator: { packages: ["machinery", "sdk", "apiserver", "controllers"], node: "everywhere" },
-  controlplane: {
-    packages: ["machinery", "sdk", "apiserver", "controllers", "multicluster", "simulator"],
+  simulator: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "controllers"],
     node: "everywhere",
   },
-  cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
+  controlplane: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "controllers", "multicluster", "simulator"],
+    node: "everywhere",
+  },
+  cli: { packages: ["machinery", "sdk", "simulator", "controlplane"], node: "everywhere" },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
   "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane"], node: [] },
@@ -206,13 +210,12 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compute: ["api", "negotiation"],
   },
   controlplane: {
-    certificates: [],
-    kubeconfig: ["certificates"],
+    kubeconfig: [],
     backup: ["compose"],
     // An audit policy is a manifest.
-    compose: ["kubeconfig", "certificates", "manifests"],
+    compose: ["kubeconfig", "manifests"],
     manifests: [],
-    testing: ["certificates", "compose", "manifests"],
+    testing: ["compose", "manifests"],
     // Tests only: the same requests to a real server and to ours.
     "side-by-side": ["testing"],
   },

@@ -3,11 +3,6 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  type ListeningClusterOptions,
-  type SimulatedCluster,
-  startListeningCluster,
-} from "@kcp-ts/controlplane/simulation";
 import { eventually as eventuallyWithin } from "@kcp-ts/controlplane/testing";
 import {
   type Client,
@@ -19,6 +14,11 @@ import {
   type KubernetesObject,
 } from "@kcp-ts/sdk";
 import { rawRelay } from "@kcp-ts/sdk/fake-server";
+import {
+  type ListeningClusterOptions,
+  type SimulatedCluster,
+  startListeningCluster,
+} from "@kcp-ts/simulator";
 import { readAgentManifest, startAgent } from "./agent-process.ts";
 import { collect, end, type KcpProcess, startKcp, temporaryFolder } from "./kcp-process.ts";
 import { type ProxyRelay, proxyRelay } from "./proxy-relay.ts";

@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { SimulatedCluster } from "@kcp-ts/controlplane/simulation";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import type { SimulatedCluster } from "@kcp-ts/simulator";
 import {
   AgentStage,
   deployments,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
-import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/controlplane/simulation";
+import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
 import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { temporaryFolder } from "./kcp-process.ts";
 import { Kubectl } from "./kubectl.ts";

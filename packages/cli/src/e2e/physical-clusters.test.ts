@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { multiclusterParts, parseManifests } from "@kcp-ts/controlplane";
-import { startListeningCluster } from "@kcp-ts/controlplane/simulation";
+import { startListeningCluster } from "@kcp-ts/simulator";
 import { chosenControllers } from "../commands/physical-cluster-flags.ts";
 import { runKcp, temporaryFolder } from "./kcp-process.ts";
 

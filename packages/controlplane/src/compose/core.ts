@@ -21,8 +21,8 @@ import {
 } from "@kcp-ts/apiserver";
 import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
+import { type CertificateAuthority, clientSigner } from "@kcp-ts/pki";
 import { Client } from "@kcp-ts/sdk";
-import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import {

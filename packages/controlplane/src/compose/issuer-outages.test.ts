@@ -14,13 +14,8 @@ import {
   RequestAuthenticator,
 } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { FakeClock } from "@kcp-ts/testkit";
-import {
-  createCertificateAuthority,
-  exportKey,
-  generateKey,
-  issueCertificate,
-} from "../certificates/index.ts";
 import { eventually } from "../testing/index.ts";
 import { documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 

@@ -2,9 +2,10 @@
  * For tests that are told once and played on several kinds of clusters: a ground has clusters to lend, simulated ones or real ones. What a test
  * left in a cluster is gone when the next one has it.
  */
+
+import type { NodeOptions, SimulatedCluster } from "@kcp-ts/simulator";
+import { startListeningCluster } from "@kcp-ts/simulator";
 import { freePorts } from "@kcp-ts/testkit";
-import type { NodeOptions, SimulatedCluster } from "../simulation.ts";
-import { startListeningCluster } from "../simulation.ts";
 
 export interface GroundCluster
   extends Pick<SimulatedCluster, "name" | "client" | "nodes" | "close"> {

@@ -1,6 +1,8 @@
 /** For tests: a real kube-apiserver and kube-controller-manager, on machines that run nothing, behind a wire that can be cut. */
 
+import { issueServingMaterial } from "@kcp-ts/pki";
 import { connect, parseKubeconfig } from "@kcp-ts/sdk";
+import type { NodeOptions } from "@kcp-ts/simulator";
 import { startMachines } from "@kcp-ts/simulator";
 import {
   allControllers,
@@ -9,8 +11,6 @@ import {
   startKubeApiserver,
   startKubeControllerManager,
 } from "@kcp-ts/testkit";
-import { issueServingMaterial } from "../certificates/index.ts";
-import type { NodeOptions } from "../simulation.ts";
 import { type GroundCluster, groundKubelet } from "./ground.ts";
 
 const host = "127.0.0.1";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import type { SimulatedCluster } from "../simulation.ts";
+import type { SimulatedCluster } from "@kcp-ts/simulator";
 import { deployment, deployments, eventually } from "./fixture.ts";
 import { bind, called, namespacesByOwner, startOffered, untilReplicas } from "./tenants.ts";
 import { claims, data, type StoredObject, volumes } from "./volume-stage.ts";

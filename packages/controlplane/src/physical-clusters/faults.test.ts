@@ -3,14 +3,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { clusterLabel, type SyncTarget } from "@kcp-ts/multicluster";
+import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { type Client, events, findCondition } from "@kcp-ts/sdk";
-import {
-  createCertificateAuthority,
-  exportKey,
-  generateKey,
-  issueCertificate,
-} from "../certificates/index.ts";
-import { startSimulatedCluster } from "../simulation.ts";
+import { startSimulatedCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane } from "../testing/index.ts";
 import {
   deployment,

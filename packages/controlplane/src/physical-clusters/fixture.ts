@@ -10,13 +10,13 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
-import { freePorts } from "@kcp-ts/testkit";
-import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import {
   type ListeningClusterOptions,
   type SimulatedCluster,
   startListeningCluster,
-} from "../simulation.ts";
+} from "@kcp-ts/simulator";
+import { freePorts } from "@kcp-ts/testkit";
+import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import {
   eventually as eventuallyWithin,
   startTestControlPlane,

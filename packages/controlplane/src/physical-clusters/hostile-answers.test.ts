@@ -8,13 +8,8 @@ import { describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
+import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { findCondition } from "@kcp-ts/sdk";
-import {
-  createCertificateAuthority,
-  exportKey,
-  generateKey,
-  issueCertificate,
-} from "../certificates/index.ts";
 import { eventually, startPlane } from "./fixture.ts";
 
 type Answer = (url: string, response: ServerResponse) => void;

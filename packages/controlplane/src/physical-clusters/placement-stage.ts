@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type SyncTarget, type SyncTargetSpec, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
-import type { NodeOptions, SimulatedCluster } from "../simulation.ts";
+import type { NodeOptions, SimulatedCluster } from "@kcp-ts/simulator";
 import type { TestControlPlane } from "../testing/index.ts";
 import {
   deployment,

@@ -11,7 +11,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import type { SimulatedCluster } from "../simulation.ts";
+import type { SimulatedCluster } from "@kcp-ts/simulator";
 import type { TestControlPlane } from "../testing/index.ts";
 import {
   deployment,

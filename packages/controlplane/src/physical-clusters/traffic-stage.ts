@@ -20,8 +20,8 @@ import {
   findCondition,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import type { SimulatedCluster } from "@kcp-ts/simulator";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
-import type { SimulatedCluster } from "../simulation.ts";
 import type { TestControlPlane } from "../testing/index.ts";
 import {
   deployment,

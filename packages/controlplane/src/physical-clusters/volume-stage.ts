@@ -5,8 +5,8 @@ import type { TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
+import type { ListeningClusterOptions, SimulatedCluster } from "@kcp-ts/simulator";
 import { parseManifests } from "../manifests/index.ts";
-import type { ListeningClusterOptions, SimulatedCluster } from "../simulation.ts";
 import { joined, runningAgent } from "./agents.ts";
 import {
   deployment,

@@ -9,7 +9,7 @@ import {
   exportKey,
   generateKey,
   issueCertificate,
-} from "../certificates/index.ts";
+} from "@kcp-ts/pki";
 import type { Handle } from "../compose/extensions.ts";
 
 export interface ListenOptions {

@@ -1,9 +1,9 @@
 /** For transcripts: a control plane with a port, two clusters whose Pods run when the transcript says so, and a terminal with the manifests. */
 import { definitionOf, importApis, type SyncTargetSpec } from "@kcp-ts/multicluster";
 import { connect, parseKubeconfig } from "@kcp-ts/sdk";
+import { type Generation, startListeningCluster } from "@kcp-ts/simulator";
 import { freePorts } from "@kcp-ts/testkit";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
-import { type Generation, startListeningCluster } from "../simulation.ts";
 import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { Terminal } from "./terminal.ts";
 

@@ -15,8 +15,8 @@ import {
   findCondition,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import type { NodeOptions } from "@kcp-ts/simulator";
 import type { Ground, GroundCluster } from "../grounds/index.ts";
-import type { NodeOptions } from "../simulation.ts";
 import { eventually as eventuallyWithin, startTestControlPlane } from "../testing/index.ts";
 import { readTranscript, Terminal } from "../transcripts/index.ts";
 

@@ -5,12 +5,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { systemClock } from "@kcp-ts/machinery/base";
-import {
-  createCertificateAuthority,
-  exportKey,
-  generateKey,
-  issueCertificate,
-} from "../certificates/index.ts";
+import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 
 export interface Heard {
   readonly url: string;

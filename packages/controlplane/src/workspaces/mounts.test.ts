@@ -8,13 +8,8 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import {
-  createCertificateAuthority,
-  exportKey,
-  generateKey,
-  issueCertificate,
-} from "../certificates/index.ts";
 import { eventually as eventuallySoon } from "../testing/index.ts";
 import {
   alice,

@@ -15,7 +15,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { type SimulatedCluster, startListeningCluster } from "../../simulation.ts";
+import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane, type TestControlPlane } from "../../testing/index.ts";
 import { deployments, eventually, impatient } from "../fixture.ts";
 import {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import type { SimulatedCluster } from "../../simulation.ts";
+import type { SimulatedCluster } from "@kcp-ts/simulator";
 import { type KubeconfigOptions, startAgent, type TestControlPlane } from "../../testing/index.ts";
 import { deployments, impatient, register, startPhysical, startPlane } from "../fixture.ts";
 import { bind, offer, untilOffered, untilReady } from "../tenants.ts";

@@ -1,21 +1,10 @@
-/** The door `@kcp-ts/controlplane/simulation`: simulated clusters with a port and certificates of their own, made for them and written nowhere. */
+/** Simulated clusters with a port and certificates of their own, made for them and written nowhere. */
+import { issueServingMaterial } from "@kcp-ts/pki";
 import {
   type SimulatedCluster,
   type SimulatedClusterOptions,
   startSimulatedCluster,
-} from "@kcp-ts/simulator";
-import { issueServingMaterial } from "./certificates/index.ts";
-
-export {
-  type Generation,
-  generations,
-  type KubeletSettings,
-  type NodeOptions,
-  type SimulatedCluster,
-  type SimulatedClusterOptions,
-  type SimulatedNodes,
-  startSimulatedCluster,
-} from "@kcp-ts/simulator";
+} from "./simulated-cluster.ts";
 
 export interface ListeningClusterOptions extends Omit<SimulatedClusterOptions, "listen"> {
   /** The loopback address if left out. */
