@@ -1,5 +1,5 @@
 /** The door `@kcp-ts/controlplane/testing`: an API server inside a test. */
-export { FakeClock, settle } from "@kcp-ts/testkit";
+export { type EventuallyOptions, eventually, FakeClock, settle } from "@kcp-ts/testkit";
 export type {
   ControllerContext,
   ControllerProgram,
@@ -11,8 +11,6 @@ export {
   type ActiveFault,
   type CustomResourceDefinition,
   customResourceDefinitions,
-  type EventuallyOptions,
-  eventually,
   type Fault,
   type FaultStatus,
   Faults,

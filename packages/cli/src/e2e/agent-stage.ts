@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { eventually as eventuallyWithin } from "@kcp-ts/controlplane/testing";
 import {
   type Client,
   type Condition,
@@ -19,6 +18,7 @@ import {
   type SimulatedCluster,
   startListeningCluster,
 } from "@kcp-ts/simulator";
+import { eventually as eventuallyWithin } from "@kcp-ts/testkit";
 import { readAgentManifest, startAgent } from "./agent-process.ts";
 import { collect, end, type KcpProcess, startKcp, temporaryFolder } from "./kcp-process.ts";
 import { type ProxyRelay, proxyRelay } from "./proxy-relay.ts";

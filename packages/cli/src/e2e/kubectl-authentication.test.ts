@@ -5,8 +5,7 @@ import { execFileSync } from "node:child_process";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { eventually } from "@kcp-ts/controlplane/testing";
-import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
+import { eventually, findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { type KcpProcess, startKcp, temporaryFolder } from "./kcp-process.ts";
 import { Kubectl } from "./kubectl.ts";
 

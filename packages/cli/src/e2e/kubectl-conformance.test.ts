@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { eventually } from "@kcp-ts/controlplane/testing";
-import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
+import { eventually, findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { collect, type KcpProcess, startKcp, temporaryFolder } from "./kcp-process.ts";
 import { Kubectl } from "./kubectl.ts";
 

@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { multiclusterParts, parseManifests } from "@kcp-ts/controlplane";
+import { parseManifests } from "@kcp-ts/controlplane";
 import { startListeningCluster } from "@kcp-ts/simulator";
-import { chosenControllers } from "../commands/physical-cluster-flags.ts";
 import { runKcp, temporaryFolder } from "./kcp-process.ts";
 
 describe("kcp crd-puller", () => {
@@ -33,16 +32,6 @@ describe("kcp crd-puller", () => {
 });
 
 describe("the list of controllers", () => {
-  it("takes all, some, or all but some", () => {
-    const all = [...multiclusterParts];
-    assert.deepEqual(chosenControllers(["*"]), { controlLoops: true, parts: all });
-    assert.deepEqual(chosenControllers(["control-loops"]), { controlLoops: true, parts: [] });
-    assert.deepEqual(chosenControllers(["*", "-api-importer", "-control-loops"]), {
-      controlLoops: false,
-      parts: all.filter((name) => name !== "api-importer"),
-    });
-  });
-
   it("does not take names that nobody has", async () => {
     const { code, stderr } = await runKcp("start", "--controllers", "nonsense");
     assert.equal(code, 2);

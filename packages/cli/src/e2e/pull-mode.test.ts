@@ -5,7 +5,6 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { eventually } from "@kcp-ts/controlplane/testing";
 import {
   type Condition,
   type Connection,
@@ -16,6 +15,7 @@ import {
   type KubernetesObject,
 } from "@kcp-ts/sdk";
 import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
+import { eventually } from "@kcp-ts/testkit";
 import { type AgentManifest, readAgentManifest, startAgent } from "./agent-process.ts";
 import {
   type CommandResult,

@@ -23,6 +23,7 @@ import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
 import { type CertificateAuthority, clientSigner } from "@kcp-ts/pki";
 import { Client } from "@kcp-ts/sdk";
+import { serverTransport } from "@kcp-ts/sdk/client";
 import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import {
@@ -46,7 +47,6 @@ import {
 import { FileWatch } from "./file-watch.ts";
 import { GivenNamespaces } from "./given-namespaces.ts";
 import { InProcessIdentities } from "./in-process-identities.ts";
-import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
 import { type PeerAddress, Peers } from "./peers.ts";
@@ -332,7 +332,7 @@ export class Core {
   #client(authorization: string): Client {
     const { clock, random } = this.#parts;
     return new Client({
-      transport: inProcessTransport({ server: this, authorization }),
+      transport: serverTransport({ server: this, authorization }),
       clock,
       random,
     });

@@ -15,8 +15,7 @@ import {
 } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
-import { FakeClock } from "@kcp-ts/testkit";
-import { eventually } from "../testing/index.ts";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 
 /** Between two looks at an issuer. */

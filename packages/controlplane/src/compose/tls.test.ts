@@ -9,8 +9,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { Listener } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
-import { FakeClock } from "@kcp-ts/testkit";
-import { eventually } from "../testing/index.ts";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { FileWatch, pollIntervalMs } from "./file-watch.ts";
 import { loadTls, type TlsOptions } from "./tls.ts";
 

@@ -1,12 +1,8 @@
 /** Conformance tests of Kubernetes for service accounts, certificates and reviews, under the names that they have there. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import {
-  eventually,
-  opensslRequest,
-  startTestControlPlane,
-  type TestControlPlane,
-} from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { opensslRequest, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { Api, mergePatch, strategicMergePatch } from "./api.ts";
 
 let plane: TestControlPlane;

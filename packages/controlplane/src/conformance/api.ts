@@ -1,7 +1,7 @@
 /** For tests: one logical cluster of a test control plane, by the requests that a client sends. */
 import assert from "node:assert/strict";
 import type { Transport, TransportRequest } from "@kcp-ts/sdk/client";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 
 /** An object, a list or a Status, as far as tests look into it. */
 export interface Answered {

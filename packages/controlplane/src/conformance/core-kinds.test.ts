@@ -1,7 +1,8 @@
 /** Conformance tests of Kubernetes for namespaces, quotas, ConfigMaps, Secrets, Leases and Events, under the names that they have there. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { Api, mergePatch, strategicMergePatch } from "./api.ts";
 import { liveThrough } from "./life.ts";
 

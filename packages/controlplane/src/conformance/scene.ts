@@ -1,6 +1,6 @@
 /** For tests: a server, a tenant's webhooks beside it, and requests as a client sends them. */
 import type { Transport } from "@kcp-ts/sdk/client";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { Api } from "./api.ts";
 import { LocalWebhooks } from "./local-webhooks.ts";
 

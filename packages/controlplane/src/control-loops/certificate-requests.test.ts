@@ -5,12 +5,8 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Authorizer, UserInfo } from "@kcp-ts/apiserver";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { FakeClock } from "@kcp-ts/testkit";
-import {
-  eventually,
-  opensslRequest,
-  startTestControlPlane,
-  type TestControlPlane,
-} from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { opensslRequest, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 
 interface Request extends KubernetesObject {
   readonly spec: object;

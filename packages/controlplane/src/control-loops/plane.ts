@@ -13,8 +13,8 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
+import { serverTransport } from "@kcp-ts/sdk/client";
 import { type RunningControllers, startControllers } from "../compose/controllers.ts";
-import { inProcessTransport } from "../compose/in-process-transport.ts";
 import { createInternalCredential } from "../compose/internal-credential.ts";
 
 const core = (resource: string, kind: string, namespaced: boolean) =>
@@ -69,7 +69,7 @@ export class Plane {
     this.logged = logged;
     this.#storage = storage;
     this.#authorization = authorization;
-    this.client = new Client({ transport: inProcessTransport({ server, authorization }) });
+    this.client = new Client({ transport: serverTransport({ server, authorization }) });
   }
 
   static async start(

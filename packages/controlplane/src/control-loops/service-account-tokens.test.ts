@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 
 const secrets = defineResource<
   KubernetesObject & { readonly type?: string; readonly data?: Readonly<Record<string, string>> }

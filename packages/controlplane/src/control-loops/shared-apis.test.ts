@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { eventually, startTestControlPlane } from "../testing.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { startTestControlPlane } from "../testing.ts";
 
 const define = (group: string, version: string, kind: string, namespaced: boolean) =>
   defineResource<DynamicObject>({

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { type Ground, type GroundCluster, oneNode } from "./ground.ts";
 import { startRealCluster } from "./real-cluster.ts";
 

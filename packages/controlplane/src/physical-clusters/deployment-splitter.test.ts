@@ -19,7 +19,7 @@ import {
   type KubernetesObject,
   type ResourceClient,
 } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import {
   deployment,
   register,

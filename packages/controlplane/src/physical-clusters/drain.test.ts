@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, events, findCondition, isConditionTrue } from "@kcp-ts/sdk";
-import { eventually as eventuallyWithin } from "../testing/index.ts";
+import { eventually as eventuallyWithin } from "@kcp-ts/testkit";
 import {
   deployment,
   deployments,

@@ -15,13 +15,9 @@ import {
   type SimulatedCluster,
   startListeningCluster,
 } from "@kcp-ts/simulator";
-import { freePorts } from "@kcp-ts/testkit";
+import { eventually as eventuallyWithin, freePorts } from "@kcp-ts/testkit";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
-import {
-  eventually as eventuallyWithin,
-  startTestControlPlane,
-  type TestControlPlane,
-} from "../testing/index.ts";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 
 export interface Deployment extends KubernetesObject {
   readonly spec?: {

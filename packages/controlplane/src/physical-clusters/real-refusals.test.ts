@@ -3,13 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { clusterLabel, downstreamLabel, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, type DynamicObject, defineResource, findCondition } from "@kcp-ts/sdk";
-import { kubeControllerManagerMissing } from "@kcp-ts/testkit";
+import { eventually as eventuallyWithin, kubeControllerManagerMissing } from "@kcp-ts/testkit";
 import { type GroundCluster, startRealCluster } from "../grounds/index.ts";
-import {
-  eventually as eventuallyWithin,
-  startTestControlPlane,
-  type TestControlPlane,
-} from "../testing/index.ts";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { deployment, deployments, impatient, register } from "./fixture.ts";
 
 const of = (group: string, version: string, resource: string, kind: string, namespaced = true) =>

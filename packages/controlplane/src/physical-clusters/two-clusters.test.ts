@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type Condition, type KubernetesObject, pause, type ResourceClient } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import {
   deployment,
   register,

@@ -9,9 +9,9 @@ import { after, before, describe, it } from "node:test";
 import { parseAuditPolicy } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { eventually } from "@kcp-ts/testkit";
 import { Core, processUser } from "../compose/core.ts";
 import { createLog } from "../log.ts";
-import { eventually } from "../testing/index.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const json = "application/json";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { admin, alice, Besieged, master, treasure, vera } from "./besieged.ts";
 
 const workspaces = "apis/tenancy.kcp.io/v1alpha1/workspaces";

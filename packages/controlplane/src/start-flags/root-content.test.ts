@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { startPlane } from "./started-plane.ts";
 
 const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";

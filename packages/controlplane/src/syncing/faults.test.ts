@@ -8,8 +8,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { startSyncer } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { FakeClock } from "@kcp-ts/testkit";
-import { eventually } from "../testing/index.ts";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { assigned, Pair } from "./pair.ts";
 import { events, type FaultAnswer, namespaces, Side, widgets } from "./side.ts";
 

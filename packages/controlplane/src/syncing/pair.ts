@@ -13,7 +13,7 @@ import {
   type TargetIdentity,
 } from "@kcp-ts/multicluster";
 import type { Client, DynamicObject, ObjectMeta } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { configMaps, namespaces, Side, widgets } from "./side.ts";
 
 export const assigned = { "workloads.kcp.io/cluster": "east" };

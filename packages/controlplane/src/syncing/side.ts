@@ -28,8 +28,7 @@ import {
 } from "@kcp-ts/machinery/shape";
 import { multiclusterKinds } from "@kcp-ts/multicluster";
 import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { EndableBody } from "@kcp-ts/sdk/client";
-import { inProcessTransport } from "../compose/in-process-transport.ts";
+import { EndableBody, serverTransport } from "@kcp-ts/sdk/client";
 import { createInternalCredential } from "../compose/internal-credential.ts";
 
 export const widgets = defineResource<DynamicObject>({
@@ -212,7 +211,7 @@ export class Side {
     this.#options = options;
     const { authorization, clock } = options;
     const handle = (request: ApiRequest) => this.#server.handle(request);
-    const transport = inProcessTransport({ server: { handle }, authorization });
+    const transport = serverTransport({ server: { handle }, authorization });
     this.client = new Client({ transport, clock });
     this.syncerClient = this.clientOf("");
   }
@@ -248,7 +247,7 @@ export class Side {
   clientOf(who: string): Client {
     const { authorization, clock, random } = this.#options;
     const handle = (request: ApiRequest) => this.#handle(request, who);
-    const transport = inProcessTransport({ server: { handle }, authorization });
+    const transport = serverTransport({ server: { handle }, authorization });
     return new Client({ transport, clock, random });
   }
 

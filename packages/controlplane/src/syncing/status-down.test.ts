@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { Pair } from "./pair.ts";
 import { widgets } from "./side.ts";
 

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { raw } from "@kcp-ts/machinery/shape";
-import { FakeClock } from "@kcp-ts/testkit";
-import { eventually } from "../testing/index.ts";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { Pair, type PairOptions } from "./pair.ts";
 import { widgets } from "./side.ts";
 

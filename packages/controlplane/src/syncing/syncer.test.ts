@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { assigned, finalizer, Pair } from "./pair.ts";
 import { namespaces, widgets } from "./side.ts";
 

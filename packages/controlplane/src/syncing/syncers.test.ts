@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, findCondition, type ObjectInput } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { Fleet } from "./fleet.ts";
 import { configMaps, type Side, widgets } from "./side.ts";
 

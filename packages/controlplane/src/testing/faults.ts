@@ -7,7 +7,7 @@
 
 import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import { EndableBody } from "../compose/endable-body.ts";
+import { EndableBody } from "@kcp-ts/sdk/client";
 import type { Handle, Middleware } from "../compose/extensions.ts";
 import { matchesRequest, type RequestMatch } from "./request-match.ts";
 

@@ -1,4 +1,3 @@
-export { type EventuallyOptions, eventually } from "./eventually.ts";
 export { type ActiveFault, type Fault, type FaultStatus, Faults, InjectedFault } from "./faults.ts";
 export { InsidePod, type Pod, type PodSpec, pods, secrets } from "./inside-pod.ts";
 export { type CustomResourceDefinition, customResourceDefinitions } from "./install-crds.ts";

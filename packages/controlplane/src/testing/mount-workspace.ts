@@ -1,7 +1,7 @@
 /** For tests: a workspace that is served elsewhere, and the object that says where. */
 import assert from "node:assert/strict";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { eventually } from "./eventually.ts";
+import { eventually } from "@kcp-ts/testkit";
 
 const clusterScoped = (group: string, version: string, resource: string, kind: string) =>
   defineResource<DynamicObject>({ group, version, resource, kind, namespaced: false });

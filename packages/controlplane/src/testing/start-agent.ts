@@ -10,7 +10,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Connection, connect, parseKubeconfig } from "@kcp-ts/sdk";
-import { eventually } from "./eventually.ts";
+import { eventually } from "@kcp-ts/testkit";
 import type { TestControlPlane } from "./test-control-plane.ts";
 
 export interface AgentTarget {

@@ -13,8 +13,8 @@ import {
   Manager,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
-import { settle } from "@kcp-ts/testkit";
-import { eventually, startTestControlPlane, type TestControlPlaneOptions } from "./index.ts";
+import { eventually, settle } from "@kcp-ts/testkit";
+import { startTestControlPlane, type TestControlPlaneOptions } from "./index.ts";
 
 interface ConfigMap extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;

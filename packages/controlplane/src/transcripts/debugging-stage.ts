@@ -1,9 +1,9 @@
 /** For the transcripts of debugging and of operators: two clusters of a ground, which lend their Pods in the mode that is asked for, and a terminal. */
 import { syncTargets } from "@kcp-ts/multicluster";
 import { isConditionTrue } from "@kcp-ts/sdk";
+import { eventually } from "@kcp-ts/testkit";
 import type { Ground } from "../grounds/index.ts";
 import {
-  eventually,
   startAgent,
   startTestControlPlane,
   type TestAgent,

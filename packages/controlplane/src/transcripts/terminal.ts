@@ -4,8 +4,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { findKubectl } from "@kcp-ts/testkit";
-import { eventually } from "../testing/index.ts";
+import { eventually, findKubectl } from "@kcp-ts/testkit";
 import { isPrinted, type Scenario, type Step } from "./transcript.ts";
 
 /** A machine may be slow: how long something takes decides no test. */

@@ -16,8 +16,9 @@ import {
   type KubernetesObject,
 } from "@kcp-ts/sdk";
 import type { NodeOptions } from "@kcp-ts/simulator";
+import { eventually as eventuallyWithin } from "@kcp-ts/testkit";
 import type { Ground, GroundCluster } from "../grounds/index.ts";
-import { eventually as eventuallyWithin, startTestControlPlane } from "../testing/index.ts";
+import { startTestControlPlane } from "../testing/index.ts";
 import { readTranscript, Terminal } from "../transcripts/index.ts";
 
 /** A machine may be slow: how long something takes decides no test. */

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { admin, alice, bob, kinds, master, refusal, specOf, Tenants } from "./tenants.ts";
 
 const carol: UserInfo = { username: "carol", groups: ["system:authenticated"] };

@@ -10,7 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { alice, kinds, master, refusal, specOf, Tenants } from "./tenants.ts";
 
 const configurations = defineResource<DynamicObject>({

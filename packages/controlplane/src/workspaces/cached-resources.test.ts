@@ -1,7 +1,8 @@
 /** Goal: what one workspace publishes is read in others by those who may, within what its provider allows, and by nobody else. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { Asking, apisOf, bindRule, userSubject } from "./asking.ts";
 import { bindingTo } from "./cowboys.ts";
 import { admin, alice, bob } from "./tenants.ts";

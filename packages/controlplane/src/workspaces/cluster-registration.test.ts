@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncTargets } from "@kcp-ts/multicluster";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { admin, alice, bob, kinds, master, Tenants } from "./tenants.ts";
 
 const rbac = "rbac.authorization.k8s.io";

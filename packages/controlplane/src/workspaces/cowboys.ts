@@ -1,6 +1,6 @@
 /** For tests: an API that a tenant offers and others bind to, made by these tenants themselves. */
 import type { UserInfo } from "@kcp-ts/apiserver";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { type Asking, apisOf, bindRule, groupSubject, type Thing } from "./asking.ts";
 
 export const cowboysIn = (cluster: string, prefix = "/clusters/") =>

@@ -11,8 +11,8 @@ import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { StorageError } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { FakeClock } from "@kcp-ts/testkit";
-import { eventually, startTestControlPlane } from "../testing/index.ts";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
+import { startTestControlPlane } from "../testing/index.ts";
 import { Asking, userSubject } from "./asking.ts";
 import { admin, alice, kinds, phaseOf } from "./tenants.ts";
 

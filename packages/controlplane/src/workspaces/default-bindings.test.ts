@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { Asking, apisOf, type Thing, tenancyOf } from "./asking.ts";
 import { cowboySchema, offerCowboys } from "./cowboys.ts";
 import { admin, alice, bob } from "./tenants.ts";

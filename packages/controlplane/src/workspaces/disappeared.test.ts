@@ -4,8 +4,8 @@ import { it } from "node:test";
 import { objectKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { FakeClock } from "@kcp-ts/testkit";
-import { eventually, startTestControlPlane } from "../testing/index.ts";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
+import { startTestControlPlane } from "../testing/index.ts";
 import { Asking, tenancyOf } from "./asking.ts";
 import { admin, alice, master } from "./tenants.ts";
 

@@ -8,8 +8,8 @@ import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { EtcdStorage } from "@kcp-ts/apiserver/storage/etcd";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { type EtcdCluster, etcdMissing, startEtcd } from "@kcp-ts/testkit";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import { type EtcdCluster, etcdMissing, eventually, startEtcd } from "@kcp-ts/testkit";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { kinds, phaseOf, specOf } from "./tenants.ts";
 
 const apis = (version: string, resource: string, kind: string) =>

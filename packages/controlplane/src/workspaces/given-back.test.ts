@@ -7,8 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { DynamicObject } from "@kcp-ts/sdk";
-import { FakeClock } from "@kcp-ts/testkit";
-import { eventually } from "../testing/index.ts";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { countInHeap } from "./heap-text.ts";
 import { alice, kinds, specOf, Tenants } from "./tenants.ts";
 

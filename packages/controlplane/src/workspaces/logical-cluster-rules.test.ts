@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { admin, alice, kinds, master, phaseOf, refusal, specOf, Tenants } from "./tenants.ts";
 
 const finalizer = "core.kcp.io/logicalcluster-deletion";

@@ -12,7 +12,8 @@ import {
   parseKubeconfig,
 } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
-import { eventually, mountWorkspace } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { mountWorkspace } from "../testing/index.ts";
 import { FarServer } from "./far-server.ts";
 import { alice, master, Tenants } from "./tenants.ts";
 

@@ -10,7 +10,8 @@ import { connect as dial, type TLSSocket } from "node:tls";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { type Client, connect, isUpgraded, parseKubeconfig } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
-import { eventually, mountWorkspace } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { mountWorkspace } from "../testing/index.ts";
 import { FarServer } from "./far-server.ts";
 import { alice, bob, master, Tenants } from "./tenants.ts";
 

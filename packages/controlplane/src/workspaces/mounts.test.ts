@@ -10,7 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { eventually as eventuallySoon } from "../testing/index.ts";
+import { eventually as eventuallySoon } from "@kcp-ts/testkit";
 import {
   alice,
   bob,

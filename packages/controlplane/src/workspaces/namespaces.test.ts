@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { kinds, Tenants } from "./tenants.ts";
 
 const serviceAccounts = defineResource<DynamicObject>({

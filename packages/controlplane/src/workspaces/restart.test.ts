@@ -8,7 +8,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { kinds, master, specOf, Tenants } from "./tenants.ts";
 
 /** A store that outlives its servers, and whose reading through can be held up. */

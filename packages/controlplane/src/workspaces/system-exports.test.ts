@@ -1,7 +1,8 @@
 /** Goal: what kcp exports from root can be bound to, claimed and listed by its identity, and costs a workspace nothing. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { Asking, apisOf, type Thing, tenancyOf } from "./asking.ts";
 import { bind, bindingTo, identityOf, offerCowboys } from "./cowboys.ts";
 import { admin, alice, bob, master } from "./tenants.ts";

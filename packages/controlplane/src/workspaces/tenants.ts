@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { eventually } from "@kcp-ts/testkit";
 import {
-  eventually,
   startTestControlPlane,
   type TestControlPlane,
   type TestControlPlaneOptions,

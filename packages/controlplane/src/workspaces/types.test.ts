@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
-import { eventually } from "../testing/index.ts";
+import { eventually } from "@kcp-ts/testkit";
 import { alice, conditionOf, kinds, phaseOf, refusal, specOf, Tenants } from "./tenants.ts";
 
 describe("types of workspaces", () => {

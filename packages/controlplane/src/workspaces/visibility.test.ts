@@ -10,11 +10,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TransportRequest } from "@kcp-ts/sdk/client";
-import {
-  eventually as eventuallySoon,
-  startTestControlPlane,
-  type TestControlPlane,
-} from "../testing/index.ts";
+import { eventually as eventuallySoon } from "@kcp-ts/testkit";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 
 /** On a machine that has much else to do. */
 const eventually = <Value>(check: () => Promise<Value>): Promise<Value> =>
