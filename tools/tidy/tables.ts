@@ -22,14 +22,37 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
     node: "everywhere",
   },
   controlplane: {
-    packages: ["machinery", "pki", "sdk", "apiserver", "controllers", "multicluster", "simulator"],
+    packages: ["machinery", "pki", "sdk", "apiserver", "controllers", "multicluster"],
     node: "everywhere",
   },
-  cli: { packages: ["machinery", "sdk", "simulator", "controlplane"], node: "everywhere" },
+  // The published test server.
+  testing: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "multicluster", "controlplane"],
+    node: "everywhere",
+  },
+  cli: {
+    packages: ["machinery", "sdk", "simulator", "controlplane", "testing"],
+    node: "everywhere",
+  },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
-  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane"], node: [] },
+  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane", "testing"], node: [] },
   testkit: { packages: ["machinery"], node: "everywhere" },
+  // What needs the whole product.
+  tests: {
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "controllers",
+      "multicluster",
+      "simulator",
+      "controlplane",
+      "testing",
+    ],
+    node: "everywhere",
+  },
 };
 
 /** Packages from npm that are few on purpose. Others may use what their own manifest declares. */
@@ -215,9 +238,6 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     // An audit policy is a manifest.
     compose: ["kubeconfig", "manifests"],
     manifests: [],
-    testing: ["compose", "manifests"],
-    // Tests only: the same requests to a real server and to ours.
-    "side-by-side": ["testing"],
   },
   cli: {
     commands: ["type-generator", "demo"],
@@ -226,15 +246,17 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "process-output": [],
     "workspace-browser": [],
     "workspace-plugin": ["process-output", "workspace-browser"],
-    e2e: [],
+  },
+  tests: {
+    // Some tests of physical clusters borrow real ones from `grounds`.
+    integration: ["scenarios"],
+    conformance: [],
+    scenarios: [],
   },
 };
 
-/** Doors that only tests of users go through: what is behind them may hold test tools. */
-export const testDoors: readonly string[] = [
-  "packages/controlplane/src/testing.ts",
-  "packages/controlplane/src/testing/",
-];
+/** What only tests go through, ours and those of users: it may hold test tools, and enter doors named `internal`. */
+export const testDoors: readonly string[] = ["packages/testing/src/", "tests/"];
 
 /** What the table may never say, whoever edits it. */
 export const forbiddenArrows: readonly {
@@ -288,9 +310,8 @@ export const subRooms = [
 /** Rooms without a door, each for a reason. */
 export const openRooms: Readonly<Record<string, string>> = {
   "packages/apiserver/src/request": "the leaf vocabulary: its files are imported by name",
-  "packages/controlplane/src/compose": "wiring that control-plane.ts, backup/ and testing/ read",
+  "packages/controlplane/src/compose": "wiring that control-plane.ts and backup/ read",
   "packages/cli/src/commands": "one verb per file; main.ts lists them",
-  "packages/cli/src/e2e": "tests only",
 };
 
 /** Files that may be imported past their room's door. */

@@ -1,0 +1,12 @@
+/** The door `@kcp-ts/controlplane/internal`: parts of a control plane, for the test server and for tests. */
+export { readBackupFile, writeBackupFile } from "./backup/index.ts";
+export {
+  controlLoopsLease,
+  type RunningControllers,
+  startControllers,
+} from "./compose/controllers.ts";
+export { Core, processUser } from "./compose/core.ts";
+export { createInternalCredential } from "./compose/internal-credential.ts";
+export { peerLabel } from "./compose/peers.ts";
+export { SealingKey } from "./compose/sealing-key.ts";
+export { systemPlace } from "./compose/system-secrets.ts";
