@@ -22,6 +22,7 @@ const workspaces = [
   "sdk",
   "controllers",
   "multicluster",
+  "multicluster-server",
   "simulator",
   "controlplane",
   "testing",

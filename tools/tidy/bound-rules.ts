@@ -43,7 +43,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/simulator/src/": "a pretended cluster for development, whose users are its owner",
   "packages/sdk/src/fake-server/": "tests of controllers only",
   "packages/pki/src/der-writer.ts": own,
-  "packages/controlplane/src/compose/sync-target-admission.ts": annotations,
+  "packages/multicluster-server/src/sync-target-admission.ts": annotations,
   "packages/controlplane/src/log.ts": own,
   "packages/controlplane/src/manifests/read-manifests.ts": operator,
   "packages/multicluster/src/api/json-object.ts": annotations,

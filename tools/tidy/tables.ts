@@ -16,13 +16,26 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
+  // The half of it that lives inside the server.
+  "multicluster-server": {
+    packages: ["machinery", "sdk", "apiserver", "multicluster"],
+    node: "everywhere",
+  },
   // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
   simulator: {
     packages: ["machinery", "pki", "sdk", "apiserver", "controllers"],
     node: "everywhere",
   },
   controlplane: {
-    packages: ["machinery", "pki", "sdk", "apiserver", "controllers", "multicluster"],
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "controllers",
+      "multicluster",
+      "multicluster-server",
+    ],
     node: "everywhere",
   },
   // The published test server.
@@ -47,6 +60,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
       "apiserver",
       "controllers",
       "multicluster",
+      "multicluster-server",
       "simulator",
       "controlplane",
       "testing",

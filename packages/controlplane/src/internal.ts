@@ -7,6 +7,3 @@ export {
 } from "./compose/controllers.ts";
 export { Core, processUser } from "./compose/core.ts";
 export { createInternalCredential } from "./compose/internal-credential.ts";
-export { peerLabel } from "./compose/peers.ts";
-export { SealingKey } from "./compose/sealing-key.ts";
-export { systemPlace } from "./compose/system-secrets.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { SealingKey } from "@kcp-ts/controlplane/internal";
 import {
   clusterLabel,
   type DrainHook,
@@ -10,6 +9,7 @@ import {
   syncTargets,
   Targets,
 } from "@kcp-ts/multicluster";
+import { SealingKey } from "@kcp-ts/multicluster-server/internal";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import {
   deployment,

@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { type ControlPlane, controlPlaneDefaults, startControlPlane } from "@kcp-ts/controlplane";
-import { peerLabel, systemPlace } from "@kcp-ts/controlplane/internal";
 import { muxProtocol, promisedMsOf, syncTargets } from "@kcp-ts/multicluster";
+import { peerLabel, systemPlace } from "@kcp-ts/multicluster-server/internal";
 import {
   type Client,
   connect,
