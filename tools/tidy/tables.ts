@@ -10,22 +10,63 @@ export interface PackageRule {
 
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
+  pki: { packages: ["machinery"], node: "everywhere" },
   apiserver: { packages: ["machinery"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
-  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
-  simulator: { packages: ["machinery", "sdk", "apiserver", "controllers"], node: "everywhere" },
-  controlplane: {
-    packages: ["machinery", "sdk", "apiserver", "controllers", "multicluster", "simulator"],
+  // The half of it that lives inside the server.
+  "multicluster-server": {
+    packages: ["machinery", "sdk", "apiserver", "multicluster"],
     node: "everywhere",
   },
-  cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
+  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
+  simulator: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "controllers"],
+    node: "everywhere",
+  },
+  controlplane: {
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "controllers",
+      "multicluster",
+      "multicluster-server",
+    ],
+    node: "everywhere",
+  },
+  // The published test server.
+  testing: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "multicluster", "controlplane"],
+    node: "everywhere",
+  },
+  cli: {
+    packages: ["machinery", "sdk", "simulator", "controlplane", "testing"],
+    node: "everywhere",
+  },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
-  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane"], node: [] },
+  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane", "testing"], node: [] },
   testkit: { packages: ["machinery"], node: "everywhere" },
+  // What needs the whole product.
+  tests: {
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "controllers",
+      "multicluster",
+      "multicluster-server",
+      "simulator",
+      "controlplane",
+      "testing",
+    ],
+    node: "everywhere",
+  },
 };
 
 /** Packages from npm that are few on purpose. Others may use what their own manifest declares. */
@@ -206,15 +247,11 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compute: ["api", "negotiation"],
   },
   controlplane: {
-    certificates: [],
-    kubeconfig: ["certificates"],
+    kubeconfig: [],
     backup: ["compose"],
     // An audit policy is a manifest.
-    compose: ["kubeconfig", "certificates", "manifests"],
+    compose: ["kubeconfig", "manifests"],
     manifests: [],
-    testing: ["certificates", "compose", "manifests"],
-    // Tests only: the same requests to a real server and to ours.
-    "side-by-side": ["testing"],
   },
   cli: {
     commands: ["type-generator", "demo"],
@@ -223,15 +260,17 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "process-output": [],
     "workspace-browser": [],
     "workspace-plugin": ["process-output", "workspace-browser"],
-    e2e: [],
+  },
+  tests: {
+    // Some tests of physical clusters borrow real ones from `grounds`.
+    integration: ["scenarios"],
+    conformance: [],
+    scenarios: [],
   },
 };
 
-/** Doors that only tests of users go through: what is behind them may hold test tools. */
-export const testDoors: readonly string[] = [
-  "packages/controlplane/src/testing.ts",
-  "packages/controlplane/src/testing/",
-];
+/** What only tests go through, ours and those of users: it may hold test tools, and enter doors named `internal`. */
+export const testDoors: readonly string[] = ["packages/testing/src/", "tests/"];
 
 /** What the table may never say, whoever edits it. */
 export const forbiddenArrows: readonly {
@@ -285,9 +324,8 @@ export const subRooms = [
 /** Rooms without a door, each for a reason. */
 export const openRooms: Readonly<Record<string, string>> = {
   "packages/apiserver/src/request": "the leaf vocabulary: its files are imported by name",
-  "packages/controlplane/src/compose": "wiring that control-plane.ts, backup/ and testing/ read",
+  "packages/controlplane/src/compose": "wiring that control-plane.ts and backup/ read",
   "packages/cli/src/commands": "one verb per file; main.ts lists them",
-  "packages/cli/src/e2e": "tests only",
 };
 
 /** Files that may be imported past their room's door. */

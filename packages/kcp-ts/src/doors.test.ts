@@ -19,7 +19,7 @@ const behind: Readonly<Record<string, string>> = {
   index: "controlplane/src/index.ts",
   sdk: "sdk/src/index.ts",
   apiserver: "apiserver/src/index.ts",
-  testing: "controlplane/src/testing.ts",
+  testing: "testing/src/index.ts",
 };
 
 describe("the published package", () => {
