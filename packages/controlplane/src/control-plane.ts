@@ -6,32 +6,26 @@ import { join, resolve } from "node:path";
 import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/apiserver";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
-import { ensureServingCertificates, keepServingCertificates } from "@kcp-ts/pki";
+import {
+  type AdminTokens,
+  ensureServingCertificates,
+  keepServingCertificates,
+  loadOrCreateAdminTokens,
+  newToken,
+  writeAdminKubeconfig,
+} from "@kcp-ts/pki";
+import { garbageCollector, memoryTidier, startQuietCollector } from "@kcp-ts/process-memory";
 import type { Client } from "@kcp-ts/sdk";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
-import {
-  allocatorReturner,
-  garbageCollector,
-  memoryReturner,
-  memoryTidier,
-  unlessLarge,
-} from "./compose/garbage-collector.ts";
 import { loadMounts } from "./compose/mounts.ts";
-import { QuietCollector, type QuietWork } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
 import { trafficOf } from "./compose/traffic.ts";
 import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
-import {
-  type AdminTokens,
-  loadOrCreateAdminTokens,
-  newToken,
-  writeAdminKubeconfig,
-} from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
 export interface ControlPlane {
@@ -146,7 +140,8 @@ async function compose(
   // Whose certificate is not of our making is verified as the system does it.
   const caPem = tls.own === undefined ? certificates.caPem : undefined;
   if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
-  const collector = startCollector(context, server, collectGarbage);
+  const settle = () => server.settle();
+  const collector = startQuietCollector({ clock, log, collectGarbage, settle });
   const stop = once(async () => {
     collector.stop();
     keeper.stop();
@@ -168,36 +163,6 @@ async function tokensOf(
   const tokens = await loadOrCreateAdminTokens(paths);
   return batteries.has("user") ? { ...tokens, userToken: newToken() } : tokens;
 }
-
-function processorMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-function startCollector(
-  { clock, log }: ComposeContext,
-  server: ApiServer,
-  collectGarbage: () => void,
-): QuietCollector {
-  const busyMs = () => performance.eventLoopUtilization().active;
-  const collect = unlessLarge(memoryReturner(collectGarbage));
-  const settle = () => server.settle();
-  const giveBack = allocatorReturner();
-  const onFailure = (work: QuietWork, error: unknown) =>
-    log.warn({ err: error, work }, quietFailures[work]);
-  const work = { settle, collect, giveBack, onFailure };
-  const collector = new QuietCollector({ clock, busyMs, processorMs, ...work });
-  collector.start();
-  return collector;
-}
-
-/** Nothing is lost by any of them. */
-const quietFailures = {
-  settle:
-    "the store could not put away what it holds in memory and in its log, and tries again in a later quiet time: check the disk if this goes on",
-  collect: "memory could not be collected in a quiet time, which is tried again in a later one",
-  giveBack: "memory could not be given back in a quiet time, which is tried again in a later one",
-} as const satisfies Record<QuietWork, string>;
 
 function startControlLoops(
   core: Core,
