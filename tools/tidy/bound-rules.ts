@@ -1,5 +1,5 @@
 /**
- * Whatever somebody else can make large goes through the room of bounds (`machinery/bounds`, docs/adr/0071): calls that parse, gather or unpack without
+ * Whatever somebody else can make large goes through the room of bounds (`machinery/bounds`, docs/adr/0064): calls that parse, gather or unpack without
  * naming a bound are found, unless the file is listed with the reason why nobody else decides how much it is.
  */
 import { lineOf, type SourceFile } from "./source-file.ts";

@@ -86,7 +86,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   machinery: {
     base: [],
     json: ["base"],
-    // What others may make large: docs/adr/0071.
+    // What others may make large: docs/adr/0064.
     bounds: ["base", "json"],
     names: ["base"],
     status: ["json"],
@@ -235,9 +235,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
-    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0045; also in clusters of others: 0059.
+    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0043; also in clusters of others: 0054.
     explain: ["api", "scheduling", "coordination", "volumes", "compute"],
-    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0045.
+    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0043.
     drain: ["api", "agent", "coordination"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],

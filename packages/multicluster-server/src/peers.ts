@@ -1,6 +1,6 @@
 /**
  * The servers of one store, as far as they need each other: each writes down where it is and what it is known by, in a Secret of the system's own logical cluster,
- * which all of them can read and nobody else. By that, one that has no way to a Pod asks the others (docs/adr/0046).
+ * which all of them can read and nobody else. By that, one that has no way to a Pod asks the others (docs/adr/0044).
  *
  * What is written down opens one thing: sessions with Pods of clusters that this server is connected to. It is made anew by every process.
  */

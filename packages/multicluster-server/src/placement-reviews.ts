@@ -1,4 +1,4 @@
-/** Questions about placement, answered here and stored nowhere (docs/adr/0059): who may ask, what he may see, and who answers. */
+/** Questions about placement, answered here and stored nowhere (docs/adr/0054): who may ask, what he may see, and who answers. */
 
 import {
   type Authorizer,

@@ -1,3 +1,4 @@
+export { asyncListener } from "./async-listener.ts";
 export { type EtcdVersion, etcdMissing, etcdVersion, findEtcd } from "./etcd-binary.ts";
 export {
   type EtcdCluster,

@@ -8,7 +8,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestAuthority } from "@kcp-ts/testkit";
+import { asyncListener, createTestAuthority } from "@kcp-ts/testkit";
 
 /** An object of any kind, as far as these webhooks look into it. */
 export interface Reviewed {
@@ -52,16 +52,19 @@ export class LocalWebhooks {
     this.#server = server;
     this.#folder = folder;
     this.#caBundle = Buffer.from(ca).toString("base64");
-    server.on("request", async (request, response) => {
-      const parts: Buffer[] = [];
-      for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
-      const review = JSON.parse(Buffer.concat(parts).toString("utf8"));
-      const { pathname } = new URL(String(request.url), "https://localhost");
-      this.asked.push(pathname);
-      const answer = await this.#answer(pathname, review.request);
-      response.statusCode = answer === undefined ? 404 : 200;
-      response.end(JSON.stringify({ ...review, request: undefined, response: answer }));
-    });
+    server.on(
+      "request",
+      asyncListener(async (request, response) => {
+        const parts: Buffer[] = [];
+        for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+        const review = JSON.parse(Buffer.concat(parts).toString("utf8"));
+        const { pathname } = new URL(String(request.url), "https://localhost");
+        this.asked.push(pathname);
+        const answer = await this.#answer(pathname, review.request);
+        response.statusCode = answer === undefined ? 404 : 200;
+        response.end(JSON.stringify({ ...review, request: undefined, response: answer }));
+      }),
+    );
   }
 
   static async start(): Promise<LocalWebhooks> {

@@ -54,7 +54,7 @@ for (const [name, start, missing] of servers) {
     after(() => server.close());
 
     for (const protocol of ["negotiate", "http1"] as const) {
-      const run = (what: string, test: (way: Way) => Promise<void>) =>
+      const run = (what: string, test: (way: Way) => Promise<void>): void => {
         it(`${what} over ${protocol}`, async () => {
           const proxy = await FaultProxy.start({ host: "127.0.0.1", port: server.port });
           const transport = throughProxy(server, proxy, { clock: systemClock, protocol });
@@ -66,6 +66,7 @@ for (const [name, start, missing] of servers) {
             await proxy.dispose();
           }
         });
+      };
       run("writes and reads", writes);
       run("patches and applies", patches);
       run("lists by pages, as metadata and as a table", lists);

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { createTestAuthority } from "@kcp-ts/testkit";
+import { asyncListener, createTestAuthority } from "@kcp-ts/testkit";
 
 export interface ReviewServer {
   readonly configFile: string;
@@ -28,15 +28,18 @@ export async function startReviewServer(t: TestContext): Promise<ReviewServer> {
   const asked: JsonObject[] = [];
   const configFile = join(folder, "webhook.kubeconfig");
   const reviews: ReviewServer = { configFile, asked, answer: allow };
-  const server = createServer({ key, cert }, async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const review = JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonObject;
-    asked.push(review);
-    const { answer } = reviews;
-    if (typeof answer === "number") response.writeHead(answer).end();
-    else response.end(JSON.stringify({ ...review, status: answer }));
-  });
+  const server = createServer(
+    { key, cert },
+    asyncListener(async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part as Buffer);
+      const review = JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonObject;
+      asked.push(review);
+      const { answer } = reviews;
+      if (typeof answer === "number") response.writeHead(answer).end();
+      else response.end(JSON.stringify({ ...review, status: answer }));
+    }),
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => {

@@ -1,5 +1,6 @@
 /** For tests: a control plane as `kcp start` runs it, with its socket, and requests to it by whoever the test likes. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,13 +83,17 @@ function send(
       },
     });
     call.on("error", reject);
-    call.on("response", async (response) => {
-      const parts: Buffer[] = [];
-      for await (const part of response) parts.push(part as Buffer);
-      const text = Buffer.concat(parts).toString("utf8");
-      const isJson = text.startsWith("{");
-      resolve({ status: response.statusCode ?? 0, body: isJson ? JSON.parse(text) : { text } });
+    call.on("response", (response) => {
+      const status = response.statusCode ?? 0;
+      bodyOf(response).then((body) => resolve({ status, body }), reject);
     });
     call.end(body === undefined ? undefined : JSON.stringify(body));
   });
+}
+
+async function bodyOf(response: IncomingMessage): Promise<JsonObject> {
+  const parts: Buffer[] = [];
+  for await (const part of response) parts.push(part as Buffer);
+  const text = Buffer.concat(parts).toString("utf8");
+  return text.startsWith("{") ? JSON.parse(text) : { text };
 }

@@ -2,6 +2,7 @@
  * Goal: a workspace that is a mount is what its mount object says: ready or not, here or elsewhere. Requests reach it as who made them, and
  * nothing that could be used in their name leaves this server.
  */
+
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -10,7 +11,7 @@ import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { eventually as eventuallySoon } from "@kcp-ts/testkit";
+import { asyncListener, eventually as eventuallySoon } from "@kcp-ts/testkit";
 import {
   alice,
   bob,
@@ -75,17 +76,22 @@ describe("a workspace that is a mount", () => {
       ...{ authority, key, now, subject: { commonName: "remote" } },
       ...{ purposes: ["serverAuth"], hostnames: ["localhost", "127.0.0.1"] },
     });
-    remote = createServer({ cert, key: exportKey(key) }, async (request, response) => {
-      const parts: Buffer[] = [];
-      for await (const part of request) parts.push(part as Buffer);
-      const { url = "", method = "", headers } = request;
-      heard.push({ url, method, headers, body: Buffer.concat(parts).toString("utf8") });
-      if (url.includes("redirect")) return response.writeHead(302, { location: "/x" }).end();
-      response.writeHead(200, { "content-type": "application/json", "set-cookie": "a=b" });
-      if (!url.includes("watch=")) return response.end('{"kind":"Elsewhere"}');
-      response.write(`${JSON.stringify({ type: "ADDED", object: { metadata: { name: "x" } } })}\n`);
-      return undefined;
-    });
+    remote = createServer(
+      { cert, key: exportKey(key) },
+      asyncListener(async (request, response) => {
+        const parts: Buffer[] = [];
+        for await (const part of request) parts.push(part as Buffer);
+        const { url = "", method = "", headers } = request;
+        heard.push({ url, method, headers, body: Buffer.concat(parts).toString("utf8") });
+        if (url.includes("redirect")) return response.writeHead(302, { location: "/x" }).end();
+        response.writeHead(200, { "content-type": "application/json", "set-cookie": "a=b" });
+        if (!url.includes("watch=")) return response.end('{"kind":"Elsewhere"}');
+        response.write(
+          `${JSON.stringify({ type: "ADDED", object: { metadata: { name: "x" } } })}\n`,
+        );
+        return undefined;
+      }),
+    );
     await new Promise<void>((resolve) => remote.listen(0, "127.0.0.1", resolve));
     remoteUrl = `https://127.0.0.1:${(remote.address() as AddressInfo).port}/far`;
     const allowedHosts = [new URL(remoteUrl).host];
