@@ -22,6 +22,7 @@ import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
+import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
 import { trafficOf } from "./compose/traffic.ts";
@@ -53,19 +54,20 @@ export async function startControlPlane(
   const batteries = batteriesOf(options.batteriesIncluded);
   checkNames(options, log);
   await makeRootDirectory(rootDirectory);
-  const storage = await openStorage(options.storage, { rootDirectory, clock, log });
-  const undo: Undo[] = [() => storage.close()];
+  const started = new Started();
   try {
+    const storage = await openStorage(options.storage, { rootDirectory, clock, log });
+    started.endsBy(() => storage.close());
     const context = { log, clock, extensions, batteries };
-    return await compose({ ...options, rootDirectory }, storage, context, undo);
+    return await compose({ ...options, rootDirectory }, storage, context, started);
   } catch (error) {
     // What was started holds the process: it would neither serve nor end.
-    for (const step of undo.reverse()) await step();
+    await started.close("failure").catch((failure: unknown) => {
+      log.error({ err: failure }, "what was started could not be closed");
+    });
     throw error;
   }
 }
-
-type Undo = () => Promise<void> | void;
 
 interface ComposeContext {
   readonly log: ServerLog;
@@ -88,7 +90,7 @@ async function compose(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  undo: Undo[],
+  started: Started,
 ): Promise<ControlPlane> {
   const { log, clock } = context;
   const { rootDirectory: directory } = options;
@@ -101,7 +103,7 @@ async function compose(
   const collectGarbage = garbageCollector();
   const core = await composeCore(options, storage, context, { tokens, collectGarbage });
   const { server } = core;
-  undo.push(() => core.close());
+  started.endsBy(() => core.close());
   await core.start();
   const listener = new Listener({
     host: options.bindAddress,
@@ -113,8 +115,12 @@ async function compose(
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
   const address = await listen(listener, options);
+  started.endsBy((ending) =>
+    ending === "failure"
+      ? listener.drain(AbortSignal.abort())
+      : shutDown(server, listener, options, clock),
+  );
   await tls.follow(listener, core.files);
-  undo.push(() => listener.drain(AbortSignal.abort()));
   const keeper = keepServingCertificates({
     directory,
     hostnames,
@@ -126,7 +132,7 @@ async function compose(
     },
     onError: (error) => log.error({ err: error }, "the serving certificate could not be renewed"),
   });
-  undo.push(() => keeper.stop());
+  started.endsBy(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
   const externalUrl = options.shardExternalUrl?.replace(/\/+$/, "") ?? url;
   await server.bootstrap(externalUrl);
@@ -134,6 +140,7 @@ async function compose(
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   if (tokens !== undefined)
     await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
+  started.endsBy(() => core.stopControllers());
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
   const { peerUrl } = options;
@@ -142,16 +149,8 @@ async function compose(
   if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
   const settle = () => server.settle();
   const collector = startQuietCollector({ clock, log, collectGarbage, settle });
-  const stop = once(async () => {
-    collector.stop();
-    keeper.stop();
-    await core.stopControllers();
-    server.beginDraining();
-    if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
-    await shutDown(server, listener, options.shutdownTimeoutMs, clock);
-    await core.close();
-    await storage.close();
-  });
+  started.endsBy(() => collector.stop());
+  const stop = () => started.close("stop");
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
 }
 
@@ -211,11 +210,13 @@ async function composeCore(
 async function shutDown(
   server: ApiServer,
   listener: Listener,
-  timeoutMs: number,
+  { shutdownDelayMs, shutdownTimeoutMs }: ControlPlaneOptions,
   clock: Clock,
 ): Promise<void> {
+  server.beginDraining();
+  if (shutdownDelayMs > 0) await sleep(clock, shutdownDelayMs);
   const giveUp = new AbortController();
-  const timer = clock.schedule(timeoutMs, () => giveUp.abort());
+  const timer = clock.schedule(shutdownTimeoutMs, () => giveUp.abort());
   // Stop accepting first: what is not in yet does not get in.
   const drained = listener.drain(giveUp.signal);
   await Promise.race([
@@ -249,14 +250,6 @@ function hostnamesOf({ externalHostname, bindAddress, peerUrl }: ControlPlaneOpt
     }
   }
   return [...names];
-}
-
-function once(body: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  return () => {
-    running ??= body();
-    return running;
-  };
 }
 
 function peerHost(url: string): string {
