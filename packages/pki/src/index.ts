@@ -37,6 +37,7 @@ export {
   type CertificateFileErrorCode,
   isCertificateFileError,
 } from "./errors.ts";
+export { FileWatch, type FileWatchOptions, pollIntervalMs } from "./file-watch.ts";
 export { type KeyPair, type KeyPairPaths, loadKeyPair } from "./key-pair.ts";
 export { readFileIfPresent, writePrivateFile } from "./private-file.ts";
 export {

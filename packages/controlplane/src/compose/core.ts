@@ -25,7 +25,7 @@ import {
   type PeerAddress,
   type PhysicalClusterOptions,
 } from "@kcp-ts/multicluster-server";
-import { type CertificateAuthority, clientSigner } from "@kcp-ts/pki";
+import { type CertificateAuthority, clientSigner, FileWatch } from "@kcp-ts/pki";
 import type { Client } from "@kcp-ts/sdk";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import {
@@ -45,7 +45,6 @@ import {
   type Handle,
   withMiddleware,
 } from "./extensions.ts";
-import { FileWatch } from "./file-watch.ts";
 import { InProcessIdentities } from "./in-process-identities.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
