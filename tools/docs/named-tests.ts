@@ -2,12 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 
 const root = new URL("../../../", import.meta.url);
-<<<<<<< HEAD
-const reference = /`((?:packages|tests)\/[^`]+\.test\.ts)` "([^"]*)"/g;
-=======
 /** Prose is wrapped, so that a line may end anywhere in it. */
-const reference = /`(packages\/[^`]+\.test\.ts)`\s"([^"]*)"/g;
->>>>>>> docs
+const reference = /`((?:packages|tests)\/[^`]+\.test\.ts)`\s"([^"]*)"/g;
 
 export function namedTests(document: string): number {
   return [...document.matchAll(reference)].length;

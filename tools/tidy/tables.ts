@@ -11,6 +11,8 @@ export interface PackageRule {
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
   pki: { packages: ["machinery"], node: "everywhere" },
+  // Of the process: what V8 and the C library keep.
+  "process-memory": { packages: ["machinery"], node: "everywhere" },
   apiserver: { packages: ["machinery"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
@@ -30,6 +32,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
     packages: [
       "machinery",
       "pki",
+      "process-memory",
       "sdk",
       "apiserver",
       "controllers",
@@ -44,12 +47,15 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
     node: "everywhere",
   },
   cli: {
-    packages: ["machinery", "sdk", "simulator", "controlplane", "testing"],
+    packages: ["machinery", "sdk", "multicluster", "simulator", "controlplane", "testing"],
     node: "everywhere",
   },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
-  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane", "testing"], node: [] },
+  "kcp-ts": {
+    packages: ["machinery", "sdk", "apiserver", "multicluster", "controlplane", "testing"],
+    node: [],
+  },
   testkit: { packages: ["machinery"], node: "everywhere" },
   // What needs the whole product.
   tests: {
@@ -247,10 +253,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compute: ["api", "negotiation"],
   },
   controlplane: {
-    kubeconfig: [],
     backup: ["compose"],
     // An audit policy is a manifest.
-    compose: ["kubeconfig", "manifests"],
+    compose: ["manifests"],
     manifests: [],
   },
   cli: {
