@@ -5,7 +5,7 @@ export const longFiles: readonly string[] = [
   "tools/bench/bench",
   "packages/cli/src/e2e/guide",
   "packages/controlplane/src/physical-clusters/traffic",
-  "packages/apiserver/src/handlers/isolation",
+  "packages/tenancy/src/isolation",
   "packages/controlplane/src/physical-clusters/drain",
   "packages/cli/src/e2e/workspace-plugin",
   "packages/controlplane/src/physical-clusters/volumes-ordinals",

@@ -11,6 +11,8 @@ export interface PackageRule {
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
   apiserver: { packages: ["machinery"], node: "everywhere" },
+  // Extends the API server by what any embedder has: docs/adr/next-tenancy.md.
+  tenancy: { packages: ["machinery", "apiserver"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
@@ -18,13 +20,21 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
   simulator: { packages: ["machinery", "sdk", "apiserver", "controllers"], node: "everywhere" },
   controlplane: {
-    packages: ["machinery", "sdk", "apiserver", "controllers", "multicluster", "simulator"],
+    packages: [
+      "machinery",
+      "sdk",
+      "apiserver",
+      "tenancy",
+      "controllers",
+      "multicluster",
+      "simulator",
+    ],
     node: "everywhere",
   },
   cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
-  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane"], node: [] },
+  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "tenancy", "controlplane"], node: [] },
   testkit: { packages: ["machinery"], node: "everywhere" },
 };
 
@@ -88,35 +98,6 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "registry",
       "webhooks",
     ],
-    tenancy: [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "admission",
-    ],
-    "api-sharing": [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "admission",
-      "tenancy",
-      "topology",
-    ],
-    topology: [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "tenancy",
-    ],
     // Supplies what admission declares; admission itself knows none of these.
     "admission-sources": [
       "request",
@@ -152,6 +133,13 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "openapi",
       "registry",
     ],
+  },
+  tenancy: {
+    workspaces: [],
+    topology: ["workspaces"],
+    "api-sharing": ["workspaces", "topology"],
+    access: ["workspaces", "api-sharing"],
+    mounts: [],
   },
   sdk: {
     client: [],
@@ -233,6 +221,9 @@ export const testDoors: readonly string[] = [
   "packages/controlplane/src/testing/",
 ];
 
+/** Doors for tests of our own packages: what is behind them is no part of what users run. */
+export const ownTestDoors: readonly string[] = ["packages/apiserver/src/testing/index.ts"];
+
 /** What the table may never say, whoever edits it. */
 export const forbiddenArrows: readonly {
   readonly from: readonly string[];
@@ -257,6 +248,11 @@ export const forbiddenArrows: readonly {
   { from: ["apiserver/request"], to: ["apiserver/*"], because: "vocabulary lives in a leaf" },
   { from: ["apiserver/*"], to: ["apiserver/http"], because: "nothing but http/ knows HTTP" },
   {
+    from: ["apiserver"],
+    to: ["tenancy"],
+    because: "the API server knows no workspaces",
+  },
+  {
     from: ["controllers", "multicluster"],
     to: ["apiserver"],
     because: "controllers know no server",
@@ -272,6 +268,8 @@ export const socketFolders: Readonly<Record<string, readonly string[]>> = {
     "packages/apiserver/src/storage/etcd/grpc/",
     "packages/apiserver/src/webhooks/",
   ],
+  // Requests to workspaces that are served elsewhere are sent on.
+  tenancy: ["packages/tenancy/src/mounts/"],
 };
 
 /** Folders below a room with a door of their own. */

@@ -6,7 +6,6 @@
 import {
   type AccountObjects,
   ApiServer,
-  type ApiServerOptions,
   type AuditTrailOptions,
   type Authorizer,
   anyOf,
@@ -14,14 +13,20 @@ import {
   podMetricsKind,
   publicPaths,
   type RequestAuthenticator,
+  type ServerHost,
   type ServerLog,
   type TrafficOptions,
   type UserInfo,
-  workspaceContent,
 } from "@kcp-ts/apiserver";
 import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
 import { Client } from "@kcp-ts/sdk";
+import {
+  type TenancyExtension,
+  type TenancyExtensionOptions,
+  tenancy,
+  workspaceContent,
+} from "@kcp-ts/tenancy";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
@@ -72,7 +77,7 @@ export interface CoreOptions
     IssuerOptions,
     AuthorizationOptions,
     ClientAuthorityOptions,
-    Pick<ApiServerOptions, "root" | "homeWorkspaces"> {
+    Pick<TenancyExtensionOptions, "root" | "homeWorkspaces"> {
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
@@ -84,7 +89,7 @@ export interface CoreOptions
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
   readonly webhookServiceNetworks?: readonly string[] | undefined;
   /** How workspaces are reached that are served elsewhere. */
-  readonly mounts?: ApiServerOptions["mounts"];
+  readonly mounts?: TenancyExtensionOptions["mounts"];
   readonly trail?: AuditTrailOptions | undefined;
   readonly limits?: TrafficOptions;
   readonly tidyMemory?: (() => void) | undefined;
@@ -117,7 +122,7 @@ export const processUser: UserInfo = {
 };
 
 export class Core {
-  readonly server: ApiServer;
+  readonly server: ApiServer<TenancyExtension>;
   /** The way in, middleware included. */
   readonly handle: Handle;
   readonly identities: InProcessIdentities;
@@ -171,7 +176,10 @@ export class Core {
     const { storage, authenticator, clock, random, log, extensions } = parts;
     this.#parts = parts;
     const client = () => this.#client(parts.credential.authorization);
-    const shared = new SharedTargets({ consumers: () => this.server.exportConsumers, client });
+    const shared = new SharedTargets({
+      consumers: () => this.server.extension.exportConsumers,
+      client,
+    });
     const given = new GivenNamespaces({ client, catalog: () => this.server.catalog });
     this.#peers = new Peers({
       ...{ client, clock, log },
@@ -192,7 +200,6 @@ export class Core {
       random,
       authenticator,
       authorization: (rbac, gate) => parts.authorization.around(gate(this.#rules(rbac))),
-      gate: workspaceContent,
       log,
       apiAudiences: parts.serviceAccounts.audiences,
       tokens: parts.serviceAccounts.issuer,
@@ -208,7 +215,7 @@ export class Core {
         apiAccessAdmission(client),
         ...(extensions.admissionPlugins ?? []),
       ],
-      syncerViews: (sources) => syncerViews({ ...sources, client, given }),
+      extension: this.#tenancy(client, given),
       furtherSubresources: (authorizer) => {
         const ofPods = podEndpoints({ ...this.#physicalClusters, authorizer, client });
         const ofPeers = this.#peers.endpoint(this.#physicalClusters.connections);
@@ -226,8 +233,6 @@ export class Core {
         denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true,
         serviceNetworks: parts.webhookServiceNetworks ?? [],
       },
-      ...(parts.mounts === undefined ? {} : { mounts: parts.mounts }),
-      ...{ root: parts.root, homeWorkspaces: parts.homeWorkspaces },
       audit: parts.trail,
       ...parts.limits,
       tidyMemory: parts.tidyMemory,
@@ -236,6 +241,15 @@ export class Core {
       (request) => this.server.handle(request),
       extensions.middleware ?? [],
     );
+  }
+
+  #tenancy(client: () => Client, given: GivenNamespaces): (host: ServerHost) => TenancyExtension {
+    const { mounts, root, homeWorkspaces } = this.#parts;
+    return tenancy({
+      gate: workspaceContent,
+      ...{ mounts, root, homeWorkspaces },
+      syncerViews: (sources) => syncerViews({ ...sources, client, given }),
+    });
   }
 
   /** Of those who may enter a logical cluster. */
@@ -287,7 +301,7 @@ export class Core {
       this.#physicalClusters.programOf({ denyPrivateAddresses, ...physicalClusters }, agentServer);
     const shared = { ...keys, server, credential, log, clock, multicluster };
     if (options.controlLoops !== false) {
-      server.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
+      server.extension.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
     }
     this.#controlLoops = startControllers({ ...options, ...shared });
   }

@@ -13,6 +13,7 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
+import { tenancy } from "@kcp-ts/tenancy";
 import { type RunningControllers, startControllers } from "../compose/controllers.ts";
 import { inProcessTransport } from "../compose/in-process-transport.ts";
 import { createInternalCredential } from "../compose/internal-credential.ts";
@@ -80,6 +81,7 @@ export class Plane {
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const logged: string[] = [];
     const server = new ApiServer({
+      extension: tenancy(),
       storage,
       clock: systemClock,
       random: systemRandom,

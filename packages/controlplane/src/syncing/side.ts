@@ -29,6 +29,7 @@ import {
 import { multiclusterKinds } from "@kcp-ts/multicluster";
 import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { EndableBody } from "@kcp-ts/sdk/client";
+import { tenancy } from "@kcp-ts/tenancy";
 import { inProcessTransport } from "../compose/in-process-transport.ts";
 import { createInternalCredential } from "../compose/internal-credential.ts";
 
@@ -224,6 +225,7 @@ export class Side {
     const storage = new MemoryStorage();
     const make = () =>
       new ApiServer({
+        extension: tenancy(),
         storage,
         clock,
         random,
