@@ -16,13 +16,16 @@ export interface PackageOptions {
 const doors = ["index", "sdk", "apiserver", "testing"] as const;
 const workspaces = [
   "machinery",
+  "pki",
   "testkit",
   "apiserver",
   "sdk",
   "controllers",
   "multicluster",
+  "multicluster-server",
   "simulator",
   "controlplane",
+  "testing",
 ] as const;
 /** Have native parts that they find relative to their own folders. */
 const store = "classic-level";
@@ -138,7 +141,7 @@ export function withPaths(text: string, path: string): string {
       if (name.startsWith(".")) return `${lead}"${name.replace(/\.ts$/, ".js")}"`;
       const [, workspace, door = ""] = /^@kcp-ts\/([\w-]+)\/?(.*)$/.exec(name) ?? [];
       if (workspace === undefined) return whole;
-      const file = door === "" ? "index" : door === "testing" ? "testing" : `${door}/index`;
+      const file = door === "" ? "index" : door === "internal" ? door : `${door}/index`;
       const to = relative(posix.dirname(path), `types/${workspace}/${file}.js`);
       return `${lead}"${to.startsWith(".") ? to : `./${to}`}"`;
     });

@@ -397,11 +397,50 @@ describeRule("files of some length say what they are", headers, {
   },
 });
 
-describeRule("decisions have numbers of their own", decisionNumbers, {
+/** A decision as it begins. */
+function decision(title: string, status = "accepted"): string {
+  return `# ${title}\n\nDate: 2026-01-02. Status: ${status}.\n`;
+}
+
+describeRule("decisions are numbered without holes, and listed in their index", decisionNumbers, {
   "finds a number that is used twice, and a file without one": {
     sources: {},
-    documents: { "docs/adr/0001-a.md": "", "docs/adr/0001-b.md": "", "docs/adr/notes.md": "" },
+    documents: {
+      "docs/adr/README.md": "\n- [0001 A](0001-a.md)\n- [0001 B](0001-b.md)\n",
+      "docs/adr/0001-a.md": decision("0001 A"),
+      "docs/adr/0001-b.md": decision("0001 B"),
+      "docs/adr/notes.md": "",
+    },
     finds: [/0001-b\.md: number 0001 is taken/, /notes\.md/],
+  },
+  "finds a hole": {
+    sources: {},
+    documents: {
+      "docs/adr/README.md": "\n- [0001 A](0001-a.md)\n- [0003 C](0003-c.md)\n",
+      "docs/adr/0001-a.md": decision("0001 A"),
+      "docs/adr/0003-c.md": decision("0003 C"),
+    },
+    finds: [/number 0002 is missing below 0003/],
+  },
+  "finds a decision that the index lacks, or lists by another title": {
+    sources: {},
+    documents: {
+      "docs/adr/README.md": "\n- [0001 Else](0001-a.md)\n",
+      "docs/adr/0001-a.md": decision("0001 A"),
+      "docs/adr/0002-b.md": decision("0002 B"),
+    },
+    finds: [/does not list \[0001 A\]/, /does not list \[0002 B\]/],
+  },
+  "finds a superseded decision that the index does not mark, and a heading with another number": {
+    sources: {},
+    documents: {
+      "docs/adr/README.md":
+        "\n- [0001 A](0001-a.md)\n- [0002 B](0002-b.md); superseded in part by 0003\n",
+      "docs/adr/0001-a.md": decision("0001 A", "accepted; superseded by 0003"),
+      "docs/adr/0002-b.md": decision("0002 B", "accepted; superseded in part\nby 0003"),
+      "docs/adr/0003-c.md": decision("0004 C"),
+    },
+    finds: [/does not say that 0001-a\.md is superseded/, /0003-c\.md: begins with "# 0003 Title"/],
   },
 });
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 
 const root = new URL("../../../", import.meta.url);
-const reference = /`(packages\/[^`]+\.test\.ts)` "([^"]*)"/g;
+const reference = /`((?:packages|tests)\/[^`]+\.test\.ts)` "([^"]*)"/g;
 
 export function namedTests(document: string): number {
   return [...document.matchAll(reference)].length;
@@ -24,7 +24,7 @@ export function bareRows(rows: string): string[] {
   return rows
     .split("\n")
     .filter((line) => line.startsWith("| ") && !/shown by \|$/.test(line))
-    .filter((line) => !/`packages\/[^`]+` "[^"]+" \|$/.test(line));
+    .filter((line) => !/`(?:packages|tests)\/[^`]+` "[^"]+" \|$/.test(line));
 }
 
 /** What stands between quotation marks: a title does, the name of a function does not. */

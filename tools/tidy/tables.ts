@@ -10,6 +10,7 @@ export interface PackageRule {
 
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
+  pki: { packages: ["machinery"], node: "everywhere" },
   apiserver: { packages: ["machinery"], node: "everywhere" },
   // Extends the API server by what any embedder has: docs/adr/next-tenancy.md.
   tenancy: { packages: ["machinery", "apiserver"], node: "everywhere" },
@@ -17,25 +18,62 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
+  // The half of it that lives inside the server.
+  "multicluster-server": {
+    packages: ["machinery", "sdk", "apiserver", "tenancy", "multicluster"],
+    node: "everywhere",
+  },
   // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
-  simulator: { packages: ["machinery", "sdk", "apiserver", "controllers"], node: "everywhere" },
+  simulator: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "controllers"],
+    node: "everywhere",
+  },
   controlplane: {
     packages: [
       "machinery",
+      "pki",
       "sdk",
       "apiserver",
       "tenancy",
       "controllers",
       "multicluster",
-      "simulator",
+      "multicluster-server",
     ],
     node: "everywhere",
   },
-  cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
+  // The published test server.
+  testing: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "tenancy", "multicluster", "controlplane"],
+    node: "everywhere",
+  },
+  cli: {
+    packages: ["machinery", "sdk", "simulator", "controlplane", "testing"],
+    node: "everywhere",
+  },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
-  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "tenancy", "controlplane"], node: [] },
+  "kcp-ts": {
+    packages: ["machinery", "sdk", "apiserver", "tenancy", "controlplane", "testing"],
+    node: [],
+  },
   testkit: { packages: ["machinery"], node: "everywhere" },
+  // What needs the whole product.
+  tests: {
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "tenancy",
+      "controllers",
+      "multicluster",
+      "multicluster-server",
+      "simulator",
+      "controlplane",
+      "testing",
+    ],
+    node: "everywhere",
+  },
 };
 
 /** Packages from npm that are few on purpose. Others may use what their own manifest declares. */
@@ -49,7 +87,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   machinery: {
     base: [],
     json: ["base"],
-    // What others may make large: docs/adr/0071.
+    // What others may make large: docs/adr/0064.
     bounds: ["base", "json"],
     names: ["base"],
     status: ["json"],
@@ -176,9 +214,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
-    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0045; also in clusters of others: 0059.
+    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0043; also in clusters of others: 0054.
     explain: ["api", "scheduling", "coordination", "volumes", "compute"],
-    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0045.
+    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0043.
     drain: ["api", "agent", "coordination"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
@@ -194,15 +232,11 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compute: ["api", "negotiation"],
   },
   controlplane: {
-    certificates: [],
-    kubeconfig: ["certificates"],
+    kubeconfig: [],
     backup: ["compose"],
     // An audit policy is a manifest.
-    compose: ["kubeconfig", "certificates", "manifests"],
+    compose: ["kubeconfig", "manifests"],
     manifests: [],
-    testing: ["certificates", "compose", "manifests"],
-    // Tests only: the same requests to a real server and to ours.
-    "side-by-side": ["testing"],
   },
   cli: {
     commands: ["type-generator", "demo"],
@@ -211,15 +245,17 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "process-output": [],
     "workspace-browser": [],
     "workspace-plugin": ["process-output", "workspace-browser"],
-    e2e: [],
+  },
+  tests: {
+    // Some tests of physical clusters borrow real ones from `grounds`.
+    integration: ["scenarios"],
+    conformance: [],
+    scenarios: [],
   },
 };
 
-/** Doors that only tests of users go through: what is behind them may hold test tools. */
-export const testDoors: readonly string[] = [
-  "packages/controlplane/src/testing.ts",
-  "packages/controlplane/src/testing/",
-];
+/** What only tests go through, ours and those of users: it may hold test tools, and enter doors named `internal`. */
+export const testDoors: readonly string[] = ["packages/testing/src/", "tests/"];
 
 /** Doors for tests of our own packages: what is behind them is no part of what users run. */
 export const ownTestDoors: readonly string[] = ["packages/apiserver/src/testing/index.ts"];
@@ -283,9 +319,8 @@ export const subRooms = [
 /** Rooms without a door, each for a reason. */
 export const openRooms: Readonly<Record<string, string>> = {
   "packages/apiserver/src/request": "the leaf vocabulary: its files are imported by name",
-  "packages/controlplane/src/compose": "wiring that control-plane.ts, backup/ and testing/ read",
+  "packages/controlplane/src/compose": "wiring that control-plane.ts and backup/ read",
   "packages/cli/src/commands": "one verb per file; main.ts lists them",
-  "packages/cli/src/e2e": "tests only",
 };
 
 /** Files that may be imported past their room's door. */

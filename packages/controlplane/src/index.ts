@@ -1,26 +1,8 @@
 export {
-  type BackupContext,
-  type BackupOptions,
-  type BackupResult,
-  backup,
-  type Progress,
-  type RestoreOptions,
-  type RestoreResult,
-  restore,
-} from "./backup/index.ts";
-export type {
-  ControllerContext,
-  ControllerProgram,
-  Extensions,
-  Handle,
-  Middleware,
-} from "./compose/extensions.ts";
-export {
   type AgentServer,
   AgentTokenKeeper,
   accountNamespace,
   agentId,
-  agentImageDefault,
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
@@ -48,7 +30,6 @@ export {
   leaseMsMin,
   type MulticlusterPart,
   multiclusterParts,
-  type PhysicalClusterOptions,
   type PlacementRecord,
   type PlacementReviewSpec,
   type PlacementReviewStatus,
@@ -62,7 +43,6 @@ export {
   requestToken,
   resolveResources,
   runAgent,
-  runPhysicalClusters,
   type SyncTarget,
   selectorAnnotation,
   serviceAccounts,
@@ -70,7 +50,29 @@ export {
   syncedResourcesDefault,
   syncTargetResource,
   syncTargets,
-} from "./compose/physical-clusters.ts";
+} from "@kcp-ts/multicluster";
+export {
+  agentImageDefault,
+  type PhysicalClusterOptions,
+  runPhysicalClusters,
+} from "@kcp-ts/multicluster-server";
+export {
+  type BackupContext,
+  type BackupOptions,
+  type BackupResult,
+  backup,
+  type Progress,
+  type RestoreOptions,
+  type RestoreResult,
+  restore,
+} from "./backup/index.ts";
+export type {
+  ControllerContext,
+  ControllerProgram,
+  Extensions,
+  Handle,
+  Middleware,
+} from "./compose/extensions.ts";
 export {
   inLogicalCluster,
   overLogicalClusters,

@@ -20,7 +20,7 @@ const behind: Readonly<Record<string, string>> = {
   sdk: "sdk/src/index.ts",
   apiserver: "apiserver/src/index.ts",
   tenancy: "tenancy/src/index.ts",
-  testing: "controlplane/src/testing.ts",
+  testing: "testing/src/index.ts",
 };
 
 describe("the published package", () => {

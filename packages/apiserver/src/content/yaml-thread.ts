@@ -172,7 +172,8 @@ export class YamlThread {
 
   #stop({ worker }: Thread): void {
     this.#thread = undefined;
-    worker.terminate();
+    // The promise resolves when the thread has ended, for which no request waits.
+    void worker.terminate();
     this.#settle()?.refuse(statusError.tooLarge("reading it as YAML takes too long, send JSON"));
     this.#next();
   }

@@ -338,7 +338,8 @@ export class Fairness {
   #refuse({ cluster, flow }: Waiter, answer: () => void): void {
     const pending = this.#pacer.pace(cluster, flow, refusalMicros);
     if (pending === undefined) answer();
-    else pending.then(answer);
+    // The pacer resolves and never rejects.
+    else void pending.then(answer);
   }
 
   /** The newcomer gives way when its own flow is too long; the longest does when all together are. */

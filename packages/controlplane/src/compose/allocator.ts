@@ -2,7 +2,7 @@
  * Has the C library give back what it keeps of freed memory.
  *
  * glibc returns only what is free at the end of its heap: one block that is in use there keeps all that is free below it, for ever, and after everything was read through
- * once that is more than what is in use. `malloc_trim` gives back the rest, too (ADR 0060). Other libraries do so by themselves, or cannot.
+ * once that is more than what is in use. `malloc_trim` gives back the rest, too (ADR 0055). Other libraries do so by themselves, or cannot.
  */
 
 /** Resolves to whether anything was given back. It runs beside this thread, which waits only if it asks for memory meanwhile: 5 ms for 25 MB. */

@@ -20,15 +20,28 @@ import {
 } from "@kcp-ts/apiserver";
 import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
+import {
+  apiAccessAdmission,
+  copiesAdmission,
+  GivenNamespaces,
+  type PeerAddress,
+  Peers,
+  type PhysicalClusterOptions,
+  PhysicalClusters,
+  placementReviewAuthorizer,
+  podEndpoints,
+  SharedTargets,
+  syncerViews,
+} from "@kcp-ts/multicluster-server";
+import { type CertificateAuthority, clientSigner } from "@kcp-ts/pki";
 import { Client } from "@kcp-ts/sdk";
+import { serverTransport } from "@kcp-ts/sdk/client";
 import {
   type TenancyExtension,
   type TenancyExtensionOptions,
   tenancy,
   workspaceContent,
 } from "@kcp-ts/tenancy";
-import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
-import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import {
   type Authorization,
@@ -41,7 +54,6 @@ import {
   type RunningControllers,
   startControllers,
 } from "./controllers.ts";
-import { copiesAdmission } from "./copies-admission.ts";
 import {
   type ControllerProgram,
   type Extensions,
@@ -49,24 +61,16 @@ import {
   withMiddleware,
 } from "./extensions.ts";
 import { FileWatch } from "./file-watch.ts";
-import { GivenNamespaces } from "./given-namespaces.ts";
 import { InProcessIdentities } from "./in-process-identities.ts";
-import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
-import { type PeerAddress, Peers } from "./peers.ts";
-import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
-import { placementReviewAuthorizer } from "./placement-reviews.ts";
-import { podEndpoints } from "./pod-endpoints.ts";
 import {
   composeServiceAccounts,
   type ServiceAccountOptions,
   type ServiceAccounts,
 } from "./service-accounts.ts";
-import { SharedTargets } from "./shared-targets.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
-import { syncerViews } from "./syncer-views.ts";
 
 export interface CoreOptions
   extends Omit<
@@ -346,7 +350,7 @@ export class Core {
   #client(authorization: string): Client {
     const { clock, random } = this.#parts;
     return new Client({
-      transport: inProcessTransport({ server: this, authorization }),
+      transport: serverTransport({ server: this, authorization }),
       clock,
       random,
     });

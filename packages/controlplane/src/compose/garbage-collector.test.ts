@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { getHeapSpaceStatistics } from "node:v8";
-import { FakeClock } from "@kcp-ts/testkit";
-import { eventually } from "../testing/index.ts";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { liveBytesMax, memoryReturner, memoryTidier, unlessLarge } from "./garbage-collector.ts";
 
 describe("tidying memory while everything is read", () => {

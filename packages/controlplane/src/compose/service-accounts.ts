@@ -12,12 +12,7 @@ import {
   verificationKeyOf,
 } from "@kcp-ts/apiserver";
 import type { Clock } from "@kcp-ts/machinery/base";
-import {
-  exportKey,
-  generateKey,
-  readFileIfPresent,
-  writePrivateFile,
-} from "../certificates/index.ts";
+import { exportKey, generateKey, readFileIfPresent, writePrivateFile } from "@kcp-ts/pki";
 import type { FileWatch } from "./file-watch.ts";
 import { readFlagFile } from "./start-up.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { ensureServingCertificates } from "../certificates/index.ts";
+import { ensureServingCertificates } from "@kcp-ts/pki";
 import {
   AdminTokenError,
   type AdminTokens,

@@ -1,5 +1,5 @@
 /** admin.kubeconfig: how the operator's kubectl finds and enters a fresh control plane. */
-import { writePrivateFile } from "../certificates/index.ts";
+import { writePrivateFile } from "@kcp-ts/pki";
 import { type AdminTokens, formatTokenStore } from "./admin-tokens.ts";
 
 export interface AdminKubeconfig extends AdminTokens {

@@ -1,5 +1,5 @@
 /**
- * Exports of root whose kinds are served everywhere, bound or not (ADR 0057): a binding to one of them is bound and brings nothing, and their
+ * Exports of root whose kinds are served everywhere, bound or not (ADR 0052): a binding to one of them is bound and brings nothing, and their
  * identities are further names of what is built in.
  */
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
