@@ -55,5 +55,10 @@ export async function deleteOne(
 /** kubectl waits for exactly this uid to be gone. */
 function detailsOf({ definition }: HandlerRequest, { uid }: Written, name: string) {
   const { group, resource } = definition;
-  return { name, ...(group === "" ? {} : { group }), kind: resource, ...(uid === undefined ? {} : { uid }) };
+  return {
+    name,
+    ...(group === "" ? {} : { group }),
+    kind: resource,
+    ...(uid === undefined ? {} : { uid }),
+  };
 }
