@@ -53,7 +53,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
   "kcp-ts": {
-    packages: ["machinery", "sdk", "apiserver", "tenancy", "controlplane", "testing"],
+    packages: ["machinery", "pki", "sdk", "apiserver", "tenancy", "controlplane", "testing"],
     node: [],
   },
   testkit: { packages: ["machinery"], node: "everywhere" },
