@@ -17,6 +17,7 @@ const doors = ["index", "sdk", "apiserver", "tenancy", "testing"] as const;
 const workspaces = [
   "machinery",
   "pki",
+  "process-memory",
   "testkit",
   "apiserver",
   "tenancy",
@@ -91,7 +92,7 @@ async function bundle(folder: string): Promise<void> {
 async function manifest(): Promise<object> {
   const { version, description, license, engines } = await readJson("packages/kcp-ts/package.json");
   const { dependencies } = await readJson("packages/apiserver/package.json");
-  const { optionalDependencies } = await readJson("packages/controlplane/package.json");
+  const { optionalDependencies } = await readJson("packages/process-memory/package.json");
   const door = (name: string) => ({
     types: `./types/kcp-ts/${name}.d.ts`,
     default: `./lib/${name}.js`,

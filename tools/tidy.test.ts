@@ -26,6 +26,7 @@ import {
   functionLengths,
   headers,
   leftovers,
+  packageLengths,
   rooms,
   testsThatDoNotRun,
 } from "./tidy/text-rules.ts";
@@ -48,7 +49,11 @@ const manifests: readonly PackageManifest[] = [
     exports: { ".": "./dist/index.js", "./storage/*": "./dist/storage/*/index.js" },
     dependencies: ["@kcp-ts/machinery", "js-yaml"],
   },
-  { folder: "controlplane", exports: { ".": "./dist/index.js" }, dependencies: ["pino"] },
+  {
+    folder: "controlplane",
+    exports: { ".": "./dist/index.js", "./internal": "./dist/internal.js" },
+    dependencies: ["pino"],
+  },
 ];
 
 function madeUpTree({ sources, documents = {} }: Omit<Example, "finds">): SourceTree {
@@ -154,6 +159,16 @@ describeRule("packages import only what their line of the table says", packageAr
     },
     finds: [/is not a door/, /testkit/],
   },
+  "finds what enters an internal door and is neither a test nor the test server": {
+    sources: {
+      "controlplane/src/internal.ts": "export const a = 1;",
+      "cli/src/a.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "cli/src/a.test.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "testing/src/a.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "/tests/integration/b/b.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+    },
+    finds: [/^packages\/cli\/src\/a\.ts:1: .* is for the test server and for tests/],
+  },
   "lets tests use test tools, and sees through comments and strings": {
     sources: {
       "apiserver/src/index.ts": '// import { a } from "@kcp-ts/cli";\nexport const s = "from";',
@@ -177,6 +192,13 @@ describeRule("rooms import only what their line of the table says", roomArrows, 
       /admission may not import storage/,
       /attic has no line in roomTable/,
     ],
+  },
+  "finds tests that lean on other suites": {
+    sources: {
+      "/tests/conformance/a/a.test.ts": 'import { b } from "../../scenarios/b/index.ts";',
+      "/tests/scenarios/b/index.ts": "",
+    },
+    finds: [/conformance may not import scenarios/],
   },
   "finds a room that imports the wiring above it": {
     sources: {
@@ -377,6 +399,20 @@ describeRule("files are short", (tree) => fileLengths(tree, ratchetFor(tree)), {
     sources: { "apiserver/src/a.ts": "\n".repeat(501), "apiserver/src/b.ts": "\n".repeat(500) },
     finds: [/a\.ts: 501 lines/],
   },
+});
+
+const wiringOf = (lines: number): Sources => ({
+  "controlplane/src/index.ts": `export { a } from "./a.ts";${"\n".repeat(lines)}`,
+  "controlplane/src/a.ts": "\n".repeat(100),
+  "controlplane/src/a.test.ts": "\n".repeat(9000),
+});
+
+describeRule("wiring stays small", packageLengths, {
+  "finds a composition root of 3,001 lines, tests left out": {
+    sources: wiringOf(2901),
+    finds: [/^packages\/controlplane: 3001 lines, at most 3000/],
+  },
+  "lets 3,000 be": { sources: wiringOf(2900), finds: [] },
 });
 
 describeRule("every room has a door", rooms, {

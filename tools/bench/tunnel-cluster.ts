@@ -4,9 +4,10 @@
  *
  *     node tunnel-cluster.js <url> <token> <bytes of the Pod's log>
  */
-import { runAgent } from "@kcp-ts/controlplane";
+
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { runAgent } from "@kcp-ts/multicluster";
 import {
   type Client,
   connect,

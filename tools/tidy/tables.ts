@@ -11,6 +11,8 @@ export interface PackageRule {
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
   pki: { packages: ["machinery"], node: "everywhere" },
+  // Of the process: what V8 and the C library keep.
+  "process-memory": { packages: ["machinery"], node: "everywhere" },
   apiserver: { packages: ["machinery"], node: "everywhere" },
   // Extends the API server by what any embedder has: docs/adr/next-tenancy.md.
   tenancy: { packages: ["machinery", "apiserver"], node: "everywhere" },
@@ -32,6 +34,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
     packages: [
       "machinery",
       "pki",
+      "process-memory",
       "sdk",
       "apiserver",
       "tenancy",
@@ -47,13 +50,22 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
     node: "everywhere",
   },
   cli: {
-    packages: ["machinery", "sdk", "simulator", "controlplane", "testing"],
+    packages: ["machinery", "sdk", "multicluster", "simulator", "controlplane", "testing"],
     node: "everywhere",
   },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
   "kcp-ts": {
-    packages: ["machinery", "pki", "sdk", "apiserver", "tenancy", "controlplane", "testing"],
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "tenancy",
+      "multicluster",
+      "controlplane",
+      "testing",
+    ],
     node: [],
   },
   testkit: { packages: ["machinery"], node: "everywhere" },
@@ -232,10 +244,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compute: ["api", "negotiation"],
   },
   controlplane: {
-    kubeconfig: [],
     backup: ["compose"],
     // An audit policy is a manifest.
-    compose: ["kubeconfig", "manifests"],
+    compose: ["manifests"],
     manifests: [],
   },
   cli: {

@@ -1,3 +1,17 @@
+/** Keys, certificates and the credentials of administrators, and the files that hold them. */
+export {
+  type AdminKubeconfig,
+  formatAdminKubeconfig,
+  writeAdminKubeconfig,
+} from "./admin-kubeconfig.ts";
+export {
+  AdminTokenError,
+  type AdminTokenPaths,
+  type AdminTokens,
+  loadOrCreateAdminTokens,
+  newToken,
+  tokenHash,
+} from "./admin-tokens.ts";
 export type { Purpose } from "./certificate.ts";
 export {
   authorityValidityMs,
@@ -23,6 +37,7 @@ export {
   type CertificateFileErrorCode,
   isCertificateFileError,
 } from "./errors.ts";
+export { FileWatch, type FileWatchOptions, pollIntervalMs } from "./file-watch.ts";
 export { type KeyPair, type KeyPairPaths, loadKeyPair } from "./key-pair.ts";
 export { readFileIfPresent, writePrivateFile } from "./private-file.ts";
 export {

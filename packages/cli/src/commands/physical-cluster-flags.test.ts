@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { multiclusterParts } from "@kcp-ts/controlplane";
+import { multiclusterParts } from "@kcp-ts/multicluster";
 import { chosenControllers } from "./physical-cluster-flags.ts";
 
 describe("the list of controllers", () => {

@@ -12,8 +12,13 @@ import {
   verificationKeyOf,
 } from "@kcp-ts/apiserver";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { exportKey, generateKey, readFileIfPresent, writePrivateFile } from "@kcp-ts/pki";
-import type { FileWatch } from "./file-watch.ts";
+import {
+  exportKey,
+  type FileWatch,
+  generateKey,
+  readFileIfPresent,
+  writePrivateFile,
+} from "@kcp-ts/pki";
 import { readFlagFile } from "./start-up.ts";
 
 export interface ServiceAccountOptions {

@@ -8,9 +8,15 @@ import { after, before, describe, it } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { Listener } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
+import {
+  createCertificateAuthority,
+  exportKey,
+  FileWatch,
+  generateKey,
+  issueCertificate,
+  pollIntervalMs,
+} from "@kcp-ts/pki";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { FileWatch, pollIntervalMs } from "./file-watch.ts";
 import { loadTls, type TlsOptions } from "./tls.ts";
 
 const now = systemClock.now();

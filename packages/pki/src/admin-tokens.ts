@@ -9,7 +9,7 @@
  *     store without a fitting kubeconfig   refused: somebody must decide which of the two is right
  */
 import { hash, randomBytes } from "node:crypto";
-import { readFileIfPresent } from "@kcp-ts/pki";
+import { readFileIfPresent } from "./private-file.ts";
 
 export interface AdminTokens {
   /** Of the user `kcp-admin`, administrator of every workspace. */

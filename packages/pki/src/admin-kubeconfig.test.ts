@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { ensureServingCertificates } from "@kcp-ts/pki";
 import {
   AdminTokenError,
   type AdminTokens,
+  ensureServingCertificates,
   loadOrCreateAdminTokens,
   tokenHash,
   writeAdminKubeconfig,

@@ -1,6 +1,7 @@
 /** admin.kubeconfig: how the operator's kubectl finds and enters a fresh control plane. */
-import { writePrivateFile } from "@kcp-ts/pki";
+
 import { type AdminTokens, formatTokenStore } from "./admin-tokens.ts";
+import { writePrivateFile } from "./private-file.ts";
 
 export interface AdminKubeconfig extends AdminTokens {
   /** `https://host:port`, without a path. */
