@@ -56,7 +56,16 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
   "kcp-ts": {
-    packages: ["machinery", "sdk", "apiserver", "tenancy", "multicluster", "controlplane", "testing"],
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "tenancy",
+      "multicluster",
+      "controlplane",
+      "testing",
+    ],
     node: [],
   },
   testkit: { packages: ["machinery"], node: "everywhere" },
