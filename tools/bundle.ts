@@ -36,7 +36,7 @@ const runAgent = `import { agentMain } from "./agent.js"; await agentMain(proces
 for (const [file, from] of [
   ["kcp.mjs", { entryPoints: ["packages/cli/dist/index.js"] }],
   ["kcp-syncer.mjs", { stdin: { contents: runAgent, resolveDir: "packages/cli/dist" } }],
-  ["yaml-worker.js", { entryPoints: ["packages/server/dist/content/yaml-worker.js"] }],
+  ["yaml-worker.js", { entryPoints: ["packages/apiserver/dist/content/yaml-worker.js"] }],
 ] as const) {
   const outfile = `packages/cli/dist/bundle/${file}`;
   const entry = "stdin" in from ? from : { entryPoints: [...from.entryPoints] };

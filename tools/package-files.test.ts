@@ -108,7 +108,7 @@ const config = {
 const program = `
 import { controlPlaneDefaults } from "kcp-ts";
 import { defineResource, type KubernetesObject } from "kcp-ts/sdk";
-import { simpleResource } from "kcp-ts/server";
+import { simpleResource } from "kcp-ts/apiserver";
 import { startTestControlPlane } from "kcp-ts/testing";
 
 const namespaces = defineResource<KubernetesObject & { status?: { phase?: string } }>({

@@ -13,16 +13,20 @@ export interface PackageOptions {
   readonly folder: string;
 }
 
-const doors = ["index", "sdk", "server", "testing"] as const;
+const doors = ["index", "sdk", "apiserver", "testing"] as const;
 const workspaces = [
   "machinery",
+  "pki",
+  "process-memory",
   "testkit",
-  "server",
+  "apiserver",
   "sdk",
   "controllers",
   "multicluster",
+  "multicluster-server",
   "simulator",
   "controlplane",
+  "testing",
 ] as const;
 /** Have native parts that they find relative to their own folders. */
 const store = "classic-level";
@@ -64,7 +68,7 @@ async function bundle(folder: string): Promise<void> {
       ...Object.fromEntries(doors.map((door) => [door, `packages/kcp-ts/dist/${door}.js`])),
       cli: "packages/cli/dist/index.js",
       // A thread, found beside what starts it, which several doors share.
-      "shared/yaml-worker": "packages/server/dist/content/yaml-worker.js",
+      "shared/yaml-worker": "packages/apiserver/dist/content/yaml-worker.js",
     },
     outdir: join(folder, "lib"),
     bundle: true,
@@ -86,8 +90,8 @@ async function bundle(folder: string): Promise<void> {
 
 async function manifest(): Promise<object> {
   const { version, description, license, engines } = await readJson("packages/kcp-ts/package.json");
-  const { dependencies } = await readJson("packages/server/package.json");
-  const { optionalDependencies } = await readJson("packages/controlplane/package.json");
+  const { dependencies } = await readJson("packages/apiserver/package.json");
+  const { optionalDependencies } = await readJson("packages/process-memory/package.json");
   const door = (name: string) => ({
     types: `./types/kcp-ts/${name}.d.ts`,
     default: `./lib/${name}.js`,
@@ -138,7 +142,7 @@ export function withPaths(text: string, path: string): string {
       if (name.startsWith(".")) return `${lead}"${name.replace(/\.ts$/, ".js")}"`;
       const [, workspace, door = ""] = /^@kcp-ts\/([\w-]+)\/?(.*)$/.exec(name) ?? [];
       if (workspace === undefined) return whole;
-      const file = door === "" ? "index" : door === "testing" ? "testing" : `${door}/index`;
+      const file = door === "" ? "index" : door === "internal" ? door : `${door}/index`;
       const to = relative(posix.dirname(path), `types/${workspace}/${file}.js`);
       return `${lead}"${to.startsWith(".") ? to : `./${to}`}"`;
     });

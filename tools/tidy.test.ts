@@ -26,6 +26,7 @@ import {
   functionLengths,
   headers,
   leftovers,
+  packageLengths,
   rooms,
   testsThatDoNotRun,
 } from "./tidy/text-rules.ts";
@@ -44,11 +45,15 @@ interface Example {
 const manifests: readonly PackageManifest[] = [
   { folder: "machinery", exports: { "./*": "./dist/*/index.js" }, dependencies: ["re2js"] },
   {
-    folder: "server",
+    folder: "apiserver",
     exports: { ".": "./dist/index.js", "./storage/*": "./dist/storage/*/index.js" },
     dependencies: ["@kcp-ts/machinery", "js-yaml"],
   },
-  { folder: "controlplane", exports: { ".": "./dist/index.js" }, dependencies: ["pino"] },
+  {
+    folder: "controlplane",
+    exports: { ".": "./dist/index.js", "./internal": "./dist/internal.js" },
+    dependencies: ["pino"],
+  },
 ];
 
 function madeUpTree({ sources, documents = {} }: Omit<Example, "finds">): SourceTree {
@@ -61,7 +66,7 @@ function madeUpTree({ sources, documents = {} }: Omit<Example, "finds">): Source
 /** A door that leads to each of the rooms, so that their files count as what users run. */
 function server(...names: readonly string[]): Sources {
   const text = names.map((name) => `export { a } from "./${name}";`).join("\n");
-  return { "server/src/index.ts": text };
+  return { "apiserver/src/index.ts": text };
 }
 
 const checkout = await readTree();
@@ -88,7 +93,7 @@ function describeRule(
 
 describe("the tree that rules see", () => {
   it("is this checkout", () => {
-    assert.ok(checkout.files.has("packages/server/src/pipeline.ts"));
+    assert.ok(checkout.files.has("packages/apiserver/src/pipeline.ts"));
     assert.ok(checkout.files.has("tools/tidy.test.ts"));
     assert.ok(checkout.production().has("packages/machinery/src/base/clock.ts"));
     assert.ok(!checkout.production().has("tools/tidy.test.ts"));
@@ -113,12 +118,12 @@ describe("inputs of others name their bound", () => {
   };
   for (const [title, code] of Object.entries(calls))
     it(`finds ${title}`, () => {
-      const sources = { ...server("door.ts"), "server/src/door.ts": code };
+      const sources = { ...server("door.ts"), "apiserver/src/door.ts": code };
       const findings = unboundedInputs(madeUpTree({ sources }), {});
       assert.equal(findings.length, 1, findings.join("\n"));
       assert.match(
         findings[0] ?? "",
-        /^packages\/server\/src\/door\.ts:\d: no .*whose input is it\?/,
+        /^packages\/apiserver\/src\/door\.ts:\d: no .*whose input is it\?/,
       );
     });
 
@@ -127,14 +132,14 @@ describe("inputs of others name their bound", () => {
       "export const a = [parseBounded(bounds.token, text), gunzipSync(b, { maxOutputLength: 9 })];";
     const sources = {
       ...server("door.ts", "own.ts"),
-      "server/src/door.ts": `${code}\nawait body.text(bounds.token.bytesMax);`,
-      "server/src/own.ts": "export const a = JSON.parse(own);",
-      "server/src/door.test.ts": "JSON.parse(text);",
+      "apiserver/src/door.ts": `${code}\nawait body.text(bounds.token.bytesMax);`,
+      "apiserver/src/own.ts": "export const a = JSON.parse(own);",
+      "apiserver/src/door.test.ts": "JSON.parse(text);",
     };
     const tree = madeUpTree({ sources });
-    assert.deepEqual(unboundedInputs(tree, { "packages/server/src/own.ts": "its own" }), []);
+    assert.deepEqual(unboundedInputs(tree, { "packages/apiserver/src/own.ts": "its own" }), []);
     assert.deepEqual(
-      unboundedInputs(tree, { "packages/server/src/": "its own", "packages/sdk/": "none" }),
+      unboundedInputs(tree, { "packages/apiserver/src/": "its own", "packages/sdk/": "none" }),
       ["packages/sdk/: is bounded or gone, drop it from the list"],
     );
   });
@@ -142,20 +147,32 @@ describe("inputs of others name their bound", () => {
 
 describeRule("packages import only what their line of the table says", packageArrows, {
   "finds an arrow that is not in the table": {
-    sources: { "server/src/index.ts": 'import { startControlPlane } from "@kcp-ts/controlplane";' },
-    finds: [/^packages\/server\/src\/index\.ts:1: server may not import controlplane/],
+    sources: {
+      "apiserver/src/index.ts": 'import { startControlPlane } from "@kcp-ts/controlplane";',
+    },
+    finds: [/^packages\/apiserver\/src\/index\.ts:1: apiserver may not import controlplane/],
   },
   "finds a way past a package's doors, and test tools in what users run": {
     sources: {
-      "server/src/index.ts":
+      "apiserver/src/index.ts":
         'import { a } from "@kcp-ts/machinery/base/clock/x";\nimport { freePorts } from "@kcp-ts/testkit";',
     },
     finds: [/is not a door/, /testkit/],
   },
+  "finds what enters an internal door and is neither a test nor the test server": {
+    sources: {
+      "controlplane/src/internal.ts": "export const a = 1;",
+      "cli/src/a.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "cli/src/a.test.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "testing/src/a.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "/tests/integration/b/b.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+    },
+    finds: [/^packages\/cli\/src\/a\.ts:1: .* is for the test server and for tests/],
+  },
   "lets tests use test tools, and sees through comments and strings": {
     sources: {
-      "server/src/index.ts": '// import { a } from "@kcp-ts/cli";\nexport const s = "from";',
-      "server/src/a.test.ts": 'import { freePorts } from "@kcp-ts/testkit";',
+      "apiserver/src/index.ts": '// import { a } from "@kcp-ts/cli";\nexport const s = "from";',
+      "apiserver/src/a.test.ts": 'import { freePorts } from "@kcp-ts/testkit";',
     },
     finds: [],
   },
@@ -165,10 +182,10 @@ describeRule("rooms import only what their line of the table says", roomArrows, 
   "finds storage that knows users, a gate that knows storage, and a room nobody listed": {
     sources: {
       ...server("storage/index.ts", "admission/index.ts", "attic/index.ts"),
-      "server/src/request/user.ts": "export interface A {}",
-      "server/src/storage/index.ts": 'import type { A } from "../request/user.ts";',
-      "server/src/admission/index.ts": 'import { a } from "../storage/index.ts";',
-      "server/src/attic/index.ts": 'import { a } from "../storage/index.ts";',
+      "apiserver/src/request/user.ts": "export interface A {}",
+      "apiserver/src/storage/index.ts": 'import type { A } from "../request/user.ts";',
+      "apiserver/src/admission/index.ts": 'import { a } from "../storage/index.ts";',
+      "apiserver/src/attic/index.ts": 'import { a } from "../storage/index.ts";',
     },
     finds: [
       /storage may not import request \(may: nothing\)/,
@@ -176,21 +193,31 @@ describeRule("rooms import only what their line of the table says", roomArrows, 
       /attic has no line in roomTable/,
     ],
   },
+  "finds tests that lean on other suites": {
+    sources: {
+      "/tests/conformance/a/a.test.ts": 'import { b } from "../../scenarios/b/index.ts";',
+      "/tests/scenarios/b/index.ts": "",
+    },
+    finds: [/conformance may not import scenarios/],
+  },
   "finds a room that imports the wiring above it": {
     sources: {
       ...server("http/index.ts"),
-      "server/src/http/index.ts": 'import { pipeline } from "../pipeline.ts";',
-      "server/src/pipeline.ts": "export const pipeline = [];",
+      "apiserver/src/http/index.ts": 'import { pipeline } from "../pipeline.ts";',
+      "apiserver/src/pipeline.ts": "export const pipeline = [];",
     },
-    finds: [/may not import packages\/server\/src\/pipeline\.ts, which is wiring/],
+    finds: [/may not import packages\/apiserver\/src\/pipeline\.ts, which is wiring/],
   },
 });
 
 describe("the import tables", () => {
   it("cannot allow what the invariants exclude", () => {
     const findings = forbiddenInTable(
-      { controllers: { packages: ["server"], node: [] }, sdk: { packages: ["testkit"], node: [] } },
-      { server: { storage: ["request"], authorization: ["storage"], handlers: ["http"] } },
+      {
+        controllers: { packages: ["apiserver"], node: [] },
+        sdk: { packages: ["testkit"], node: [] },
+      },
+      { apiserver: { storage: ["request"], authorization: ["storage"], handlers: ["http"] } },
     );
     assert.deepEqual(
       findings.map((finding) => finding.split(", but ")[1]?.split(":")[0]),
@@ -208,13 +235,13 @@ describe("the import tables", () => {
 describeRule("other rooms are entered by their doors", doors, {
   "finds a side entrance, also from a test and into a room in a room": {
     sources: {
-      "server/src/routing/a.ts": 'import { b } from "../content/json.ts";',
-      "server/src/storage/feed.test.ts": 'import { c } from "./memory/memory-storage.ts";',
-      "server/src/content/json.ts": "",
-      "server/src/content/ok.ts": 'import { d } from "./json.ts";',
+      "apiserver/src/routing/a.ts": 'import { b } from "../content/json.ts";',
+      "apiserver/src/storage/feed.test.ts": 'import { c } from "./memory/memory-storage.ts";',
+      "apiserver/src/content/json.ts": "",
+      "apiserver/src/content/ok.ts": 'import { d } from "./json.ts";',
     },
     finds: [
-      /import packages\/server\/src\/content\/index\.ts instead of json\.ts/,
+      /import packages\/apiserver\/src\/content\/index\.ts instead of json\.ts/,
       /storage\/memory/,
     ],
   },
@@ -225,14 +252,15 @@ describeRule("Node and npm stay where they belong", nodeAndNpm, {
     sources: {
       ...server("handlers/index.ts", "http/index.ts"),
       "machinery/src/base/index.ts": 'import { a } from "node:fs";\nimport b from "left-pad";',
-      "server/src/handlers/index.ts": 'import { createServer } from "node:http2";',
-      "server/src/http/index.ts": 'import { c } from "node:http2";\nimport { d } from "lodash/fp";',
+      "apiserver/src/handlers/index.ts": 'import { createServer } from "node:http2";',
+      "apiserver/src/http/index.ts":
+        'import { c } from "node:http2";\nimport { d } from "lodash/fp";',
     },
     finds: [
       /machinery\/base runs without Node: no node:fs/,
       /machinery may not import left-pad \(may: re2js\)/,
       /nothing else knows sockets/,
-      /server may not import lodash/,
+      /apiserver may not import lodash/,
     ],
   },
 });
@@ -240,43 +268,43 @@ describeRule("Node and npm stay where they belong", nodeAndNpm, {
 describeRule("no imports go in circles", cycles, {
   "finds a circle of values through a door, and lets types and lazy imports be": {
     sources: {
-      "server/src/a.ts": 'import { b } from "./b.ts";',
-      "server/src/b.ts": 'export { c } from "./c/index.ts";',
-      "server/src/c/index.ts": 'import { a } from "../a.ts";',
-      "server/src/d.ts": 'import { e } from "./e.ts";',
-      "server/src/e.ts": 'import type { D } from "./d.ts";\nconst d = await import("./d.ts");',
+      "apiserver/src/a.ts": 'import { b } from "./b.ts";',
+      "apiserver/src/b.ts": 'export { c } from "./c/index.ts";',
+      "apiserver/src/c/index.ts": 'import { a } from "../a.ts";',
+      "apiserver/src/d.ts": 'import { e } from "./e.ts";',
+      "apiserver/src/e.ts": 'import type { D } from "./d.ts";\nconst d = await import("./d.ts");',
     },
-    finds: [/src\/a\.ts -> .*src\/b\.ts -> .*c\/index\.ts -> packages\/server\/src\/a\.ts$/],
+    finds: [/src\/a\.ts -> .*src\/b\.ts -> .*c\/index\.ts -> packages\/apiserver\/src\/a\.ts$/],
   },
 });
 
 describeRule("every file is used", deadFiles, {
   "finds a file that nothing leads to": {
     sources: {
-      "server/src/index.ts": 'export { a } from "./a.ts";',
-      "server/src/a.ts": "",
-      "server/src/b.test.ts": 'import "./c.ts"; new URL("./program.js", import.meta.url);',
-      "server/src/c.ts": "",
-      "server/src/program.ts": "",
-      "server/src/forgotten.ts": 'import { a } from "./a.ts";',
+      "apiserver/src/index.ts": 'export { a } from "./a.ts";',
+      "apiserver/src/a.ts": "",
+      "apiserver/src/b.test.ts": 'import "./c.ts"; new URL("./program.js", import.meta.url);',
+      "apiserver/src/c.ts": "",
+      "apiserver/src/program.ts": "",
+      "apiserver/src/forgotten.ts": 'import { a } from "./a.ts";',
     },
-    finds: [/^packages\/server\/src\/forgotten\.ts/],
+    finds: [/^packages\/apiserver\/src\/forgotten\.ts/],
   },
   "knows programs that are started by a name that is put together": {
     sources: {
-      "server/src/a.test.ts": 'import { start } from "./start.ts"; start("worker");',
-      "server/src/start.ts": "new URL(`./${name}.js`, import.meta.url);",
-      "server/src/worker.ts": "",
-      "server/src/idler.ts": "",
+      "apiserver/src/a.test.ts": 'import { start } from "./start.ts"; start("worker");',
+      "apiserver/src/start.ts": "new URL(`./${name}.js`, import.meta.url);",
+      "apiserver/src/worker.ts": "",
+      "apiserver/src/idler.ts": "",
     },
-    finds: [/^packages\/server\/src\/idler\.ts/],
+    finds: [/^packages\/apiserver\/src\/idler\.ts/],
   },
 });
 
 describeRule("calls that have a better way are not made", bannedCalls, {
   "finds each of them and names the better way": {
     sources: {
-      "server/src/index.ts":
+      "apiserver/src/index.ts":
         'export const a = [Date.now(), Math.random(), setTimeout(f, 1), console.log("x"), new Date()];\n' +
         'process.exit(1); eval("1"); new Function("return 1");',
     },
@@ -294,9 +322,9 @@ describeRule("calls that have a better way are not made", bannedCalls, {
   "leaves alone the clock itself, comments, strings and what tests do": {
     sources: {
       "machinery/src/base/index.ts": "export const now = () => Date.now();",
-      "server/src/index.ts":
+      "apiserver/src/index.ts":
         '/** Not Date.now. */\nexport const a = "Date.now()" + `${b}Date.now`;',
-      "server/src/a.test.ts": "setTimeout(f, 1);",
+      "apiserver/src/a.test.ts": "setTimeout(f, 1);",
     },
     finds: [],
   },
@@ -306,8 +334,8 @@ const leftover = ["FIX", "ME"].join("");
 
 describeRule("nothing is left to be done later", leftovers, {
   "finds a note to oneself in a comment": {
-    sources: { "server/src/a.ts": `\n// ${leftover}: later` },
-    finds: [/^packages\/server\/src\/a\.ts:2: a leftover/],
+    sources: { "apiserver/src/a.ts": `\n// ${leftover}: later` },
+    finds: [/^packages\/apiserver\/src\/a\.ts:2: a leftover/],
   },
 });
 
@@ -316,7 +344,7 @@ const only = ["it", "only"].join(".");
 describeRule("every test runs", testsThatDoNotRun, {
   "finds a test that runs alone or not at all; a skip with a reason is fine": {
     sources: {
-      "server/src/a.test.ts": `${only}("a", f);\nit("b", { ${"skip"}: true }, f);\nit("c", { skip: missing }, f);`,
+      "apiserver/src/a.test.ts": `${only}("a", f);\nit("b", { ${"skip"}: true }, f);\nit("c", { skip: missing }, f);`,
     },
     finds: [/a\.test\.ts:1:/, /a\.test\.ts:2:/],
   },
@@ -324,7 +352,7 @@ describeRule("every test runs", testsThatDoNotRun, {
 
 describeRule("exports are named, one by one", exportForms, {
   "finds default exports and stars": {
-    sources: { "server/src/a.ts": 'export default 1;\nexport * from "./b.ts";' },
+    sources: { "apiserver/src/a.ts": 'export default 1;\nexport * from "./b.ts";' },
     finds: [/a\.ts:1: export default/, /a\.ts:2: export \*/],
   },
 });
@@ -334,7 +362,7 @@ const longBody = (lines: number) => "  work();\n".repeat(lines);
 describeRule("functions are short", (tree) => functionLengths(tree, ratchetFor(tree)), {
   "finds a function, a method and an arrow of 71 lines, not those of 70": {
     sources: {
-      "server/src/a.ts":
+      "apiserver/src/a.ts":
         `export function long(\n  a: { b: string },\n): void {\n${longBody(67)}}\n` +
         `function fits() {\n${longBody(68)}}\n` +
         `class C {\n  async *#method<T>(a: T) {\n${longBody(69)}  }\n}\n` +
@@ -351,9 +379,9 @@ function ratchetFor(tree: SourceTree): Record<string, number> | undefined {
 }
 
 describe("a ratchet", () => {
-  const sources = { "server/src/a.ts": `function long() {\n${longBody(98)}}\n` };
+  const sources = { "apiserver/src/a.ts": `function long() {\n${longBody(98)}}\n` };
   const tree = madeUpTree({ sources });
-  const name = "packages/server/src/a.ts long";
+  const name = "packages/apiserver/src/a.ts long";
 
   it("allows what is on its list, and no line more", () => {
     assert.deepEqual(functionLengths(tree, { [name]: 100 }), []);
@@ -368,14 +396,28 @@ describe("a ratchet", () => {
 
 describeRule("files are short", (tree) => fileLengths(tree, ratchetFor(tree)), {
   "finds 501 lines, not 500": {
-    sources: { "server/src/a.ts": "\n".repeat(501), "server/src/b.ts": "\n".repeat(500) },
+    sources: { "apiserver/src/a.ts": "\n".repeat(501), "apiserver/src/b.ts": "\n".repeat(500) },
     finds: [/a\.ts: 501 lines/],
   },
 });
 
+const wiringOf = (lines: number): Sources => ({
+  "controlplane/src/index.ts": `export { a } from "./a.ts";${"\n".repeat(lines)}`,
+  "controlplane/src/a.ts": "\n".repeat(100),
+  "controlplane/src/a.test.ts": "\n".repeat(9000),
+});
+
+describeRule("wiring stays small", packageLengths, {
+  "finds a composition root of 3,001 lines, tests left out": {
+    sources: wiringOf(2901),
+    finds: [/^packages\/controlplane: 3001 lines, at most 3000/],
+  },
+  "lets 3,000 be": { sources: wiringOf(2900), finds: [] },
+});
+
 describeRule("every room has a door", rooms, {
   "finds a room without index.ts": {
-    sources: { ...server("attic/a.ts"), "server/src/attic/a.ts": "export const a = 1;" },
+    sources: { ...server("attic/a.ts"), "apiserver/src/attic/a.ts": "export const a = 1;" },
     finds: [/src\/attic: a room has a door/],
   },
 });
@@ -384,8 +426,8 @@ describeRule("files of some length say what they are", headers, {
   "finds one that does not": {
     sources: {
       ...server("a.ts", "b.ts"),
-      "server/src/a.ts": `export const a = 1;${"\n".repeat(80)}`,
-      "server/src/b.ts": `/** Says it. */\nexport const a = 1;${"\n".repeat(80)}`,
+      "apiserver/src/a.ts": `export const a = 1;${"\n".repeat(80)}`,
+      "apiserver/src/b.ts": `/** Says it. */\nexport const a = 1;${"\n".repeat(80)}`,
     },
     finds: [/src\/a\.ts: begins without a comment/],
   },
@@ -442,12 +484,12 @@ const pipeline = 'export const pipeline: Stage[] = [\n  ["route", f],\n  ["autho
 
 describeRule("ARCHITECTURE.md tells the pipeline in running order", pipelineOrder, {
   "finds another order": {
-    sources: { "server/src/pipeline.ts": pipeline },
+    sources: { "apiserver/src/pipeline.ts": pipeline },
     documents: { "ARCHITECTURE.md": "First `authorize`, then `route`." },
     finds: [/running order: route, authorize/],
   },
   "accepts the right one": {
-    sources: { "server/src/pipeline.ts": pipeline },
+    sources: { "apiserver/src/pipeline.ts": pipeline },
     documents: { "ARCHITECTURE.md": "1. **route**\n2. **authorize**" },
     finds: [],
   },

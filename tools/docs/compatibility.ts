@@ -14,12 +14,12 @@ export function compatibilityCounts(read: Read): readonly (readonly [string, num
 /** Each case of a table names the section of the RFC that it is about. */
 function http2Cases(read: Read): number {
   const files = ["frames", "messages", "streams"].map((subject) =>
-    read(`packages/server/src/http2/conformance-${subject}.test.ts`),
+    read(`packages/apiserver/src/http2/conformance-${subject}.test.ts`),
   );
   return files.join("\n").match(/\bsection: "/g)?.length ?? 0;
 }
 
 /** Rows of the tables of a document, heads left out. */
 function rows(document: string): number {
-  return document.split("\n").filter((line) => /^\| .*`packages\//.test(line)).length;
+  return document.split("\n").filter((line) => /^\| .*`(?:packages|tests)\//.test(line)).length;
 }

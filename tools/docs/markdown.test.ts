@@ -109,7 +109,7 @@ describe("documents that sources name", () => {
 
 async function sources(): Promise<readonly string[]> {
   const found = await Promise.all(
-    ["packages", "tools"].map(async (folder) =>
+    ["packages", "tests", "tools"].map(async (folder) =>
       (await readdir(folder, { recursive: true })).map((name) => `${folder}/${name}`),
     ),
   );

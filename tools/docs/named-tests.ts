@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 
 const root = new URL("../../../", import.meta.url);
 /** Prose is wrapped, so that a line may end anywhere in it. */
-const reference = /`(packages\/[^`]+\.test\.ts)`\s"([^"]*)"/g;
+const reference = /`((?:packages|tests)\/[^`]+\.test\.ts)`\s"([^"]*)"/g;
 
 export function namedTests(document: string): number {
   return [...document.matchAll(reference)].length;
@@ -26,7 +26,7 @@ export function bareRows(rows: string): string[] {
   return rows
     .split("\n")
     .filter((line) => line.startsWith("| ") && !/shown by \|$/.test(line))
-    .filter((line) => !/`packages\/[^`]+` "[^"]+" \|$/.test(line));
+    .filter((line) => !/`(?:packages|tests)\/[^`]+` "[^"]+" \|$/.test(line));
 }
 
 /** What stands between quotation marks: a title does, the name of a function does not. */

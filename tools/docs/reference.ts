@@ -5,7 +5,7 @@ import { checkoutDeclarations, type Declaration, declarationsOf } from "./declar
 const doors = new Map([
   ["kcp-ts", "index"],
   ["kcp-ts/sdk", "sdk"],
-  ["kcp-ts/server", "server"],
+  ["kcp-ts/apiserver", "apiserver"],
   ["kcp-ts/testing", "testing"],
 ]);
 

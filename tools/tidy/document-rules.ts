@@ -50,7 +50,7 @@ function holes(byNumber: ReadonlyMap<string, string>): string[] {
     .map((number) => `docs/adr: number ${number} is missing below ${highest}`);
 }
 
-const pipelinePath = "packages/server/src/pipeline.ts";
+const pipelinePath = "packages/apiserver/src/pipeline.ts";
 
 /** The stages of pipeline.ts stand in ARCHITECTURE.md, in code marks or in bold, in the order in which they run. */
 export function pipelineOrder(tree: SourceTree): string[] {

@@ -45,10 +45,11 @@ export class SourceTree {
     return manifest === undefined ? undefined : doorFile(manifest, door);
   }
 
-  /** Files that a package offers: what its manifest exports. */
+  /** Files that a package offers to users: what its manifest exports, but for what is `internal`. */
   doors(): string[] {
     return this.packages.flatMap((manifest) =>
       Object.keys(manifest.exports).flatMap((door) => {
+        if (door === "./internal") return [];
         const pattern = doorFile(manifest, door);
         if (pattern === undefined || !pattern.includes("*")) return pattern ?? [];
         const [head, tail] = pattern.split("*") as [string, string];

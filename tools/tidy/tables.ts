@@ -10,22 +10,69 @@ export interface PackageRule {
 
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
-  server: { packages: ["machinery"], node: "everywhere" },
+  pki: { packages: ["machinery"], node: "everywhere" },
+  // Of the process: what V8 and the C library keep.
+  "process-memory": { packages: ["machinery"], node: "everywhere" },
+  apiserver: { packages: ["machinery"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
-  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
-  simulator: { packages: ["machinery", "sdk", "server", "controllers"], node: "everywhere" },
-  controlplane: {
-    packages: ["machinery", "sdk", "server", "controllers", "multicluster", "simulator"],
+  // The half of it that lives inside the server.
+  "multicluster-server": {
+    packages: ["machinery", "sdk", "apiserver", "multicluster"],
     node: "everywhere",
   },
-  cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
+  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
+  simulator: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "controllers"],
+    node: "everywhere",
+  },
+  controlplane: {
+    packages: [
+      "machinery",
+      "pki",
+      "process-memory",
+      "sdk",
+      "apiserver",
+      "controllers",
+      "multicluster",
+      "multicluster-server",
+    ],
+    node: "everywhere",
+  },
+  // The published test server.
+  testing: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "multicluster", "controlplane"],
+    node: "everywhere",
+  },
+  cli: {
+    packages: ["machinery", "sdk", "multicluster", "simulator", "controlplane", "testing"],
+    node: "everywhere",
+  },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
-  "kcp-ts": { packages: ["machinery", "sdk", "server", "controlplane"], node: [] },
+  "kcp-ts": {
+    packages: ["machinery", "sdk", "apiserver", "multicluster", "controlplane", "testing"],
+    node: [],
+  },
   testkit: { packages: ["machinery"], node: "everywhere" },
+  // What needs the whole product.
+  tests: {
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "controllers",
+      "multicluster",
+      "multicluster-server",
+      "simulator",
+      "controlplane",
+      "testing",
+    ],
+    node: "everywhere",
+  },
 };
 
 /** Packages from npm that are few on purpose. Others may use what their own manifest declares. */
@@ -65,7 +112,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "certificate-requests": ["api"],
     "event-expiry": ["pace"],
   },
-  server: {
+  apiserver: {
     request: [],
     storage: [],
     metrics: [],
@@ -206,15 +253,10 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compute: ["api", "negotiation"],
   },
   controlplane: {
-    certificates: [],
-    kubeconfig: ["certificates"],
     backup: ["compose"],
     // An audit policy is a manifest.
-    compose: ["kubeconfig", "certificates", "manifests"],
+    compose: ["manifests"],
     manifests: [],
-    testing: ["certificates", "compose", "manifests"],
-    // Tests only: the same requests to a real server and to ours.
-    "side-by-side": ["testing"],
   },
   cli: {
     commands: ["type-generator", "demo"],
@@ -223,15 +265,17 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "process-output": [],
     "workspace-browser": [],
     "workspace-plugin": ["process-output", "workspace-browser"],
-    e2e: [],
+  },
+  tests: {
+    // Some tests of physical clusters borrow real ones from `grounds`.
+    integration: ["scenarios"],
+    conformance: [],
+    scenarios: [],
   },
 };
 
-/** Doors that only tests of users go through: what is behind them may hold test tools. */
-export const testDoors: readonly string[] = [
-  "packages/controlplane/src/testing.ts",
-  "packages/controlplane/src/testing/",
-];
+/** What only tests go through, ours and those of users: it may hold test tools, and enter doors named `internal`. */
+export const testDoors: readonly string[] = ["packages/testing/src/", "tests/"];
 
 /** What the table may never say, whoever edits it. */
 export const forbiddenArrows: readonly {
@@ -240,49 +284,57 @@ export const forbiddenArrows: readonly {
   readonly because: string;
 }[] = [
   {
-    from: ["server/storage"],
-    to: ["server/request", "server/authentication", "server/authorization", "server/admission"],
+    from: ["apiserver/storage"],
+    to: [
+      "apiserver/request",
+      "apiserver/authentication",
+      "apiserver/authorization",
+      "apiserver/admission",
+    ],
     because: "storage knows no users",
   },
   {
-    from: ["server/authentication", "server/authorization", "server/admission"],
-    to: ["server/storage", "server/watch-cache", "server/registry", "server/http"],
+    from: ["apiserver/authentication", "apiserver/authorization", "apiserver/admission"],
+    to: ["apiserver/storage", "apiserver/watch-cache", "apiserver/registry", "apiserver/http"],
     because: "gates know no storage and no HTTP: what they need is handed in",
   },
-  { from: ["server/request"], to: ["server/*"], because: "vocabulary lives in a leaf" },
-  { from: ["server/*"], to: ["server/http"], because: "nothing but http/ knows HTTP" },
-  { from: ["controllers", "multicluster"], to: ["server"], because: "controllers know no server" },
+  { from: ["apiserver/request"], to: ["apiserver/*"], because: "vocabulary lives in a leaf" },
+  { from: ["apiserver/*"], to: ["apiserver/http"], because: "nothing but http/ knows HTTP" },
+  {
+    from: ["controllers", "multicluster"],
+    to: ["apiserver"],
+    because: "controllers know no server",
+  },
   { from: ["*"], to: ["testkit"], because: "what users run does not contain test tools" },
 ];
 
 /** Sockets, and who may hold them. storage/etcd/grpc and the caller of webhooks are clients of their own. */
 export const socketModules = ["node:http", "node:https", "node:http2", "node:tls", "node:net"];
 export const socketFolders: Readonly<Record<string, readonly string[]>> = {
-  server: [
-    "packages/server/src/http/",
-    "packages/server/src/storage/etcd/grpc/",
-    "packages/server/src/webhooks/",
+  apiserver: [
+    "packages/apiserver/src/http/",
+    "packages/apiserver/src/storage/etcd/grpc/",
+    "packages/apiserver/src/webhooks/",
   ],
 };
 
 /** Folders below a room with a door of their own. */
 export const subRooms = [
-  "packages/server/src/storage/memory",
-  "packages/server/src/storage/embedded",
-  "packages/server/src/storage/etcd",
-  "packages/server/src/storage/etcd/grpc",
+  "packages/apiserver/src/storage/memory",
+  "packages/apiserver/src/storage/embedded",
+  "packages/apiserver/src/storage/etcd",
+  "packages/apiserver/src/storage/etcd/grpc",
 ];
 
 /** Rooms without a door, each for a reason. */
 export const openRooms: Readonly<Record<string, string>> = {
-  "packages/server/src/request": "the leaf vocabulary: its files are imported by name",
-  "packages/controlplane/src/compose": "wiring that control-plane.ts, backup/ and testing/ read",
+  "packages/apiserver/src/request": "the leaf vocabulary: its files are imported by name",
+  "packages/controlplane/src/compose": "wiring that control-plane.ts and backup/ read",
   "packages/cli/src/commands": "one verb per file; main.ts lists them",
-  "packages/cli/src/e2e": "tests only",
 };
 
 /** Files that may be imported past their room's door. */
 export const sideDoors: readonly string[] = [
   // The change feed is part of every backend and of the watch cache, not of what storage promises.
-  "packages/server/src/storage/feed.ts",
+  "packages/apiserver/src/storage/feed.ts",
 ];

@@ -1,6 +1,6 @@
 /** Structured logs: JSON lines for machines, one readable line each for people at a terminal. */
 
-import type { ServerLog } from "@kcp-ts/server";
+import type { ServerLog } from "@kcp-ts/apiserver";
 import { pino } from "pino";
 
 export type LogFormat = "json" | "pretty";

@@ -18,8 +18,8 @@ async function exportedNames(path: string): Promise<string[]> {
 const behind: Readonly<Record<string, string>> = {
   index: "controlplane/src/index.ts",
   sdk: "sdk/src/index.ts",
-  server: "server/src/index.ts",
-  testing: "controlplane/src/testing.ts",
+  apiserver: "apiserver/src/index.ts",
+  testing: "testing/src/index.ts",
 };
 
 describe("the published package", () => {
@@ -39,7 +39,7 @@ describe("the published package", () => {
     const { startTestControlPlane } = await import("kcp-ts/testing");
     const k = await startTestControlPlane();
     await k.close();
-    for (const door of ["kcp-ts", "kcp-ts/sdk", "kcp-ts/server"]) {
+    for (const door of ["kcp-ts", "kcp-ts/sdk", "kcp-ts/apiserver"]) {
       assert.ok(Object.keys(await import(door)).length > 0);
     }
   });

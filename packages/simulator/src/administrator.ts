@@ -6,7 +6,7 @@ import {
   hashToken,
   RequestAuthenticator,
   StaticTokenAuthenticator,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
 
 const tokenBytes = 32;
 

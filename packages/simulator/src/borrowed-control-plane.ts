@@ -2,9 +2,10 @@
  * Machines for a control plane that is somebody else's: a real kube-apiserver with a kube-controller-manager, and nothing to run Pods on. They get
  * nodes whose kubelets can be asked for logs and sessions, metrics, volumes for their claims, and addresses for their Services and Ingresses.
  */
+
+import type { ServerLog } from "@kcp-ts/apiserver";
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
-import type { ServerLog } from "@kcp-ts/server";
 import { gitVersionOf, Port, type PortOptions } from "./front/index.ts";
 import { kubeletHandle } from "./kubelet-port.ts";
 import { type KubeletSettings, Machines, type SimulatedNodes } from "./machines.ts";

@@ -4,12 +4,13 @@
  *
  *     /containerLogs/<namespace>/<pod>/<container>   /exec/…   /attach/…   /portForward/<namespace>/<pod>
  */
+
+import type { ApiRequest } from "@kcp-ts/apiserver";
+import type { SubresourceCall } from "@kcp-ts/apiserver/kinds";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
-import type { ApiRequest } from "@kcp-ts/server";
-import type { SubresourceCall } from "@kcp-ts/server/kinds";
 import { pods } from "./api/index.ts";
 import type { Handle } from "./front/index.ts";
 import { podEndpoints } from "./kinds/index.ts";

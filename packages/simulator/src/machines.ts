@@ -2,6 +2,8 @@
  * Machines that nobody has: nodes, the scheduler that fills them and the kubelets that run nothing, for a control plane of any make. A simulated
  * cluster has them; so has a real kube-apiserver that stands alone in a test.
  */
+
+import type { ServerLog } from "@kcp-ts/apiserver";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -15,7 +17,6 @@ import {
   type ObjectKey,
   singleCluster,
 } from "@kcp-ts/sdk";
-import type { ServerLog } from "@kcp-ts/server";
 import { nodes } from "./api/index.ts";
 import { EventBudget } from "./event-budget.ts";
 import {

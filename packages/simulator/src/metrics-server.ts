@@ -2,10 +2,11 @@
  * A metrics-server for a control plane that is somebody else's: what its Pods and nodes use, as the simulator has it, served to the API server that asks for
  * it on behalf of its clients (an APIService). It asks nobody who he is: for loopback addresses.
  */
+
+import { ApiServer, type ServerLog } from "@kcp-ts/apiserver";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { ApiServer, type ServerLog } from "@kcp-ts/server";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { administrator } from "./administrator.ts";
 import { type Handle, withHeaders } from "./front/index.ts";
 import { metricsKinds } from "./metrics-services.ts";

@@ -1,14 +1,15 @@
 /** The metrics API of a simulated cluster, which in a real one is metrics-server's: what Pods and nodes use at the moment. */
-import type { Clock } from "@kcp-ts/machinery/base";
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Client, timestamp } from "@kcp-ts/sdk";
+
 import {
   type ComputedObjects,
   type ComputedQuestion,
   nodeMetricsKind,
   podMetricsKind,
   type ResourceDefinition,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type Client, timestamp } from "@kcp-ts/sdk";
 import { nodes, pods } from "./api/index.ts";
 import { nodeMetricsOf, podMetricsOf } from "./nodes/index.ts";
 

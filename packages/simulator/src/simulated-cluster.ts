@@ -6,11 +6,12 @@
  *     await east.client.resource(deployments).create(…);
  *     await east.close();
  */
+
+import { ApiServer, type ServerLog } from "@kcp-ts/apiserver";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { Client, type Transport } from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";
-import { ApiServer, type ServerLog } from "@kcp-ts/server";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { administrator } from "./administrator.ts";
 import { ClusterInside } from "./cluster-inside.ts";
 import {

@@ -1,5 +1,5 @@
 /** A log for those who asked for none: what needs attention goes to stderr. */
-import type { ServerLog } from "@kcp-ts/server";
+import type { ServerLog } from "@kcp-ts/apiserver";
 
 export function warningsToStderr(): ServerLog {
   const print = (level: string) => (fields: object, message: string) => {

@@ -1,7 +1,7 @@
 /** A backup on disk: appears as a whole or not at all, for its owner alone. */
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { type BackupSummary, checkBackup } from "@kcp-ts/server";
+import { type BackupSummary, checkBackup } from "@kcp-ts/apiserver";
 
 import { reasonOf } from "../compose/start-up.ts";
 import { OptionsError } from "../options.ts";

@@ -4,9 +4,9 @@
  */
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { type BackupSummary, encodeBackup, type ServerLog } from "@kcp-ts/apiserver";
+import { isStorageError } from "@kcp-ts/apiserver/storage";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { type BackupSummary, encodeBackup, type ServerLog } from "@kcp-ts/server";
-import { isStorageError } from "@kcp-ts/server/storage";
 import { snapshotsOf } from "../compose/snapshots.ts";
 import { embeddedDirectory, openStorage } from "../compose/storage.ts";
 import { OptionsError, type StorageOptions } from "../options.ts";

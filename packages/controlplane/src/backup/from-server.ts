@@ -1,8 +1,8 @@
 /** A backup through a running server, which has the store and will not share it. */
 
+import { type BackupSummary, backupPath } from "@kcp-ts/apiserver";
 import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { connect, type Kubeconfig, loadKubeconfig } from "@kcp-ts/sdk/kubeconfig";
-import { type BackupSummary, backupPath } from "@kcp-ts/server";
 import { OptionsError } from "../options.ts";
 import { type Progress, writeBackupFile } from "./backup-file.ts";
 

@@ -1,8 +1,8 @@
 /** From a file to an empty store. The file is read twice: what is not a whole backup is refused before anything is written. */
 import { resolve } from "node:path";
+import { type BackupSummary, checkBackup, readBackup } from "@kcp-ts/apiserver";
+import { isStorageError } from "@kcp-ts/apiserver/storage";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { type BackupSummary, checkBackup, readBackup } from "@kcp-ts/server";
-import { isStorageError } from "@kcp-ts/server/storage";
 import { snapshotsOf } from "../compose/snapshots.ts";
 import { makeRootDirectory } from "../compose/start-up.ts";
 import { embeddedDirectory, openStorage } from "../compose/storage.ts";

@@ -1,6 +1,5 @@
 /** From options to the audit trail: the policy's file, a log, a webhook. */
 import { dirname, resolve } from "node:path";
-import type { Clock, Random } from "@kcp-ts/machinery/base";
 import {
   type AuditBackend,
   AuditPolicyError,
@@ -9,7 +8,8 @@ import {
   LogBackend,
   parseAuditPolicy,
   WebhookBackend,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { parseManifests } from "../manifests/index.ts";
 import { type AuditOptions, OptionsError } from "../options.ts";
 import { makeFolder, readFlagFile } from "./start-up.ts";

@@ -1,5 +1,5 @@
 /** From options to the gate that says who is asking. */
-import type { Clock } from "@kcp-ts/machinery/base";
+
 import {
   type AccountObjects,
   type Authenticator,
@@ -12,10 +12,9 @@ import {
   RequestAuthenticator,
   type StaticToken,
   StaticTokenAuthenticator,
-} from "@kcp-ts/server";
-import type { CertificateAuthority } from "../certificates/index.ts";
-import type { AdminTokens } from "../kubeconfig/index.ts";
-import type { FileWatch } from "./file-watch.ts";
+} from "@kcp-ts/apiserver";
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { AdminTokens, CertificateAuthority, FileWatch } from "@kcp-ts/pki";
 import type { InProcessIdentities } from "./in-process-identities.ts";
 import type { Issuers } from "./issuers.ts";
 import { composeRequestHeaders, type RequestHeaderOptions } from "./request-headers.ts";

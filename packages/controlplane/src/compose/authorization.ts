@@ -1,8 +1,5 @@
 /** From options to who decides about requests, and in which order: masters, paths, roles, somebody elsewhere. */
 
-import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
-import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
-import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import {
   AllowedPathsError,
   type Authorizer,
@@ -12,7 +9,10 @@ import {
   type ReviewVersion,
   reviewVersions,
   WebhookAuthorizer,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { OptionsError } from "../options.ts";
 import { connectWebhook, type WebhookConnection } from "./webhook-connection.ts";
 

@@ -5,15 +5,15 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import {
   type CertificateAuthority,
   createCertificateAuthority,
   generateKey,
   type IssueOptions,
   issueCertificate,
-} from "../certificates/index.ts";
+} from "@kcp-ts/pki";
 import { Core } from "./core.ts";
 
 const now = systemClock.now();

@@ -1,6 +1,5 @@
 /** What an embedder adds to a control plane: all of it runs in this process and is trusted like our own code. */
-import type { Clock } from "@kcp-ts/machinery/base";
-import type { Client } from "@kcp-ts/sdk";
+
 import type {
   AdmissionPlugin,
   ApiRequest,
@@ -8,7 +7,9 @@ import type {
   Authorizer,
   ResourceDefinition,
   ServerLog,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { Client } from "@kcp-ts/sdk";
 
 export interface Extensions {
   /** Types that every logical cluster serves, besides the ones that are built in. */

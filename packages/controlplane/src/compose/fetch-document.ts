@@ -1,8 +1,8 @@
 /** JSON documents of other servers, over HTTPS: bounded in time and size, without redirects. */
 import { request } from "node:https";
+import type { FetchDocument } from "@kcp-ts/apiserver";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { bounds, gatherBounded, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
-import type { FetchDocument } from "@kcp-ts/server";
 
 export const fetchTimeoutMs = 10_000;
 export const documentBytesMax: number = bounds.issuerDocument.bytesMax;

@@ -5,7 +5,7 @@
  * found by the hash that the engine has of texts, which is seeded anew in every process: how long that takes says nothing of how much of a guess is right.
  */
 import { randomBytes } from "node:crypto";
-import type { UserInfo } from "@kcp-ts/server";
+import type { UserInfo } from "@kcp-ts/apiserver";
 
 const tokenBytes = 32;
 

@@ -5,7 +5,7 @@
  * written anywhere: nobody outside can know it.
  */
 import { randomBytes } from "node:crypto";
-import { hashToken, type StaticToken } from "@kcp-ts/server";
+import { hashToken, type StaticToken } from "@kcp-ts/apiserver";
 
 export interface InternalCredential {
   /** What a request carries. */

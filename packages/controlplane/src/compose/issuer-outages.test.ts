@@ -6,22 +6,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
-import { systemClock } from "@kcp-ts/machinery/base";
 import {
   BearerTokenAuthenticator,
   IssuerAuthenticator,
   isAuthenticationError,
   issuerOfFlags,
   RequestAuthenticator,
-} from "@kcp-ts/server";
-import { FakeClock } from "@kcp-ts/testkit";
-import {
-  createCertificateAuthority,
-  exportKey,
-  generateKey,
-  issueCertificate,
-} from "../certificates/index.ts";
-import { eventually } from "../testing/index.ts";
+} from "@kcp-ts/apiserver";
+import { systemClock } from "@kcp-ts/machinery/base";
+import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 
 /** Between two looks at an issuer. */

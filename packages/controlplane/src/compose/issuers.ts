@@ -1,6 +1,5 @@
 /** From options to the issuers of tokens that are trusted besides ourselves: `--oidc-*`, or a configuration file. */
 import { X509Certificate } from "node:crypto";
-import type { Clock } from "@kcp-ts/machinery/base";
 import {
   type AnonymousConfiguration,
   type AuthenticationConfiguration,
@@ -12,11 +11,12 @@ import {
   SwitchedTokens,
   signatureAlgorithms,
   type TokenAuthenticator,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { FileWatch } from "@kcp-ts/pki";
 import { parseManifests } from "../manifests/index.ts";
 import { OptionsError } from "../options.ts";
 import { documentFetcher } from "./fetch-document.ts";
-import type { FileWatch } from "./file-watch.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface IssuerOptions {

@@ -1,5 +1,5 @@
 /** From options to how workspaces are reached that are served elsewhere. */
-import { type ApiServerOptions, parseMountHosts } from "@kcp-ts/server";
+import { type ApiServerOptions, parseMountHosts } from "@kcp-ts/apiserver";
 import { type ControlPlaneOptions, OptionsError } from "../options.ts";
 import { readFlagFile } from "./start-up.ts";
 

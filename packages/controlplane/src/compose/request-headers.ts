@@ -1,13 +1,14 @@
 /** From options to the proxies that are believed when they say who somebody is. */
-import type { Clock } from "@kcp-ts/machinery/base";
+
 import {
   type Authenticator,
   ClientCertificateAuthenticator,
   ReloadableClientCa,
   RequestHeaderAuthenticator,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { FileWatch } from "@kcp-ts/pki";
 import { OptionsError } from "../options.ts";
-import type { FileWatch } from "./file-watch.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface RequestHeaderOptions {

@@ -5,10 +5,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { isAuthenticationError, type UserInfo } from "@kcp-ts/apiserver";
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { isAuthenticationError, type UserInfo } from "@kcp-ts/server";
+import { FileWatch } from "@kcp-ts/pki";
 import { FakeClock } from "@kcp-ts/testkit";
-import { FileWatch } from "./file-watch.ts";
 import {
   composeServiceAccounts,
   type ServiceAccountOptions,

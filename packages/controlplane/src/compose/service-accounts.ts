@@ -1,6 +1,5 @@
 /** From options to the keys of service accounts: who makes their tokens, and by what tokens are verified. */
 import { join } from "node:path";
-import type { Clock } from "@kcp-ts/machinery/base";
 import {
   type AccountObjects,
   IssuerDocuments,
@@ -11,14 +10,15 @@ import {
   type SigningKey,
   type VerificationKey,
   verificationKeyOf,
-} from "@kcp-ts/server";
+} from "@kcp-ts/apiserver";
+import type { Clock } from "@kcp-ts/machinery/base";
 import {
   exportKey,
+  type FileWatch,
   generateKey,
   readFileIfPresent,
   writePrivateFile,
-} from "../certificates/index.ts";
-import type { FileWatch } from "./file-watch.ts";
+} from "@kcp-ts/pki";
 import { readFlagFile } from "./start-up.ts";
 
 export interface ServiceAccountOptions {

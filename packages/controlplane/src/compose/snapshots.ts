@@ -5,7 +5,7 @@ import type {
   SnapshotSource,
   SnapshotTarget,
   Storage,
-} from "@kcp-ts/server/storage";
+} from "@kcp-ts/apiserver/storage";
 import type { OpenedStorage } from "./storage.ts";
 
 export type SnapshotStore = SnapshotSource & SnapshotTarget;

@@ -2,8 +2,8 @@
 import { access, constants, mkdir, readFile, stat } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { dirname } from "node:path";
-import type { Listener } from "@kcp-ts/server";
-import { isStorageError } from "@kcp-ts/server/storage";
+import type { Listener } from "@kcp-ts/apiserver";
+import { isStorageError } from "@kcp-ts/apiserver/storage";
 import { type ControlPlaneOptions, OptionsError } from "../options.ts";
 
 export async function makeRootDirectory(path: string): Promise<void> {

@@ -1,8 +1,8 @@
 /** From storage options to an open store. Backends are loaded only when they are asked for. */
 import { join } from "node:path";
+import type { ServerLog } from "@kcp-ts/apiserver";
+import type { SnapshotSource, SnapshotTarget, Storage } from "@kcp-ts/apiserver/storage";
 import { type Clock, systemRandom } from "@kcp-ts/machinery/base";
-import type { ServerLog } from "@kcp-ts/server";
-import type { SnapshotSource, SnapshotTarget, Storage } from "@kcp-ts/server/storage";
 import { OptionsError, type StorageOptions } from "../options.ts";
 import { reachEtcd, readFlagFile } from "./start-up.ts";
 
@@ -20,11 +20,11 @@ export async function openStorage(
 ): Promise<OpenedStorage> {
   switch (options.kind) {
     case "memory": {
-      const { MemoryStorage } = await import("@kcp-ts/server/storage/memory");
+      const { MemoryStorage } = await import("@kcp-ts/apiserver/storage/memory");
       return new MemoryStorage();
     }
     case "embedded": {
-      const { EmbeddedStorage } = await import("@kcp-ts/server/storage/embedded");
+      const { EmbeddedStorage } = await import("@kcp-ts/apiserver/storage/embedded");
       return EmbeddedStorage.open({
         directory: embeddedDirectory(context.rootDirectory),
         clock: context.clock,
@@ -49,7 +49,7 @@ async function openEtcd(
       "--storage etcd needs --etcd-servers, for example --etcd-servers https://127.0.0.1:2379",
     );
   }
-  const { EtcdStorage } = await import("@kcp-ts/server/storage/etcd");
+  const { EtcdStorage } = await import("@kcp-ts/apiserver/storage/etcd");
   const { caFile, certFile, keyFile, username, password, prefix } = options;
   const [ca, cert, key] = await Promise.all([
     readIfNamed("--etcd-cafile", caFile),

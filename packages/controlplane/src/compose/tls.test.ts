@@ -6,17 +6,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
+import { Listener } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { Listener } from "@kcp-ts/server";
-import { FakeClock } from "@kcp-ts/testkit";
 import {
   createCertificateAuthority,
   exportKey,
+  FileWatch,
   generateKey,
   issueCertificate,
-} from "../certificates/index.ts";
-import { eventually } from "../testing/index.ts";
-import { FileWatch, pollIntervalMs } from "./file-watch.ts";
+  pollIntervalMs,
+} from "@kcp-ts/pki";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { loadTls, type TlsOptions } from "./tls.ts";
 
 const now = systemClock.now();

@@ -3,11 +3,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { MemoryStorage } from "@kcp-ts/server/storage/memory";
+import { pollIntervalMs } from "@kcp-ts/pki";
 import { createLog } from "../log.ts";
 import { Core } from "./core.ts";
-import { pollIntervalMs } from "./file-watch.ts";
 
 describe("the token file", () => {
   let folder = "";

@@ -1,5 +1,5 @@
 /** From options to what the server does at once, and what one tenant may hold. */
-import type { TrafficOptions } from "@kcp-ts/server";
+import type { TrafficOptions } from "@kcp-ts/apiserver";
 import type { TrafficLimits } from "../options.ts";
 
 export function trafficOf(limits: TrafficLimits): TrafficOptions {

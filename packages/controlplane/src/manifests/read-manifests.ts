@@ -1,8 +1,8 @@
 /** API objects from YAML and JSON files, several in one file or several files in a folder, as kubectl -f takes them. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
+import { parseYamlDocuments } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { parseYamlDocuments } from "@kcp-ts/server";
 
 export type Manifest = JsonObject & { readonly apiVersion: string; readonly kind: string };
 

@@ -1,6 +1,7 @@
 /** An object as YAML, as people read it. */
+
+import { toYaml as toAnyYaml } from "@kcp-ts/apiserver";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { toYaml as toAnyYaml } from "@kcp-ts/server";
 
 const lineWidth = 120;
 

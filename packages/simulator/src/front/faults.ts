@@ -6,9 +6,10 @@
  * - `slow`: every answer takes that much longer.
  * - `unauthorized`: credentials are no longer known; a 401.
  */
+
+import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { EndableBody } from "@kcp-ts/sdk/client";
-import type { ApiRequest, ApiResponse } from "@kcp-ts/server";
 
 export type Handle = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
 

@@ -1,6 +1,7 @@
 /** What makes a server of many logical clusters look like one plain cluster: its own version, and no other clusters behind it. */
+
+import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import { statusError } from "@kcp-ts/machinery/status";
-import type { ApiRequest, ApiResponse } from "@kcp-ts/server";
 import type { Handle } from "./faults.ts";
 
 const versions = {

@@ -1,5 +1,5 @@
 /** The cluster's port: opened, closed as if the machine were gone, and opened again in the same place. */
-import { Listener, type TlsMaterial } from "@kcp-ts/server";
+import { Listener, type TlsMaterial } from "@kcp-ts/apiserver";
 import type { Handle } from "./faults.ts";
 
 export interface PortOptions {

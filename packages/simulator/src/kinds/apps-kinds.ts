@@ -1,8 +1,5 @@
 /** Deployments and ReplicaSets. */
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import type { TableColumn } from "@kcp-ts/machinery/table";
-import { deployment, replicaSet } from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -18,7 +15,11 @@ import {
   type ResourceDefinition,
   textIn,
   wideColumn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import type { TableColumn } from "@kcp-ts/machinery/table";
+import { deployment, replicaSet } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { replicasIn } from "./drafts.ts";
 import { defineKind } from "./kind.ts";

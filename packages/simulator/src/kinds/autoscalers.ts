@@ -1,10 +1,5 @@
 /** HorizontalPodAutoscalers: v2 is stored, v1 shows the same objects in fewer words. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import {
-  horizontalPodAutoscalerV1,
-  horizontalPodAutoscalerV2,
-} from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -18,7 +13,13 @@ import {
   ownObject,
   type ResourceDefinition,
   textIn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import {
+  horizontalPodAutoscalerV1,
+  horizontalPodAutoscalerV2,
+} from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind, type KindOptions } from "./kind.ts";
 

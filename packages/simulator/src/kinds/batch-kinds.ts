@@ -1,8 +1,5 @@
 /** Jobs and CronJobs. */
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { age } from "@kcp-ts/machinery/table";
-import { cronJob, job } from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -17,7 +14,11 @@ import {
   type ResourceDefinition,
   textIn,
   wideColumn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { age } from "@kcp-ts/machinery/table";
+import { cronJob, job } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { countErrors, templateCells, templateColumns } from "./apps-kinds.ts";
 import { defineKind } from "./kind.ts";

@@ -1,7 +1,5 @@
 /** PodDisruptionBudgets. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { fieldError } from "@kcp-ts/machinery/status";
-import { podDisruptionBudget } from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -11,7 +9,10 @@ import {
   nameColumn,
   objectIn,
   type ResourceDefinition,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { fieldError } from "@kcp-ts/machinery/status";
+import { podDisruptionBudget } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 

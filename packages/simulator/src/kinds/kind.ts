@@ -1,9 +1,5 @@
 /** A workload kind in a few lines: a spec that people write, a status that controllers write, and what is its own. */
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import { dnsSubdomainErrors, type NameErrors } from "@kcp-ts/machinery/names";
-import type { MessageShape } from "@kcp-ts/machinery/shape";
-import type { FieldError } from "@kcp-ts/machinery/status";
-import type { TableColumn } from "@kcp-ts/machinery/table";
+
 import {
   builtIn,
   type Draft,
@@ -14,7 +10,12 @@ import {
   type Strategy,
   type SubresourceStrategy,
   startGeneration,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { dnsSubdomainErrors, type NameErrors } from "@kcp-ts/machinery/names";
+import type { MessageShape } from "@kcp-ts/machinery/shape";
+import type { FieldError } from "@kcp-ts/machinery/status";
+import type { TableColumn } from "@kcp-ts/machinery/table";
 
 export interface KindOptions {
   readonly group: string;

@@ -1,6 +1,5 @@
 /** Nodes. */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { node } from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -12,7 +11,9 @@ import {
   type ResourceDefinition,
   textIn,
   wideColumn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { node } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 

@@ -1,5 +1,5 @@
 /** What a cluster adds to Pods, besides what Kubernetes fills in, and the class that their resources make. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+
 import {
   type Draft,
   fill,
@@ -7,7 +7,8 @@ import {
   ownObjectIfThere,
   setPodDefaults,
   setPodSpecDefaults,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 
 /** The templates of workload kinds: without what only Pods get. */
 export function setTemplateDefaults(spec: Draft, member = "template"): void {

@@ -1,12 +1,6 @@
 /** The endpoints of Pods that do something: binding, eviction, logs, and sessions with containers. */
 import type { Duplex } from "node:stream";
-import type { Clock } from "@kcp-ts/machinery/base";
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts/machinery/shape";
-import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import { binding, eviction } from "@kcp-ts/machinery/workload-shapes";
-import { serverHandshake } from "@kcp-ts/sdk/websocket";
-import { type ApiResponse, wantedUpgrade } from "@kcp-ts/server";
+import { type ApiResponse, wantedUpgrade } from "@kcp-ts/apiserver";
 import {
   listIn,
   objectIn,
@@ -14,7 +8,13 @@ import {
   type SubresourceKind,
   type SubresourceStrategy,
   textIn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts/machinery/shape";
+import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import { binding, eviction } from "@kcp-ts/machinery/workload-shapes";
+import { serverHandshake } from "@kcp-ts/sdk/websocket";
 import {
   type CommandResult,
   type Container,

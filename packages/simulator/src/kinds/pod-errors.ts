@@ -1,8 +1,9 @@
 /** What is wrong with a Pod, or with a template of one, in the words of Kubernetes. The rules that people run into, not all of them. */
+
+import { itemErrors, listIn, objectIn, textIn } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { itemErrors, listIn, objectIn, textIn } from "@kcp-ts/server/kinds";
 
 const restartPolicies = ["Always", "Never", "OnFailure"];
 const dnsPolicies = ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"];

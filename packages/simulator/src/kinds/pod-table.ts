@@ -1,6 +1,5 @@
 /** How Pods are printed: what kubectl shows as READY, STATUS and RESTARTS follows from the states of their containers. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { age, type TableColumn } from "@kcp-ts/machinery/table";
+
 import {
   ageCell,
   ageColumn,
@@ -11,7 +10,9 @@ import {
   objectIn,
   textIn,
   wideColumn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { age, type TableColumn } from "@kcp-ts/machinery/table";
 
 export const podColumns: readonly TableColumn[] = [
   nameColumn,

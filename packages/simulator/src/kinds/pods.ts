@@ -1,7 +1,5 @@
 /** Pods: defaults, what may be changed of a running one, deletion that takes its time, and the endpoints that do something. */
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { pod } from "@kcp-ts/machinery/workload-shapes";
+
 import {
   type Draft,
   listIn,
@@ -11,7 +9,10 @@ import {
   type ResourceDefinition,
   type SubresourceStrategy,
   textIn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { pod } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 import { addPatience, qosClassOf, setAdmittedDefaults } from "./pod-defaults.ts";

@@ -1,7 +1,8 @@
 /** The scale endpoint: how many there are and should be, in a form that is the same for all kinds. */
+
+import { objectIn, type SubresourceStrategy, type SubresourceView } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { scale } from "@kcp-ts/machinery/shape";
-import { objectIn, type SubresourceStrategy, type SubresourceView } from "@kcp-ts/server/kinds";
 import { replicasIn } from "./drafts.ts";
 import { selectorText } from "./selectors.ts";
 

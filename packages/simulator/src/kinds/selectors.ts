@@ -1,4 +1,6 @@
 /** Selectors of workload kinds: what is wrong with them, and how they are printed. */
+
+import { labelSelectorErrors, listIn, objectIn, textIn } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import {
   type LabelSelectorObject,
@@ -6,7 +8,6 @@ import {
   selectorFromLabelSelectorObject,
 } from "@kcp-ts/machinery/selectors";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { labelSelectorErrors, listIn, objectIn, textIn } from "@kcp-ts/server/kinds";
 
 const noMatch = "`selector` does not match template `labels`";
 

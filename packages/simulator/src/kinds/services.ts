@@ -1,8 +1,5 @@
 /** Services, Endpoints and EndpointSlices. */
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import { dns1035LabelErrors } from "@kcp-ts/machinery/names";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { endpointSlice, endpoints, service } from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -19,7 +16,11 @@ import {
   type ResourceDefinition,
   textIn,
   wideColumn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { dns1035LabelErrors } from "@kcp-ts/machinery/names";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { endpointSlice, endpoints, service } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 import { oneOf } from "./pod-errors.ts";

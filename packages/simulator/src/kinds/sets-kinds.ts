@@ -1,7 +1,5 @@
 /** StatefulSets, DaemonSets and the ControllerRevisions that remember their templates. */
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -15,7 +13,10 @@ import {
   ownObject,
   type ResourceDefinition,
   textIn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { templateCells, templateColumns, templateErrors } from "./apps-kinds.ts";
 import { replicasIn } from "./drafts.ts";

@@ -1,7 +1,5 @@
 /** PersistentVolumeClaims and PersistentVolumes, as far as a cluster without disks has them. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { persistentVolume, persistentVolumeClaim } from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -16,7 +14,10 @@ import {
   type ResourceDefinition,
   textIn,
   wideColumn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { persistentVolume, persistentVolumeClaim } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 

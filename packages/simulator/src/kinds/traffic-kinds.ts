@@ -1,13 +1,5 @@
 /** Ingresses, NetworkPolicies and, in newer clusters, the kinds that addresses are kept in. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import {
-  ingress,
-  ingressClass,
-  ipAddress,
-  networkPolicy,
-  serviceCIDR,
-} from "@kcp-ts/machinery/workload-shapes";
+
 import {
   ageCell,
   ageColumn,
@@ -20,7 +12,16 @@ import {
   ownObject,
   type ResourceDefinition,
   textIn,
-} from "@kcp-ts/server/kinds";
+} from "@kcp-ts/apiserver/kinds";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import {
+  ingress,
+  ingressClass,
+  ipAddress,
+  networkPolicy,
+  serviceCIDR,
+} from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 import { selectorText } from "./selectors.ts";

@@ -1,5 +1,5 @@
 /** Every kind that a simulated cluster serves besides the built-in ones, in discovery order. */
-import type { ResourceDefinition } from "@kcp-ts/server/kinds";
+import type { ResourceDefinition } from "@kcp-ts/apiserver/kinds";
 import type { Generation } from "../shapes/index.ts";
 import { deploymentsKind, replicaSetsKind } from "./apps-kinds.ts";
 import { autoscalersKinds } from "./autoscalers.ts";

@@ -1,7 +1,8 @@
 /** Pod Security admission, as every cluster has it: the labels of a namespace say what its Pods may do. */
+
+import { type AdmissionPlugin, denied } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { type AdmissionPlugin, denied } from "@kcp-ts/server";
 import { type Level, violationsOf, violationText } from "./violations.ts";
 
 const enforceLabel = "pod-security.kubernetes.io/enforce";

@@ -1,0 +1,150 @@
+/** A webhook over HTTPS for tests: it answers by path, and remembers what it was asked. */
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { asyncListener, createTestAuthority } from "@kcp-ts/testkit";
+import type { AnyObject, TestServer } from "./test-server.ts";
+
+export interface ReviewRequest {
+  readonly uid: string;
+  readonly operation: string;
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly object: AnyObject | null;
+  readonly oldObject: AnyObject | null;
+  readonly [member: string]: unknown;
+}
+
+export interface ReviewAnswer {
+  readonly allowed?: boolean;
+  readonly status?: object;
+  /** JSON patch operations. */
+  readonly patch?: readonly object[];
+  readonly warnings?: readonly string[];
+  readonly auditAnnotations?: object;
+  /** The whole body, when it is not to be an AdmissionReview as it should be. */
+  readonly raw?: string | object;
+  readonly code?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type Answerer = (request: ReviewRequest) => ReviewAnswer | Promise<ReviewAnswer>;
+
+export class WebhookServer {
+  readonly asked: {
+    readonly path: string;
+    readonly host: string | undefined;
+    readonly request: ReviewRequest;
+  }[] = [];
+  readonly #server: Server;
+  readonly #directory: string;
+  readonly #ca: string;
+  readonly #answers = new Map<string, Answerer>();
+
+  private constructor(server: Server, directory: string, ca: string) {
+    this.#server = server;
+    this.#directory = directory;
+    this.#ca = ca;
+    server.on(
+      "request",
+      asyncListener(async (request, response) => {
+        const parts: Buffer[] = [];
+        for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+        const review = JSON.parse(Buffer.concat(parts).toString("utf8"));
+        const path = String(request.url);
+        this.asked.push({ path, host: request.headers.host, request: review.request });
+        const answer = this.#answers.get(new URL(path, "https://x").pathname);
+        const given: ReviewAnswer = await (answer ?? unknownPath)(review.request);
+        response.writeHead(given.code ?? 200, given.headers ?? {});
+        response.end(JSON.stringify(given.raw ?? reviewAnswer(review, given)));
+      }),
+    );
+  }
+
+  /** Certified as this machine, or as what it is told to be. */
+  static async start(names = ["DNS:localhost", "IP:127.0.0.1"]): Promise<WebhookServer> {
+    const directory = await mkdtemp(join(tmpdir(), "webhook-"));
+    const authority = createTestAuthority(directory);
+    const { key, cert } = authority.issue("localhost", names);
+    const server = createServer({ key, cert });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new WebhookServer(server, directory, authority.ca);
+  }
+
+  /** Forgets what it was asked and how it answered. */
+  reset(): void {
+    this.asked.length = 0;
+    this.#answers.clear();
+  }
+
+  answer(path: string, answerer: Answerer): void {
+    this.#answers.set(path, answerer);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get caBundle(): string {
+    return Buffer.from(this.#ca).toString("base64");
+  }
+
+  client(path: string): object {
+    return { url: `https://localhost:${this.port}${path}`, caBundle: this.caBundle };
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await rm(this.#directory, { recursive: true });
+  }
+}
+
+const unknownPath: Answerer = () => ({ code: 404 });
+
+function reviewAnswer(
+  { apiVersion, request }: { apiVersion: string; request: ReviewRequest },
+  answer: ReviewAnswer,
+): object {
+  const { allowed = true, status, patch, warnings, auditAnnotations } = answer;
+  const text = patch === undefined ? undefined : JSON.stringify(patch);
+  return {
+    kind: "AdmissionReview",
+    apiVersion,
+    response: {
+      uid: request.uid,
+      allowed,
+      status,
+      warnings,
+      auditAnnotations,
+      ...(text === undefined
+        ? {}
+        : { patchType: "JSONPatch", patch: Buffer.from(text).toString("base64") }),
+    },
+  };
+}
+
+export const rulesFor = (resource: string, operations = ["CREATE"], group = "") => [
+  { operations, apiGroups: [group], apiVersions: ["*"], resources: [resource] },
+];
+
+export const registration = "/apis/admissionregistration.k8s.io/v1";
+
+/** Registers one webhook in a cluster; the name of the configuration is the first part of the webhook's. */
+export function register(
+  server: TestServer,
+  kind: "mutating" | "validating",
+  webhook: { readonly name: string; readonly clientConfig: object; readonly rules: object },
+  cluster = "a",
+): Promise<AnyObject> {
+  const body = {
+    metadata: { name: webhook.name.split(".")[0] },
+    webhooks: [{ sideEffects: "None", admissionReviewVersions: ["v1"], ...webhook }],
+  };
+  const path = `/clusters/${cluster}${registration}/${kind}webhookconfigurations`;
+  return server.must("POST", path, { body });
+}

@@ -1,0 +1,204 @@
+/**
+ * What an agent may write on an object, as pure rules. An agent is as trustworthy as the cluster it runs in: it says how things are there, and decides nothing anywhere else.
+ *
+ * - What it creates is a copy of what runs in its cluster, of a kind that comes up, and says so by its Upsync label from its first to its last day.
+ * - Of objects of others it marks what the syncer's protocol has marks for, in its own name. What they hold, whom they belong to and who else holds them stays as it is.
+ */
+
+import type { Draft } from "@kcp-ts/apiserver";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  appliedDiffAnnotation,
+  appliedHashAnnotation,
+  assignedTargets,
+  copyOfAnnotation,
+  deletionAnnotation,
+  heldInClusterAnnotation,
+  isCopyLabel,
+  isKcpKey,
+  type KindPolicy,
+  nameInCluster,
+  sharedStatus,
+  simulatorPrefix,
+  stateLabel,
+  statesOf,
+  stateUpsync,
+  statusAnnotation,
+  syncedAnnotation,
+  syncerFinalizer,
+  withoutField,
+} from "@kcp-ts/multicluster";
+import { clusterAnnotation, type StringMap } from "@kcp-ts/sdk";
+
+/** Of a kind's policy, what says how agents write it. */
+export type WritePolicy = Pick<
+  KindPolicy,
+  "direction" | "contested" | "copyNames" | "onDownstreamDeletion" | "of"
+>;
+
+export function comesUp({ direction }: WritePolicy): boolean {
+  return direction !== "down";
+}
+
+export function checkWrite(
+  draft: Draft,
+  old: JsonObject | undefined,
+  target: string,
+  policy: WritePolicy | undefined,
+): void {
+  if (old === undefined) {
+    checkNewCopy(draft, target, policy);
+    return;
+  }
+  const own = stateLabel(target);
+  const isCopy = labelsOf(old)[own] === stateUpsync;
+  checkLabels(draft, old, { own, isCopy });
+  checkAnnotations(draft, old, { target, isCopy });
+  checkHolders(draft, old, target);
+  if (!isCopy && !jsonEqual(heldBy(draft, policy), heldBy(old, policy)))
+    throw refusal(draft, "an agent does not change what an object of others holds");
+}
+
+/** What an object says of a cluster is that cluster's to say, as long as no other one says it, too. */
+export function checkStatusWrite(
+  draft: Draft,
+  old: JsonObject,
+  target: string,
+  kind: { readonly group: string; readonly resource: string },
+): void {
+  const said = (draft as { status?: JsonValue }).status ?? null;
+  if (sharedStatus(kind, said) !== said)
+    throw refusal(draft, "its load balancer is at an address that means a machine's own");
+  const labels = labelsOf(old) as StringMap;
+  if (statesOf(labels).get(target) === stateUpsync) return;
+  const assigned = assignedTargets(labels);
+  for (const other of assigned) {
+    if (other !== target)
+      throw refusal(draft, `it is in other clusters, too: ${target} says its status by annotation`);
+  }
+  // When it has left, nothing is said of it any more.
+  const { status } = draft as { status?: JsonValue };
+  const isEmpty =
+    status === undefined || (isJsonObject(status) && Object.keys(status).length === 0);
+  if (!assigned.has(target) && !isEmpty && !jsonEqual(status, (old["status"] ?? null) as JsonValue))
+    throw refusal(draft, `it is not assigned to ${target}`);
+}
+
+/** Why an agent may not delete it; copies are its own, and of kinds that end in the cluster, what is there alone. */
+export function deletionRefusal(
+  object: JsonObject,
+  target: string,
+  policy: WritePolicy,
+): string | undefined {
+  const labels = labelsOf(object) as StringMap;
+  if (statesOf(labels).get(target) === stateUpsync) return undefined;
+  const assigned = [...assignedTargets(labels)];
+  const isThereAlone = assigned.length === 1 && assigned[0] === target;
+  if (policy.onDownstreamDeletion === "propagate" && isThereAlone) return undefined;
+  return `an agent deletes only what has the label ${stateLabel(target)}: ${stateUpsync}`;
+}
+
+function checkNewCopy(draft: Draft, target: string, policy: WritePolicy | undefined): void {
+  if (policy === undefined || !comesUp(policy))
+    throw refusal(draft, "objects of this kind are not copied up from clusters");
+  const own = stateLabel(target);
+  if (labelsOf(draft)[own] !== stateUpsync)
+    throw refusal(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
+  const name = String(metadataOf(draft)["name"]);
+  if (policy.copyNames === "by-cluster" && nameInCluster(name, target) === undefined)
+    throw refusal(draft, `copies of this kind are called <name>--${target}`);
+  checkLabels(draft, { metadata: { labels: { [own]: stateUpsync } } }, { own, isCopy: true });
+  checkAnnotations(draft, {}, { target, isCopy: true });
+  checkHolders(draft, {}, target);
+}
+
+function checkLabels(
+  draft: Draft,
+  old: JsonObject,
+  { own, isCopy }: { readonly own: string; readonly isCopy: boolean },
+): void {
+  for (const label of changed(labelsOf(draft), labelsOf(old))) {
+    // Whoever asked the object to leave has had their wish: the state goes with it. It never becomes one of a copy, and a copy's never goes.
+    const isOver = label === own && !isCopy && labelsOf(draft)[label] === undefined;
+    if (isOver || (isCopy && isCopyLabel(label))) continue;
+    throw refusal(draft, `an agent does not change the label ${label}`);
+  }
+}
+
+function checkAnnotations(
+  draft: Draft,
+  old: JsonObject,
+  { target, isCopy }: { readonly target: string; readonly isCopy: boolean },
+): void {
+  const marks = new Set([
+    ...[deletionAnnotation, statusAnnotation, syncedAnnotation].map((of) => of(target)),
+    appliedDiffAnnotation(target),
+    heldInClusterAnnotation,
+    // The server's own, and the same whatever is sent.
+    clusterAnnotation,
+    ...(isCopy ? [copyOfAnnotation, appliedHashAnnotation] : []),
+  ]);
+  for (const key of changed(annotationsOf(draft), annotationsOf(old))) {
+    const isItsOwn = isCopy && (!isKcpKey(key) || key.startsWith(simulatorPrefix));
+    if (marks.has(key) || isItsOwn) continue;
+    throw refusal(draft, `an agent does not change the annotation ${key}`);
+  }
+}
+
+/** Who it belongs to, and who else holds it: by an owner it would be deleted, by a finalizer of another it would be there. */
+function checkHolders(draft: Draft, old: JsonObject, target: string): void {
+  const owners = (object: JsonObject) => metadataOf(object)["ownerReferences"] ?? [];
+  if (!jsonEqual(owners(draft as JsonObject), owners(old)))
+    throw refusal(draft, "an agent does not change metadata.ownerReferences");
+  const finalizer = syncerFinalizer(target);
+  const others = (object: JsonObject) => {
+    const { finalizers } = metadataOf(object);
+    return Array.isArray(finalizers) ? finalizers.filter((one) => one !== finalizer) : [];
+  };
+  if (!jsonEqual(others(draft as JsonObject), others(old)))
+    throw refusal(draft, `an agent changes no finalizer but ${finalizer}`);
+}
+
+/** Less the status, which the cluster knows, and fields that a controller in the cluster may have lifted by the policy. */
+function heldBy(object: Draft | JsonObject, policy: WritePolicy | undefined): JsonObject {
+  const { apiVersion: _v, kind: _k, metadata: _m, ...content } = object as JsonObject;
+  if (policy === undefined) return content;
+  const { status: _s, ...held } = content;
+  return policy.contested
+    .filter(({ mode }) => mode === "lift")
+    .reduce<JsonObject>((body, { path }) => withoutField(body, path), held);
+}
+
+function changed(
+  now: Readonly<Record<string, JsonValue>>,
+  before: Readonly<Record<string, JsonValue>>,
+): readonly string[] {
+  const keys = new Set([...Object.keys(now), ...Object.keys(before)]);
+  return [...keys].filter((key) => now[key] !== before[key]);
+}
+
+export function metadataOf(object: JsonObject | Draft): JsonObject {
+  const { metadata } = object as { metadata?: JsonValue };
+  return metadata !== undefined && isJsonObject(metadata) ? metadata : {};
+}
+
+export function labelsOf(object: JsonObject | Draft): Readonly<Record<string, JsonValue>> {
+  return mapOf(object, "labels");
+}
+
+function annotationsOf(object: JsonObject | Draft): Readonly<Record<string, JsonValue>> {
+  return mapOf(object, "annotations");
+}
+
+/** Without a prototype: names of labels are chosen by others. */
+function mapOf(object: JsonObject | Draft, name: string): Readonly<Record<string, JsonValue>> {
+  const map = metadataOf(object)[name];
+  const entries = map !== undefined && isJsonObject(map) ? Object.entries(map) : [];
+  return Object.assign(Object.create(null), Object.fromEntries(entries));
+}
+
+export function refusal(draft: Draft, message: string): Error {
+  const resource = String(draft["kind"]).toLowerCase();
+  return statusError.forbidden({ group: "", resource }, String(metadataOf(draft)["name"]), message);
+}

@@ -1,0 +1,75 @@
+/**
+ * A namespace may ask for its workloads that their Pods talk to the logical cluster: then they are labelled when they are made. What says otherwise is left as it is, and
+ * so is what is there already: its Pods would be replaced.
+ */
+
+import type { AdmissionPlugin } from "@kcp-ts/apiserver";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import {
+  apiAccessLabel,
+  apiAccessResources,
+  apiAddressLabel,
+  clusterDaemonSets,
+  ownedByLabels,
+  stateLabelPrefix,
+  stateUpsync,
+  wantsApiAccess,
+} from "@kcp-ts/multicluster";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+
+const kinds = new Set(
+  [...apiAccessResources, clusterDaemonSets].map(({ group, resource }) => `${resource}.${group}`),
+);
+
+const namespaces = defineResource<KubernetesObject>({
+  group: "",
+  version: "v1",
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+});
+
+/** `client` may read namespaces everywhere. */
+export function apiAccessAdmission(client: () => Client): AdmissionPlugin {
+  return {
+    name: "ApiAccessOfPods",
+    concerns: ({ group, resource, subresource, operation }) =>
+      subresource === "" &&
+      (operation === "CREATE" || operation === "UPDATE") &&
+      kinds.has(`${resource}.${group}`),
+    async mutate({ cluster, namespace }, draft, old) {
+      const labels = labelsOf(draft);
+      if (Object.hasOwn(labels, apiAccessLabel) || isMade(labels)) return;
+      // An update by who does not know of the label takes nothing away.
+      if (old !== undefined && labelsOf(old)[apiAccessLabel] !== "true") return;
+      const found = await client()
+        .inCluster(cluster)
+        .resource(namespaces)
+        .find({ name: namespace });
+      if (!wantsApiAccess(found?.metadata.labels)) return;
+      const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+      const address = found?.metadata.labels?.[apiAddressLabel];
+      const asked = {
+        ...(address === undefined ? {} : { [apiAddressLabel]: address }),
+        ...labels,
+        [apiAccessLabel]: "true",
+      };
+      draft["metadata"] = { ...metadata, labels: asked };
+    },
+  };
+}
+
+/** Parts are as their wholes are, and copies of Pods as these are. */
+function isMade(labels: Readonly<Record<string, JsonValue>>): boolean {
+  return Object.entries(labels).some(
+    ([label, value]) =>
+      ownedByLabels.includes(label) ||
+      (label.startsWith(stateLabelPrefix) && value === stateUpsync),
+  );
+}
+
+function labelsOf(object: JsonObject): Readonly<Record<string, JsonValue>> {
+  const metadata = object["metadata"];
+  const labels = metadata !== undefined && isJsonObject(metadata) ? metadata["labels"] : undefined;
+  return labels !== undefined && isJsonObject(labels) ? labels : {};
+}

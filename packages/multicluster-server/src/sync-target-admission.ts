@@ -1,0 +1,209 @@
+/**
+ * Admission of SyncTargets: a kubeconfig must be usable, and is sealed before anybody can read it back.
+ *
+ * What is stored and shown is the sealed text. Written back it stays; a kubeconfig that equals the sealed one changes nothing. kubectl repeats
+ * what it applied in an annotation: there it is replaced, too.
+ */
+
+import {
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  denied,
+  type MutableObject,
+} from "@kcp-ts/apiserver";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
+import { fieldError, type StatusError, statusError } from "@kcp-ts/machinery/status";
+import {
+  checkKubeconfig,
+  isProblem,
+  isSealed,
+  kubeconfigInSecret,
+  registeredServerAnnotation,
+  type SealedPlace,
+  type SyncTarget,
+  serverIn,
+  syncTargetNameCharactersMax,
+  syncTargets,
+} from "@kcp-ts/multicluster";
+import { type Client, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
+import type { SealingKey } from "./sealing-key.ts";
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+export interface SyncTargetAdmissionOptions {
+  readonly key: SealingKey;
+  /** Whether somebody may have this server connect to clusters. */
+  readonly mayRegister: (user: AdmissionRequest["user"]) => Promise<boolean>;
+  /** May read Secrets everywhere. */
+  readonly client: () => Client;
+}
+
+export function syncTargetAdmission({
+  key,
+  mayRegister,
+  client,
+}: SyncTargetAdmissionOptions): AdmissionPlugin {
+  return {
+    name: "SyncTargets",
+    concerns: ({ group, resource, subresource, operation }) =>
+      resource === syncTargets.resource &&
+      group === syncTargets.group &&
+      subresource === "" &&
+      (operation === "CREATE" || operation === "UPDATE"),
+    async mutate(request, draft, old) {
+      const spec = draft["spec"];
+      const text = isJsonObject(spec) ? spec["kubeconfig"] : undefined;
+      if (isJsonObject(spec) && typeof text === "string" && text !== "") {
+        const stored = await sealed(text, request, old, key);
+        draft["spec"] = { ...spec, kubeconfig: stored };
+      }
+      redactLastApplied(draft);
+      await noteServer(request, draft, old, client());
+    },
+    async validate(request, object, old) {
+      if (connectionOf(object) !== (old && connectionOf(old)) && !(await mayRegister(request.user)))
+        throw denied(
+          request,
+          `User ${JSON.stringify(request.user.username)} cannot register physical clusters, or lead a registered one elsewhere: the operator grants the verb "register" on ${syncTargets.resource}.${syncTargets.group} in the workspace root`,
+        );
+      if (request.operation !== "CREATE") return;
+      const { name } = object["metadata"] as { name: string };
+      if (namePattern.test(name) && name.length <= syncTargetNameCharactersMax) return;
+      throw invalid(
+        request,
+        "metadata.name",
+        name,
+        `must be lower case letters, digits and dashes, and no more than ${syncTargetNameCharactersMax} characters: labels and finalizers are made of it`,
+      );
+    },
+  };
+}
+
+/** Where a cluster is, and who comes to whom. */
+function connectionOf(object: JsonObject): string {
+  return stringifyJson([...wayOf(object), registeredIn(object) ?? ""]);
+}
+
+function wayOf({ spec }: JsonObject): readonly JsonValue[] {
+  const {
+    kubeconfig = "",
+    kubeconfigSecretRef = {},
+    mode = "",
+  } = spec !== undefined && isJsonObject(spec) ? spec : {};
+  return [kubeconfig, kubeconfigSecretRef, mode];
+}
+
+function registeredIn(object: JsonObject): string | undefined {
+  const { metadata } = object as unknown as KubernetesObject;
+  return stringMember(metadata.annotations, registeredServerAnnotation);
+}
+
+/** Of a kubeconfig in a Secret: where it leads when it is registered. Who changes the Secret later does not change that. */
+async function noteServer(
+  { cluster, signal }: AdmissionRequest,
+  draft: MutableObject,
+  old: JsonObject | undefined,
+  client: Client,
+): Promise<void> {
+  const object = draft as unknown as JsonObject;
+  const { kubeconfigSecretRef: reference } = (draft as unknown as SyncTarget).spec ?? {};
+  if (reference === undefined || registeredIn(object) !== undefined) return;
+  const isSameWay = old !== undefined && jsonEqual(wayOf(object), wayOf(old));
+  const server = isSameWay ? registeredIn(old) : await serverNow();
+  if (server === undefined) return;
+  const metadata = draft["metadata"] as JsonObject;
+  const annotations = { ...(metadata["annotations"] as JsonObject | undefined) };
+  draft["metadata"] = {
+    ...metadata,
+    annotations: { ...annotations, [registeredServerAnnotation]: server },
+  };
+
+  async function serverNow(): Promise<string | undefined> {
+    const at = { client: client.inCluster(cluster), signal };
+    const text = await kubeconfigInSecret(reference as NonNullable<typeof reference>, at);
+    return typeof text === "string" ? serverIn(text) : undefined;
+  }
+}
+
+const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+async function sealed(
+  text: string,
+  request: AdmissionRequest,
+  old: JsonObject | undefined,
+  key: SealingKey,
+): Promise<string> {
+  const { cluster, name } = request;
+  const oldSpec = old?.["spec"];
+  const before = isJsonObject(oldSpec) ? oldSpec["kubeconfig"] : undefined;
+  if (text === before) return text;
+  const path = "spec.kubeconfig";
+  if (name === "")
+    throw invalid(
+      request,
+      path,
+      redacted,
+      "needs an object with a name; use kubeconfigSecretRef with generateName",
+    );
+  const place: SealedPlace = { cluster, name };
+  if (isSealed(text)) {
+    if ((await key.unseal(text, place)) !== undefined) return text;
+    throw invalid(
+      request,
+      path,
+      redacted,
+      "is a redacted text from somewhere else: write the kubeconfig itself",
+    );
+  }
+  const checked = checkKubeconfig(text);
+  if (isProblem(checked)) throw invalid(request, path, redacted, checked.message);
+  if (typeof before === "string" && (await key.unseal(before, place)) === text) return before;
+  return await key.seal(text, place);
+}
+
+/** What stands for a kubeconfig in messages. */
+const redacted = "REDACTED";
+
+function invalid(
+  request: AdmissionRequest,
+  path: string,
+  value: string,
+  detail: string,
+): StatusError {
+  const { group, kind, name } = request;
+  return statusError.invalid({ group, kind }, name, [fieldError.invalid(path, value, detail)]);
+}
+
+function redactLastApplied(draft: MutableObject): void {
+  const { metadata } = draft;
+  const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
+  if (!isJsonObject(metadata) || !isJsonObject(annotations)) return;
+  const text = annotations[lastApplied];
+  if (typeof text !== "string") return;
+  const spec = draft["spec"];
+  const stored = isJsonObject(spec) ? spec["kubeconfig"] : undefined;
+  const { [lastApplied]: _, ...others } = annotations;
+  const rewritten = withKubeconfig(text, typeof stored === "string" ? stored : redacted);
+  const kept = rewritten === undefined ? {} : { [lastApplied]: rewritten };
+  draft["metadata"] = { ...metadata, annotations: { ...others, ...kept } };
+}
+
+/** Undefined when the text is not what kubectl writes: it is dropped then, for nobody knows what is in it. */
+function withKubeconfig(text: string, kubeconfig: string): string | undefined {
+  let applied: unknown;
+  try {
+    applied = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const object = applied as { spec?: { kubeconfig?: unknown } } | null;
+  if (object?.spec?.kubeconfig === undefined) return text;
+  if (typeof object !== "object" || typeof object.spec !== "object") return undefined;
+  return `${JSON.stringify({ ...object, spec: { ...object.spec, kubeconfig } })}\n`;
+}

@@ -1,0 +1,169 @@
+/**
+ * Goal: a stored value that is damaged fails alone. Whatever else there is, of its resource and of others, in its cluster and in others, is served,
+ * followed and cleared away as if it were not there, also by a server that starts with it.
+ */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Entry, StorageKey } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+import { GarbageCollector } from "@kcp-ts/controllers";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { Client } from "@kcp-ts/sdk";
+import { FakeClock } from "@kcp-ts/testkit";
+import { eventually, ownedBy, Plane, type Tenant } from "./plane.ts";
+
+const namespace = "default";
+const { signal } = new AbortController();
+
+type Damage = (whole: Uint8Array) => Uint8Array;
+const damages: Record<string, Damage> = {
+  "nothing at all": () => new Uint8Array(0),
+  "some text": () => Buffer.from("not an object"),
+  "JSON without an envelope": () =>
+    Buffer.from('{"0":{"metadata":{}},"kind":"Widget","metadata":{"name":"damaged"}}'),
+  "the first half": (whole) => whole.slice(0, whole.length >> 1),
+  "a changed byte of the text": (whole) =>
+    whole.map((byte, at) => (at === whole.length - 10 ? byte ^ 4 : byte)),
+  "an envelope that leads astray": (whole) => whole.map((byte, at) => (at === 13 ? 0xff : byte)),
+};
+
+/** One value of every resource that is stored, damaged in every way. */
+async function damage(storage: MemoryStorage, prefix: string): Promise<number> {
+  const page = await storage.list("/" as StorageKey, { signal, entriesMax: 10_000 });
+  const ofResource = new Map<string, Entry>();
+  for (const entry of page.entries)
+    ofResource.set(entry.key.split("/").slice(0, 5).join("/"), entry);
+  let count = 0;
+  for (const { key, value } of ofResource.values())
+    for (const harm of Object.values(damages)) {
+      const at = `${key.slice(0, key.lastIndexOf("/") + 1)}${prefix}-${count++}` as StorageKey;
+      await storage.commit({ key: at, value: harm(value), expected: "absent" }, { signal });
+    }
+  return count;
+}
+
+async function fill(tenant: Tenant): Promise<void> {
+  await tenant.defineWidgets();
+  await tenant.widgets.create({ metadata: { namespace, name: "stays" } });
+  await tenant.configMap("stays");
+  await tenant.secrets.create({ metadata: { namespace, name: "stays" } });
+}
+
+async function isAlive(tenant: Tenant): Promise<void> {
+  const owner = await tenant.widgets.create({ metadata: { namespace, name: "owner" } });
+  await tenant.configMap("owned", { ownerReferences: [ownedBy(owner)] });
+  await tenant.widgets.create({
+    metadata: { namespace, name: "owned", ownerReferences: [ownedBy(owner)] },
+  });
+  await tenant.widgets.delete({ namespace, name: "owner" });
+  await eventually(async () => (await tenant.configMapNames(namespace)).join() === "stays");
+  await eventually(async () => (await tenant.widgets.list()).items.length === 1);
+  await tenant.namespace("goes");
+  await eventually(async () =>
+    (await tenant.configMaps.list({ namespace: "goes" })).items.some(
+      ({ metadata }) => metadata.name === "kube-root-ca.crt",
+    ),
+  );
+  await tenant.namespaces.delete({ name: "goes" });
+  await eventually(async () => (await tenant.namespaces.find({ name: "goes" })) === undefined);
+}
+
+describe("values that are damaged", () => {
+  it("fail alone, whether they came while the server ran or were there before", async () => {
+    const storage = new MemoryStorage();
+    let plane = await Plane.start(storage);
+    const tenants = () => ["a", "b"].map((name) => plane.in(name));
+    plane.startControllers();
+    for (const tenant of tenants()) await fill(tenant);
+    assert.ok((await damage(storage, "live")) > 50);
+    for (const tenant of tenants()) await isAlive(tenant);
+    const { items } = await plane.client
+      .inCluster("*")
+      .resource(plane.in("a").widgets.resource)
+      .listMetadata();
+    assert.deepEqual(
+      items
+        .map(({ metadata }) => `${metadata.annotations?.["kcp.io/cluster"]} ${metadata.name}`)
+        .sort(),
+      ["a stays", "b stays"],
+    );
+    assert.deepEqual(plane.complaints, []);
+
+    await plane.leave();
+    await damage(storage, "earlier");
+    plane = await Plane.start(storage);
+    plane.startControllers();
+    for (const tenant of tenants()) await isAlive(tenant);
+    assert.deepEqual(plane.complaints, []);
+    await plane.close();
+  });
+
+  it("are an error for who asks for them by name, logged once and counted", async () => {
+    const storage = new MemoryStorage();
+    const plane = await Plane.start(storage);
+    const tenant = plane.in("a");
+    await fill(tenant);
+    await damage(storage, "damaged");
+    const configMaps = (
+      await storage.list("/" as StorageKey, { signal, entriesMax: 10_000 })
+    ).entries
+      .map(({ key }) => key)
+      .filter((key) => /^\/\/configmaps\/\/a\/default\/damaged/.test(key));
+    assert.equal(configMaps.length, Object.keys(damages).length);
+    for (const key of configMaps.slice(0, 4)) {
+      const name = key.slice(key.lastIndexOf("/") + 1);
+      await assert.rejects(tenant.configMaps.get({ namespace, name }), (error) => {
+        assert.ok(isStatusError(error, "InternalError"), String(error));
+        return true;
+      });
+    }
+    for (let times = 0; times < 3; times++) await tenant.configMaps.list({ namespace });
+    const metrics = await plane.client.read({ method: "GET", path: "/metrics" });
+    const counted =
+      /^apiserver_storage_decode_errors_total\{group="",resource="configmaps"\} (\d+)$/m;
+    assert.ok(Number(counted.exec(metrics.text)?.[1]) >= configMaps.length, "counted");
+    const logged = plane.logged.filter((line) => line.includes("is damaged"));
+    assert.equal(new Set(logged).size, logged.length, "each is logged once");
+    for (const key of configMaps)
+      assert.ok(logged.some((line) => line.includes(`"${key.slice(key.lastIndexOf("/") + 1)}"`)));
+    await plane.close();
+  });
+
+  it("a resource that cannot be read keeps the garbage of others waiting for half a minute at most", async () => {
+    const plane = await Plane.start();
+    const tenant = plane.in("a");
+    const clock = new FakeClock();
+    const errors: unknown[] = [];
+    const stop = new AbortController();
+    const { resource: configMaps } = tenant.configMaps;
+    const set = [{ ...configMaps, resource: "unreadables" }, configMaps];
+    const { transport } = plane.client;
+    const client = new Client({
+      transport: {
+        send: async (request) => {
+          if (request.path.includes("unreadables")) throw new Error("cannot be read");
+          return transport.send(request);
+        },
+        close: async () => {},
+      },
+    });
+    const collector = new GarbageCollector({
+      ...{ client, clock },
+      resources: { run: async (_, onChange) => onChange(set) },
+      onError: (error) => void errors.push(error),
+    });
+    const owner = await tenant.configMap("owner");
+    await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
+    await tenant.configMaps.delete({ namespace, name: "owner" });
+    const running = collector.run(stop.signal);
+    await eventually(() => errors.length > 0);
+    await eventually(async () => {
+      clock.advance(1000);
+      return (await tenant.configMapNames(namespace)).length === 0;
+    });
+    assert.ok(clock.monotonic() >= 30_000, "the first state of all is waited for before");
+    stop.abort();
+    await running;
+    await plane.close();
+  });
+});
