@@ -5,7 +5,7 @@ export const longFiles: readonly string[] = [
   "tools/bench/bench",
   "tests/integration/cli/guide",
   "tests/integration/physical-clusters/traffic",
-  "packages/apiserver/src/handlers/isolation",
+  "packages/tenancy/src/isolation",
   "tests/integration/physical-clusters/drain",
   "tests/integration/cli/workspace-plugin",
   "tests/integration/physical-clusters/volumes-ordinals",

@@ -75,7 +75,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/sdk/src/transport/decoded-body.ts": "a stream, whose reader counts what comes out",
   "packages/sdk/src/transport/stream-body.ts": counted,
   "packages/sdk/src/websocket/": counted,
-  "packages/apiserver/src/api-sharing/kinds/versions.ts": annotations,
+  "packages/tenancy/src/api-sharing/kinds/versions.ts": annotations,
   "packages/apiserver/src/audit/audit.ts": counted,
   "packages/apiserver/src/audit/event-buffer.ts": own,
   "packages/apiserver/src/authorization/rbac/effective-users.ts":
@@ -93,7 +93,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/apiserver/src/openapi/": own,
   "packages/apiserver/src/storage/": stored,
   "packages/apiserver/src/stored-object/": stored,
-  "packages/apiserver/src/tenancy/workspace-owner.ts": annotations,
+  "packages/tenancy/src/workspaces/workspace-owner.ts": annotations,
   "packages/apiserver/src/watch-cache/": own,
 };
 

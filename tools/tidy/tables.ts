@@ -14,13 +14,15 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   // Of the process: what V8 and the C library keep.
   "process-memory": { packages: ["machinery"], node: "everywhere" },
   apiserver: { packages: ["machinery"], node: "everywhere" },
+  // Extends the API server by what any embedder has: docs/adr/next-tenancy.md.
+  tenancy: { packages: ["machinery", "apiserver"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
   // The half of it that lives inside the server.
   "multicluster-server": {
-    packages: ["machinery", "sdk", "apiserver", "multicluster"],
+    packages: ["machinery", "sdk", "apiserver", "tenancy", "multicluster"],
     node: "everywhere",
   },
   // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
@@ -35,6 +37,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
       "process-memory",
       "sdk",
       "apiserver",
+      "tenancy",
       "controllers",
       "multicluster",
       "multicluster-server",
@@ -43,7 +46,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   },
   // The published test server.
   testing: {
-    packages: ["machinery", "pki", "sdk", "apiserver", "multicluster", "controlplane"],
+    packages: ["machinery", "pki", "sdk", "apiserver", "tenancy", "multicluster", "controlplane"],
     node: "everywhere",
   },
   cli: {
@@ -53,7 +56,15 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
   "kcp-ts": {
-    packages: ["machinery", "sdk", "apiserver", "multicluster", "controlplane", "testing"],
+    packages: [
+      "machinery",
+      "sdk",
+      "apiserver",
+      "tenancy",
+      "multicluster",
+      "controlplane",
+      "testing",
+    ],
     node: [],
   },
   testkit: { packages: ["machinery"], node: "everywhere" },
@@ -64,6 +75,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
       "pki",
       "sdk",
       "apiserver",
+      "tenancy",
       "controllers",
       "multicluster",
       "multicluster-server",
@@ -135,35 +147,6 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "registry",
       "webhooks",
     ],
-    tenancy: [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "admission",
-    ],
-    "api-sharing": [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "admission",
-      "tenancy",
-      "topology",
-    ],
-    topology: [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "tenancy",
-    ],
     // Supplies what admission declares; admission itself knows none of these.
     "admission-sources": [
       "request",
@@ -199,6 +182,13 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "openapi",
       "registry",
     ],
+  },
+  tenancy: {
+    workspaces: [],
+    topology: ["workspaces"],
+    "api-sharing": ["workspaces", "topology"],
+    access: ["workspaces", "api-sharing"],
+    mounts: [],
   },
   sdk: {
     client: [],
@@ -277,6 +267,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
 /** What only tests go through, ours and those of users: it may hold test tools, and enter doors named `internal`. */
 export const testDoors: readonly string[] = ["packages/testing/src/", "tests/"];
 
+/** Doors for tests of our own packages: what is behind them is no part of what users run. */
+export const ownTestDoors: readonly string[] = ["packages/apiserver/src/testing/index.ts"];
+
 /** What the table may never say, whoever edits it. */
 export const forbiddenArrows: readonly {
   readonly from: readonly string[];
@@ -301,6 +294,11 @@ export const forbiddenArrows: readonly {
   { from: ["apiserver/request"], to: ["apiserver/*"], because: "vocabulary lives in a leaf" },
   { from: ["apiserver/*"], to: ["apiserver/http"], because: "nothing but http/ knows HTTP" },
   {
+    from: ["apiserver"],
+    to: ["tenancy"],
+    because: "the API server knows no workspaces",
+  },
+  {
     from: ["controllers", "multicluster"],
     to: ["apiserver"],
     because: "controllers know no server",
@@ -316,6 +314,8 @@ export const socketFolders: Readonly<Record<string, readonly string[]>> = {
     "packages/apiserver/src/storage/etcd/grpc/",
     "packages/apiserver/src/webhooks/",
   ],
+  // Requests to workspaces that are served elsewhere are sent on.
+  tenancy: ["packages/tenancy/src/mounts/"],
 };
 
 /** Folders below a room with a door of their own. */

@@ -8,7 +8,7 @@ import { type Fairness, keepingPlace, type WatchPlace } from "./fairness/index.t
 import { finishHeaders } from "./finish.ts";
 import { type ApiResponse, leaveUnread, type MaybePromise } from "./request/api-request.ts";
 import { type RequestScope, unresolvedCluster } from "./request/request-scope.ts";
-import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { mayEnterAll } from "./request/user.ts";
 
 export interface FinishRooms {
   readonly clock: Clock;
@@ -94,8 +94,4 @@ function showsCluster({ scope, user }: Exchange): boolean {
     scope.cluster !== unresolvedCluster &&
     (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
   );
-}
-
-export function mayEnterAll(user: UserInfo): boolean {
-  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }

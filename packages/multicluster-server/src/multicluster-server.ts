@@ -13,6 +13,7 @@ import {
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { AgentServer, MulticlusterOptions } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
+import type { TenancyExtension, TenancyExtensionOptions } from "@kcp-ts/tenancy";
 import { apiAccessAdmission } from "./api-access-admission.ts";
 import { copiesAdmission } from "./copies-admission.ts";
 import { GivenNamespaces } from "./given-namespaces.ts";
@@ -35,7 +36,7 @@ export interface MulticlusterServerOptions {
 }
 
 /** What the parts look into. */
-export type ServerInside = Pick<ApiServer, "authorizer" | "catalog" | "exportConsumers">;
+export type ServerInside = Pick<ApiServer<TenancyExtension>, "authorizer" | "catalog" | "extension">;
 
 /** What a server with physical clusters is made with. */
 export type ServerAdditions = Required<
@@ -46,12 +47,13 @@ export type ServerAdditions = Required<
     | "furtherReviewers"
     | "furtherSubresources"
     | "resources"
-    | "syncerViews"
   >
 >;
 
 export class MulticlusterServer {
   readonly additions: ServerAdditions;
+  /** The virtual workspaces that agents see. */
+  readonly syncerViews: NonNullable<TenancyExtensionOptions["syncerViews"]>;
   /** Asked beside the roles of the logical cluster. */
   readonly authorizers: readonly Authorizer[];
   readonly #peers: Peers;
@@ -60,7 +62,7 @@ export class MulticlusterServer {
 
   constructor({ client, clock, log, tokenFor, isStoreShared }: MulticlusterServerOptions) {
     const authorizer = () => this.#inside.authorizer;
-    const shared = new SharedTargets({ client, consumers: () => this.#inside.exportConsumers });
+    const shared = new SharedTargets({ client, consumers: () => this.#inside.extension.exportConsumers });
     const given = new GivenNamespaces({ client, catalog: () => this.#inside.catalog });
     const peers = new Peers({ client, clock, log, tokenFor, isStoreShared });
     const clusters = new PhysicalClusters({
@@ -74,6 +76,7 @@ export class MulticlusterServer {
     this.#peers = peers;
     this.#physicalClusters = clusters;
     this.authorizers = [peers.authorizer, placementReviewAuthorizer];
+    this.syncerViews = (sources) => syncerViews({ ...sources, client, given });
     this.additions = {
       admissionPlugins: [clusters.admissionPlugin, copies, apiAccessAdmission(client)],
       besides: [
@@ -89,7 +92,6 @@ export class MulticlusterServer {
         return (definition, scope) => ofPods(definition, scope) ?? ofPeers(definition, scope);
       },
       resources: clusters.resources,
-      syncerViews: (sources) => syncerViews({ ...sources, client, given }),
     };
   }
 

@@ -30,6 +30,7 @@ import {
 } from "@kcp-ts/multicluster";
 import { type Client, type KubernetesObject, onAbort } from "@kcp-ts/sdk";
 import { serverHandshake } from "@kcp-ts/sdk/websocket";
+import { virtualWorkspaceOf } from "@kcp-ts/tenancy";
 import { ephemeralContainers } from "./ephemeral-containers.ts";
 import { maySync } from "./may-sync.ts";
 
@@ -154,7 +155,7 @@ async function acceptTunnel(
   const { scope, user, object, headers } = call;
   const { name, uid } = (object as unknown as KubernetesObject).metadata;
   const target = { cluster: scope.cluster as ClusterName, name, uid: uid ?? "" };
-  const { service } = scope;
+  const service = virtualWorkspaceOf(scope);
   const isOwnView =
     service === undefined || (service.name === "syncer" && service.uid === target.uid);
   if (!isOwnView || !(await isItsAgent(user, target, options)))

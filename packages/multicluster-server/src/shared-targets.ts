@@ -3,7 +3,6 @@
  * come and go, and nobody keeps a way into a cluster that is not offered any more.
  */
 
-import type { ExportConsumers } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   apiExports,
@@ -16,6 +15,7 @@ import {
   type Place,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
+import type { ExportConsumers } from "@kcp-ts/tenancy";
 
 export interface SharedTargetsOptions {
   readonly consumers: () => ExportConsumers;

@@ -1,6 +1,6 @@
 /** What an agent sees of each kind, and what it may write: the rules of the views in `syncer-views.ts`, one by one. */
 
-import type { Draft, SeenObject, ShownPart } from "@kcp-ts/apiserver";
+import type { Draft } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import {
   concernedTargets,
@@ -10,6 +10,7 @@ import {
   syncerFinalizer,
   syncPolicyLabel,
 } from "@kcp-ts/multicluster";
+import type { SeenObject, ShownPart } from "@kcp-ts/tenancy";
 import {
   checkStatusWrite,
   checkWrite,

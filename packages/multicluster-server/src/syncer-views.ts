@@ -6,19 +6,7 @@
  * same. `/clusters/*` is all of these. Who may use the view says the verb `sync` on the SyncTarget. A token of an agent opens this view and no other.
  */
 
-import {
-  type Authorizer,
-  type Catalog,
-  type Decision,
-  type ExportConsumers,
-  type ExportPlace,
-  type ResourceDefinition,
-  type SeenObject,
-  type ShownPart,
-  type SyncerScope,
-  type SyncerViews,
-  shownPart,
-} from "@kcp-ts/apiserver";
+import type { Authorizer, Catalog, Decision, ResourceDefinition } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   apiExports,
@@ -34,6 +22,15 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
+import {
+  type ExportConsumers,
+  type ExportPlace,
+  type SeenObject,
+  type ShownPart,
+  type SyncerScope,
+  type SyncerViews,
+  shownPart,
+} from "@kcp-ts/tenancy";
 import { AgentPolicies } from "./agent-policies.ts";
 import { type GivenNamespaces, notGiven, systemCluster } from "./given-namespaces.ts";
 import { maySync } from "./may-sync.ts";

@@ -6,13 +6,14 @@
  *     await k.close();
  */
 
-import type { ApiServer, ApiServerOptions, ServerLog, UserInfo } from "@kcp-ts/apiserver";
+import type { ApiServer, ServerLog, UserInfo } from "@kcp-ts/apiserver";
 import type { Storage } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { Extensions, PhysicalClusterOptions } from "@kcp-ts/controlplane";
 import { Core, processUser } from "@kcp-ts/controlplane/internal";
 import { type Clock, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
+import type { TenancyExtensionOptions } from "@kcp-ts/tenancy";
 import { FakeClock } from "@kcp-ts/testkit";
 import { Faults } from "./faults.ts";
 import { installCrds } from "./install-crds.ts";
@@ -38,7 +39,7 @@ export interface TestControlPlaneOptions extends Extensions {
   /** How physical clusters are connected to, or false for not at all. Only with control loops. */
   readonly physicalClusters?: PhysicalClusterOptions | false;
   /** How workspaces are reached that are served elsewhere. */
-  readonly mounts?: ApiServerOptions["mounts"];
+  readonly mounts?: TenancyExtensionOptions["mounts"];
   /** Warnings and errors go to stderr if left out. */
   readonly log?: ServerLog;
 }

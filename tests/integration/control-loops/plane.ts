@@ -19,6 +19,7 @@ import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";
+import { tenancy } from "@kcp-ts/tenancy";
 
 const core = (resource: string, kind: string, namespaced: boolean) =>
   defineResource<DynamicObject>({ group: "", version: "v1", resource, kind, namespaced });
@@ -83,6 +84,7 @@ export class Plane {
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const logged: string[] = [];
     const server = new ApiServer({
+      extension: tenancy(),
       storage,
       clock: systemClock,
       random: systemRandom,

@@ -30,6 +30,7 @@ import {
 import { multiclusterKinds } from "@kcp-ts/multicluster";
 import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { EndableBody, serverTransport } from "@kcp-ts/sdk/client";
+import { tenancy } from "@kcp-ts/tenancy";
 
 export const widgets = defineResource<DynamicObject>({
   group: "example.com",
@@ -223,6 +224,7 @@ export class Side {
     const storage = new MemoryStorage();
     const make = () =>
       new ApiServer({
+        extension: tenancy(),
         storage,
         clock,
         random,

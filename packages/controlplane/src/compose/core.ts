@@ -16,7 +16,6 @@ import {
   type ServerLog,
   type TrafficOptions,
   type UserInfo,
-  workspaceContent,
 } from "@kcp-ts/apiserver";
 import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
@@ -27,6 +26,12 @@ import {
 } from "@kcp-ts/multicluster-server";
 import { type CertificateAuthority, clientSigner, FileWatch } from "@kcp-ts/pki";
 import type { Client } from "@kcp-ts/sdk";
+import {
+  type TenancyExtension,
+  type TenancyExtensionOptions,
+  tenancy,
+  workspaceContent,
+} from "@kcp-ts/tenancy";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import {
   type Authorization,
@@ -66,7 +71,7 @@ export interface CoreOptions
     IssuerOptions,
     AuthorizationOptions,
     ClientAuthorityOptions,
-    Pick<ApiServerOptions, "root" | "homeWorkspaces"> {
+    Pick<TenancyExtensionOptions, "root" | "homeWorkspaces"> {
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
@@ -78,7 +83,7 @@ export interface CoreOptions
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
   readonly webhookServiceNetworks?: readonly string[] | undefined;
   /** How workspaces are reached that are served elsewhere. */
-  readonly mounts?: ApiServerOptions["mounts"];
+  readonly mounts?: TenancyExtensionOptions["mounts"];
   readonly trail?: AuditTrailOptions | undefined;
   readonly limits?: TrafficOptions;
   readonly tidyMemory?: (() => void) | undefined;
@@ -93,7 +98,7 @@ export interface ControlLoopsToStart
 }
 
 interface Parts extends CoreOptions {
-  readonly server: ApiServer;
+  readonly server: ApiServer<TenancyExtension>;
   readonly handle: Handle;
   readonly loopback: Loopback;
   readonly multicluster: MulticlusterServer;
@@ -114,7 +119,7 @@ export const processUser: UserInfo = {
 };
 
 export class Core {
-  readonly server: ApiServer;
+  readonly server: ApiServer<TenancyExtension>;
   /** The way in, middleware included. */
   readonly handle: Handle;
   readonly identities: InProcessIdentities;
@@ -193,7 +198,7 @@ export class Core {
       );
     const shared = { ...keys, server, credential, log, clock, multicluster };
     if (options.controlLoops !== false) {
-      server.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
+      server.extension.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
     }
     this.#controlLoops = startControllers({ ...options, ...shared });
   }
@@ -275,19 +280,20 @@ interface Gates {
 function serverOptions(
   options: CoreOptions,
   { authenticator, authorization, serviceAccounts }: Gates,
-  { additions, authorizers }: MulticlusterServer,
-): ApiServerOptions {
-  const { storage, clock, random, log, extensions, mounts } = options;
+  { additions, authorizers, syncerViews }: MulticlusterServer,
+): ApiServerOptions<TenancyExtension> {
+  const { storage, clock, random, log, extensions } = options;
+  const { mounts, root, homeWorkspaces } = options;
   /** Of those who may enter a logical cluster. */
   const rules = (rbac: Authorizer) =>
     anyOf([publicPaths, rbac, ...authorizers, ...(extensions.authorizers ?? [])]);
   return {
     ...additions,
+    extension: tenancy({ gate: workspaceContent, mounts, root, homeWorkspaces, syncerViews }),
     storage,
     snapshots: snapshotsOf(storage),
     ...{ clock, random, log, authenticator },
     authorization: (rbac, gate) => authorization.around(gate(rules(rbac))),
-    gate: workspaceContent,
     apiAudiences: serviceAccounts.audiences,
     tokens: serviceAccounts.issuer,
     issuerDocuments: serviceAccounts.documents,
@@ -297,8 +303,6 @@ function serverOptions(
       denyPrivateAddresses: options.webhookDenyPrivateAddresses === true,
       serviceNetworks: options.webhookServiceNetworks ?? [],
     },
-    ...(mounts === undefined ? {} : { mounts }),
-    ...{ root: options.root, homeWorkspaces: options.homeWorkspaces },
     audit: options.trail,
     ...options.limits,
     tidyMemory: options.tidyMemory,

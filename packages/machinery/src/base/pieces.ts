@@ -18,6 +18,13 @@ export class Pace {
   }
 }
 
+/** What is known already, or work of which it comes out. */
+export type MaybePieces<Result extends object> = Result | Pieces<Result>;
+
+export function isPieces<Result extends object>(work: MaybePieces<Result>): work is Pieces<Result> {
+  return Symbol.iterator in work && "next" in work;
+}
+
 /** All pieces one after the other, without a rest. */
 export function atOnce<Result>(work: Pieces<Result>): Result {
   for (;;) {
