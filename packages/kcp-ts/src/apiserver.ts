@@ -131,6 +131,7 @@ export {
 } from "@kcp-ts/apiserver";
 export type { Storage } from "@kcp-ts/apiserver/storage";
 export { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+export { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 export {
   bool,
   bytes,
@@ -158,3 +159,4 @@ export {
   fieldError,
   statusError,
 } from "@kcp-ts/machinery/status";
+export { issueServingMaterial, type ServingMaterial } from "@kcp-ts/pki";
