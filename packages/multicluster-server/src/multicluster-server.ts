@@ -36,17 +36,16 @@ export interface MulticlusterServerOptions {
 }
 
 /** What the parts look into. */
-export type ServerInside = Pick<ApiServer<TenancyExtension>, "authorizer" | "catalog" | "extension">;
+export type ServerInside = Pick<
+  ApiServer<TenancyExtension>,
+  "authorizer" | "catalog" | "extension"
+>;
 
 /** What a server with physical clusters is made with. */
 export type ServerAdditions = Required<
   Pick<
     ApiServerOptions,
-    | "admissionPlugins"
-    | "besides"
-    | "furtherReviewers"
-    | "furtherSubresources"
-    | "resources"
+    "admissionPlugins" | "besides" | "furtherReviewers" | "furtherSubresources" | "resources"
   >
 >;
 
@@ -62,7 +61,10 @@ export class MulticlusterServer {
 
   constructor({ client, clock, log, tokenFor, isStoreShared }: MulticlusterServerOptions) {
     const authorizer = () => this.#inside.authorizer;
-    const shared = new SharedTargets({ client, consumers: () => this.#inside.extension.exportConsumers });
+    const shared = new SharedTargets({
+      client,
+      consumers: () => this.#inside.extension.exportConsumers,
+    });
     const given = new GivenNamespaces({ client, catalog: () => this.#inside.catalog });
     const peers = new Peers({ client, clock, log, tokenFor, isStoreShared });
     const clusters = new PhysicalClusters({

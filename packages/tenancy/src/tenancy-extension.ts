@@ -1,5 +1,6 @@
 /**
- * Workspaces and shared APIs as an extension of an API server: `new ApiServer({ …, extension: tenancy({ … }) })`.
+ * Workspaces and shared APIs as an extension of an API server: `new ApiServer({ …, extension:
+ * tenancy({ … }) })`.
  */
 
 import type { ServedExtension, ServerCore, ServerExtension, ServerHost } from "@kcp-ts/apiserver";
@@ -37,7 +38,10 @@ import {
 export interface TenancyExtensionOptions {
   /** Decides who may enter a logical cluster at all. Everybody may if it is left out. */
   readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
-  /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
+  /**
+   * How workspaces that are mounts are reached; private addresses are denied to them as to
+   * webhooks.
+   */
   readonly mounts?:
     | Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem" | "allowedHosts">
     | undefined;
@@ -136,7 +140,10 @@ export class TenancyExtension implements ServerExtension {
     return this.#complete.services.consumers;
   }
 
-  /** What namespaces have that come with a new workspace; a control loop puts it into others, and looks after it. */
+  /**
+   * What namespaces have that come with a new workspace; a control loop puts it into others, and
+   * looks after it.
+   */
   namespacesBeginWith(content: NamespaceContent): void {
     this.#tenancy.namespaceContent = content;
   }

@@ -34,6 +34,12 @@ ${commands}`;
 
 /** What a reader sees, among other things. */
 const guides: Readonly<Record<string, readonly RegExp[]>> = {
+  "apiserver.md": [
+    /default +Active/,
+    /websites\.example\.com condition met\n(.*\n)*Hello\n/,
+    /NAME +AGE\ndefault +\d+s/,
+    /namespace "shop" deleted\n(.*\n)*yes\n/,
+  ],
   "physical-clusters.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
     /us-east1 +True +ClusterReady +v1\.36/,
@@ -142,7 +148,7 @@ async function typed(t: TestContext, commands: readonly string[]) {
   // A reader has port 6443 to himself; a test has not.
   const kcp = `#!/bin/sh
 verb=$1; shift
-if [ "$verb" = start ]; then set -- --secure-port 0 --bind-address 127.0.0.1 "$@"; fi
+if [ "$verb" = start ] || [ "$verb" = apiserver ]; then set -- --secure-port 0 --bind-address 127.0.0.1 "$@"; fi
 exec "${join(bin, "kcp.mjs")}" "$verb" "$@"
 `;
   await writeFile(join(programs, "kcp"), kcp);
