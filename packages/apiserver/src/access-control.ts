@@ -2,6 +2,8 @@
  * RBAC and everything that hangs on it, wired: roles from the store, decisions, the check of who gives what, reviews, gathered roles.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { ClusterAuthenticator } from "./access-sources/index.ts";
+import { PolicyCache, RoleAggregation, reviewersOf } from "./access-sources/index.ts";
 import type { AdmissionPlugin } from "./admission/index.ts";
 import {
   type Authorizer,
@@ -10,12 +12,8 @@ import {
   EscalationCheck,
   RbacAuthorizer,
 } from "./authorization/index.ts";
-import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import type { Reviewers } from "./handlers/index.ts";
-import { PolicyCache } from "./policy-cache.ts";
 import type { Registry } from "./registry/index.ts";
-import { reviewersOf } from "./reviewers.ts";
-import { RoleAggregation } from "./role-aggregation.ts";
 import type { Storage } from "./storage/index.ts";
 import type { WatchHub } from "./watch-cache/index.ts";
 

@@ -15,7 +15,6 @@ export {
   parseAuditPolicy,
   WebhookBackend,
 } from "./audit/index.ts";
-export type { AuditTrailOptions, BackendObserver } from "./audit-trail.ts";
 export {
   type AccountObjects,
   type AccountReference,
@@ -125,6 +124,7 @@ export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions } from "./server.ts";
 export type { ServerLog } from "./server-log.ts";
 export type { ServiceDecision, ServiceViews } from "./service-views.ts";
+export type { AuditTrailOptions, BackendObserver } from "./stages/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
 export type { TrafficOptions } from "./traffic.ts";
 export {

@@ -1,7 +1,7 @@
 /** What the server's own metrics are read from. */
-import type { DamagedValues } from "./damaged-values.ts";
+
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
-import type { StoredObjects } from "./stored-objects.ts";
+import type { DamagedValues, StoredObjects } from "./store-upkeep/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
 export function metricsOf(

@@ -5,14 +5,11 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import { beginTrail } from "./audit-trail.ts";
+import type { ClusterAuthenticator } from "./access-sources/index.ts";
 import { hasImpersonation, homeOfAccount, isAuthenticationError } from "./authentication/index.ts";
 import { type Authorizer, type Decision, forbidden } from "./authorization/index.ts";
-import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import type { ClusterDirectory, Detour, DetourRequest } from "./cluster-directory.ts";
 import { failure, toStatusError } from "./content/index.ts";
-import type { Deadlines } from "./deadlines.ts";
-import { Exchange } from "./exchange.ts";
 import {
   estimateRead,
   estimateWrite,
@@ -22,9 +19,7 @@ import {
   tooBusyResponse,
   type WatchCounter,
 } from "./fairness/index.ts";
-import { type FinishRooms, finish } from "./finish-answer.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
-import { impersonate } from "./impersonate.ts";
 import {
   type Catalog,
   fromStorageError,
@@ -47,11 +42,21 @@ import {
   unresolvedCluster,
 } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
-import { setDeadline } from "./request-timeout.ts";
-import { jsonBytes, readYamlOf } from "./request-yaml.ts";
-import { type RouteRooms, route } from "./route-request.ts";
 import { type PathRooms, servePath } from "./routing/index.ts";
 import type { ServiceDecision, ServiceViews } from "./service-views.ts";
+import type { Deadlines } from "./stages/index.ts";
+import {
+  beginTrail,
+  Exchange,
+  type FinishRooms,
+  finish,
+  impersonate,
+  jsonBytes,
+  type RouteRooms,
+  readYamlOf,
+  route,
+  setDeadline,
+} from "./stages/index.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms, RouteRooms {
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;

@@ -6,7 +6,12 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
-import { accountObjects } from "./account-objects.ts";
+import {
+  accountObjects,
+  ClusterAuthenticator,
+  createAuthorization,
+  signerRules,
+} from "./access-sources/index.ts";
 import {
   Admission,
   type AdmissionPlugin,
@@ -15,34 +20,32 @@ import {
   namespaceLifecycle,
   reservedDefinitions,
 } from "./admission/index.ts";
-import { PolicyChecker } from "./admission-sources/index.ts";
+import {
+  namespaceGuard,
+  namespaceSource,
+  PolicyChecker,
+  type ServiceObjectsOptions,
+  serviceObjects,
+} from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
-import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import {
   type AccountObjects,
   ClusterTokens,
   type RequestAuthenticator,
 } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
-import { createAuthorization } from "./authorize-create.ts";
-import { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import type { ClusterDirectory } from "./cluster-directory.ts";
-import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
-import { withCheckedStorage } from "./damaged-values.ts";
-import { Deadlines } from "./deadlines.ts";
-import type { Exchange } from "./exchange.ts";
 import {
   plainExtension,
   type ServedExtension,
   type ServerExtension,
   type ServerHost,
 } from "./extension.ts";
-import { FlowObjects } from "./flow-objects.ts";
+import { FlowObjects, StoredLimits } from "./fairness-sources/index.ts";
 import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { metricsOf } from "./metrics-wiring.ts";
-import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import {
   type BesideResource,
@@ -53,15 +56,18 @@ import {
   type ResourceDefinition,
 } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
-import { observe } from "./request-sample.ts";
 import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
 import type { ServerLog } from "./server-log.ts";
-import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
-import { signerRules } from "./signer-rules.ts";
+import type { Exchange } from "./stages/index.ts";
+import { type AuditTrailOptions, composeAudit, Deadlines, observe } from "./stages/index.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
-import { storeFaultTeller } from "./store-faults.ts";
-import { StoredLimits } from "./stored-limits.ts";
-import { StoredObjects } from "./stored-objects.ts";
+import {
+  Compactor,
+  type CompactorOptions,
+  StoredObjects,
+  storeFaultTeller,
+  withCheckedStorage,
+} from "./store-upkeep/index.ts";
 import { composeTraffic, type TrafficOptions } from "./traffic.ts";
 import { type UnreadBudget, WatchCache, type WatchCacheOptions } from "./watch-cache/index.ts";
 import { tenantDocuments, WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";

@@ -1,6 +1,5 @@
 /** Wiring: how many requests are at work, in which order, and what one tenant may hold. */
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { Deadlines } from "./deadlines.ts";
 import {
   Fairness,
   FairnessMetrics,
@@ -12,6 +11,7 @@ import {
 } from "./fairness/index.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
 import type { CollectionSource } from "./registry/index.ts";
+import type { Deadlines } from "./stages/index.ts";
 import { clusterPrefix } from "./storage/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 

@@ -1,0 +1,28 @@
+/**
+ * An update or an apply that turns out to create something is a create to authorization, too: whoever may only change what is there cannot
+ * make something of a new name.
+ */
+import type { AdmissionRequest } from "../admission/index.ts";
+import { type Authorizer, forbidden } from "../authorization/index.ts";
+
+export function createAuthorization(
+  authorizer: Authorizer,
+): (request: AdmissionRequest) => Promise<void> {
+  return async ({ user, cluster, group, version, resource, namespace, name }) => {
+    const attributes = {
+      user,
+      cluster,
+      group,
+      version,
+      resource,
+      namespace,
+      name,
+      verb: "create",
+      subresource: "",
+      path: "",
+      isResourceRequest: true,
+    };
+    const { allowed, reason } = await authorizer.authorize(attributes);
+    if (!allowed) throw forbidden(attributes, reason);
+  };
+}

@@ -1,0 +1,52 @@
+/** Who answers which review: the questions are handlers' business, the answers the gates'. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { reviewSelf, reviewToken } from "../authentication/index.ts";
+import {
+  type Authorizer,
+  type RbacAuthorizer,
+  reviewSelfAccess,
+  reviewSelfRules,
+  reviewSubjectAccess,
+} from "../authorization/index.ts";
+import type { Reviewer, Reviewers } from "../handlers/index.ts";
+import { timestamp } from "../registry/index.ts";
+import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
+
+export interface ReviewRooms {
+  readonly authenticator: Pick<ClusterAuthenticator, "reviewTokenIn">;
+  readonly authorizer: Authorizer;
+  /** What it says beyond the gate, and without the limits of providers. */
+  readonly unlimited: Authorizer;
+  readonly rbac: RbacAuthorizer;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export function reviewersOf(rooms: ReviewRooms): Reviewers {
+  const { authenticator, authorizer, unlimited, rbac, clock } = rooms;
+  const subjectAccess: Reviewer = (review) =>
+    reviewSubjectAccess(review.isDeep ? unlimited : authorizer, review);
+  return new Map<string, Reviewer>([
+    [
+      "authentication.k8s.io/selfsubjectreviews",
+      ({ user }) => reviewSelf(user, timestamp(clock.now())),
+    ],
+    [
+      "authentication.k8s.io/tokenreviews",
+      ({ object, cluster }) =>
+        reviewToken(
+          {
+            reviewToken: (token, audiences) =>
+              authenticator.reviewTokenIn(token, audiences, cluster),
+          },
+          object,
+        ),
+    ],
+    ["authorization.k8s.io/subjectaccessreviews", subjectAccess],
+    ["authorization.k8s.io/localsubjectaccessreviews", subjectAccess],
+    [
+      "authorization.k8s.io/selfsubjectaccessreviews",
+      (review) => reviewSelfAccess(authorizer, review),
+    ],
+    ["authorization.k8s.io/selfsubjectrulesreviews", (review) => reviewSelfRules(rbac, review)],
+  ]);
+}

@@ -1,0 +1,153 @@
+/** Wiring: writes the bootstrap FlowSchemas and PriorityLevelConfigurations into the logical cluster root, and what is to be said of the schemas there. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  autoUpdateAnnotation,
+  bootstrapLevels,
+  bootstrapSchemas,
+  danglingCondition,
+  revised,
+  statusWith,
+  upkeepOf,
+} from "../fairness/index.ts";
+import {
+  flowSchemas,
+  priorityLevelConfigurations,
+  type Registry,
+  type ResourceDefinition,
+  type SubresourceStrategy,
+  timestamp,
+} from "../registry/index.ts";
+
+export const operatorsCluster = "root" as ClusterName;
+
+/** What root has of both kinds. */
+export interface FlowState {
+  readonly schemas: readonly JsonObject[];
+  readonly levels: readonly JsonObject[];
+}
+
+export interface FlowUpkeepOptions {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+const keeper = {
+  manager: "api-priority-and-fairness-config-producer-v1",
+  subresource: "",
+  isApply: false,
+} as const;
+const teller = {
+  manager: "api-priority-and-fairness-config-consumer-v1",
+  subresource: "status",
+  isApply: false,
+} as const;
+
+export class FlowUpkeep {
+  readonly #options: FlowUpkeepOptions;
+
+  constructor(options: FlowUpkeepOptions) {
+    this.#options = options;
+  }
+
+  /** Makes, puts right and removes, all at once: they are few, and share one batch of the store. */
+  async keep({ levels, schemas }: FlowState): Promise<void> {
+    await Promise.all([
+      ...this.#changes(priorityLevelConfigurations, bootstrapLevels, levels),
+      ...this.#changes(flowSchemas, bootstrapSchemas, schemas),
+    ]);
+  }
+
+  /** Says of each schema whether its level exists. */
+  async tell({ schemas }: FlowState, hasLevel: (name: string) => boolean): Promise<void> {
+    const subresource = flowSchemas.subresources.get("status") as SubresourceStrategy;
+    await Promise.all(
+      schemas.map((schema) => {
+        if (danglingCondition(schema, hasLevel) === undefined) return undefined;
+        const rules = { owner: teller, subresource };
+        return this.#update(flowSchemas, nameOf(schema), rules, (present) => {
+          const condition = danglingCondition(present, hasLevel);
+          if (condition === undefined) return present;
+          const lastTransitionTime = timestamp(this.#options.clock.now());
+          return { ...present, status: statusWith(present, { ...condition, lastTransitionTime }) };
+        });
+      }),
+    );
+  }
+
+  #changes(
+    definition: ResourceDefinition,
+    bootstrap: readonly JsonObject[],
+    stored: readonly JsonObject[],
+  ): Promise<unknown>[] {
+    const { create, revise, remove } = upkeepOf(bootstrap, stored);
+    return [
+      ...create.map((object) => this.#create(definition, object)),
+      ...revise.map(({ name, model }) =>
+        this.#update(definition, name, { owner: keeper }, (present) => revised(model, present)),
+      ),
+      ...remove.map((object) => this.#remove(definition, object)),
+    ];
+  }
+
+  async #create(definition: ResourceDefinition, { spec, metadata }: JsonObject): Promise<void> {
+    const { name } = metadata as { name: string };
+    const annotations = { [autoUpdateAnnotation]: "true" };
+    const draft = { metadata: { name, annotations }, spec: spec as JsonObject };
+    const target = { cluster: operatorsCluster, namespace: "", name: "" };
+    const options = { ...this.#written, owner: keeper };
+    await unlessLate(this.#options.registry.create(definition, target, draft, options));
+  }
+
+  async #remove(definition: ResourceDefinition, { metadata }: JsonObject): Promise<void> {
+    const { name, resourceVersion } = metadata as { name: string; resourceVersion: string };
+    const request = { resourceVersion };
+    await unlessLate(
+      this.#options.registry.delete(definition, addressOf(name), request, this.#written),
+    );
+  }
+
+  async #update(
+    definition: ResourceDefinition,
+    name: string,
+    rules: object,
+    build: (present: JsonObject) => JsonObject,
+  ): Promise<void> {
+    const options = { ...this.#written, ...rules, isDerived: true } as const;
+    await unlessLate(
+      this.#options.registry.update(
+        definition,
+        addressOf(name),
+        async (present) => ({ ...build(present as JsonObject) }),
+        options,
+      ),
+    );
+  }
+
+  get #written() {
+    const { signal } = this.#options;
+    return { isDryRun: false, validate: () => undefined, signal } as const;
+  }
+}
+
+function addressOf(name: string) {
+  return { cluster: operatorsCluster, namespace: "", name };
+}
+
+/** Somebody else was faster, another server perhaps: the change that they made brings us here again. */
+async function unlessLate(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    for (const reason of ["AlreadyExists", "NotFound", "Conflict"] as const)
+      if (isStatusError(error, reason)) return;
+    throw error;
+  }
+}
+
+function nameOf({ metadata }: JsonObject): string {
+  return String((metadata as JsonObject)["name"]);
+}

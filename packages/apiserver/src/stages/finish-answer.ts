@@ -1,0 +1,97 @@
+/** The end of every request: its answer as it is sent, and everybody told who counts. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { Audit } from "../audit/index.ts";
+import { failure, pretty, toStatusError, wantsPretty } from "../content/index.ts";
+import { type Fairness, keepingPlace, type WatchPlace } from "../fairness/index.ts";
+import { type ApiResponse, leaveUnread, type MaybePromise } from "../request/api-request.ts";
+import { type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
+import { mayEnterAll } from "../request/user.ts";
+import { endTrail } from "./audit-trail.ts";
+import type { Exchange } from "./exchange.ts";
+import { finishHeaders } from "./finish.ts";
+
+export interface FinishRooms {
+  readonly clock: Clock;
+  /** Undefined when nobody wants to know. */
+  readonly audit: Audit | undefined;
+  /** Undefined when every request may begin at once. */
+  readonly fairness: Fairness | undefined;
+  /** Told of every request when its answer is ready. */
+  readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
+  /** Told of errors that no stage meant to throw. */
+  readonly onError: (error: unknown, exchange: Exchange) => void;
+}
+
+/** Whatever goes wrong here, there is an answer, everybody who counts requests is told of it once, and what the request held is given back. */
+export function finish(
+  exchange: Exchange,
+  made: ApiResponse,
+  rooms: FinishRooms,
+): MaybePromise<ApiResponse> {
+  const unmade = (error: unknown): ApiResponse => {
+    rooms.onError(error, exchange);
+    leaveUnread(made.body);
+    return failure(toStatusError(error));
+  };
+  let response = attempt(() => shaped(exchange, made), unmade);
+  response = attempt(() => placed(exchange, response), unmade);
+  const { audit, clock, fairness } = rooms;
+  const onError = (error: unknown) => rooms.onError(error, exchange);
+  if (exchange.flowSchema !== undefined && fairness !== undefined)
+    attempt(() => leaveSeat(exchange, response, fairness), onError);
+  const counted = (answer: ApiResponse) => {
+    attempt(() => rooms.onAnswer(exchange, answer), onError);
+    return answer;
+  };
+  if (audit === undefined) return counted(response);
+  const audited = attempt<MaybePromise<ApiResponse>>(
+    () => endTrail(exchange, response, audit, clock),
+    unmade,
+  );
+  return audited instanceof Promise ? audited.catch(unmade).then(counted) : counted(audited);
+}
+
+function attempt<Result>(make: () => Result, otherwise: (error: unknown) => Result): Result {
+  try {
+    return make();
+  } catch (error) {
+    return otherwise(error);
+  }
+}
+
+function shaped(exchange: Exchange, made: ApiResponse): ApiResponse {
+  finishHeaders(exchange, made);
+  return wantsPretty(exchange.request) ? pretty(made) : made;
+}
+
+function placed(exchange: Exchange, response: ApiResponse): ApiResponse {
+  return exchange.watchPlace === undefined ? response : inPlace(exchange, response);
+}
+
+function leaveSeat(exchange: Exchange, response: ApiResponse, fairness: Fairness): void {
+  const { cluster } = exchange.scope as RequestScope;
+  if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
+    fairness.show(cluster);
+  fairness.finish(exchange, response);
+}
+
+/** A watch that is refused, or whose answer has no body, needs no place. */
+function inPlace(exchange: Exchange, response: ApiResponse): ApiResponse {
+  const place = exchange.watchPlace as WatchPlace;
+  if (response.isWatch === true && exchange.request.method !== "HEAD")
+    return keepingPlace(response, place, exchange.signal);
+  place.leave();
+  return response;
+}
+
+/**
+ * Whether an answer without an error shows that the logical cluster exists. Those who may enter every cluster find lists of clusters that do
+ * not exist merely empty.
+ */
+function showsCluster({ scope, user }: Exchange): boolean {
+  return (
+    scope?.kind === "resource" &&
+    scope.cluster !== unresolvedCluster &&
+    (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
+  );
+}

@@ -1,0 +1,92 @@
+/** One line and one sample per request. Bodies, tokens and queries never appear in either. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { servedVerbs } from "../handlers/index.ts";
+import type { RequestSample, ServerMetrics } from "../metrics/index.ts";
+import { type ApiResponse, isNoted } from "../request/api-request.ts";
+import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
+import type { ServerLog } from "../server-log.ts";
+import type { Exchange } from "./exchange.ts";
+
+export interface Observers {
+  readonly clock: Clock;
+  readonly metrics: ServerMetrics;
+  readonly log: ServerLog;
+}
+
+export function observe(
+  exchange: Exchange,
+  response: ApiResponse,
+  { clock, metrics, log }: Observers,
+): void {
+  const { scope, user, impersonator, startedAt } = exchange;
+  const ms = clock.monotonic() - startedAt;
+  const resource = scope?.kind === "resource" ? scope : undefined;
+  const isKnown = resource !== undefined && isServed(exchange, resource);
+  const sample: RequestSample = {
+    verb: verbLabel(scope?.verb ?? exchange.request.method),
+    dryRun: scope === undefined || isRead(scope.verb) ? "" : dryRunLabel(scope),
+    group: isKnown ? resource.group : "",
+    version: isKnown ? resource.version : "",
+    resource: isKnown ? resource.resource : "",
+    subresource: isKnown ? resource.subresource : "",
+    scope: !isKnown
+      ? ""
+      : resource.name !== ""
+        ? "resource"
+        : resource.namespace !== ""
+          ? "namespace"
+          : "cluster",
+    code: response.status,
+    seconds: ms / 1000,
+    isLongRunning: response.isWatch === true,
+  };
+  metrics.observe(sample);
+  const { body } = response;
+  if (body instanceof Uint8Array) metrics.observeSize(sample, body.length);
+  else if (body !== undefined && !sample.isLongRunning)
+    response.onSent = (bytes) => metrics.observeSize(sample, bytes);
+  else if (body !== undefined && isNoted(body)) {
+    const notes = metrics.notesOf(sample);
+    if (notes !== undefined) body.note(notes);
+  }
+  if (!log.isLevelEnabled("debug")) return;
+  log.debug(
+    {
+      cluster: scope?.cluster,
+      verb: scope?.verb,
+      path: scope?.path,
+      status: response.status,
+      user: user.username,
+      ...(impersonator === undefined ? {} : { impersonator: impersonator.username }),
+      ms: Math.round(ms * 100) / 100,
+      auditId: response.headers["audit-id"],
+    },
+    "request",
+  );
+}
+
+/** A resource that a stranger made up must not become a label, whatever the answer was. */
+function isServed({ definition }: Exchange, { subresource }: ResourceScope): boolean {
+  return (
+    definition !== undefined && (subresource === "" || definition.subresources.has(subresource))
+  );
+}
+
+function isRead(verb: string): boolean {
+  return verb === "get" || verb === "list" || verb === "watch" || verb === "head";
+}
+
+/** As Kubernetes: what is wrong in it is no label of its own. */
+function dryRunLabel({ query }: RequestScope): string {
+  if (!query.has("dryRun")) return "";
+  return query.getAll("dryRun").every((value) => value === "All") ? "All" : "invalid";
+}
+
+const verbLabels = new Map(
+  [...servedVerbs, "head", "post", "put", "options"].map((verb) => [verb, verb.toUpperCase()]),
+);
+
+/** Methods are made up as easily as paths. */
+function verbLabel(verb: string): string {
+  return verbLabels.get(verb) ?? verbLabels.get(verb.toLowerCase()) ?? "OTHER";
+}

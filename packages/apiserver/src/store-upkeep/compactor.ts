@@ -1,0 +1,123 @@
+/**
+ * Compaction by age and size: history is kept long enough for watches and paged lists to go on, and no longer.
+ *
+ * Samples of (time, revision, bytes) say which revision is old enough to forget. One timer for the whole server. Where history outlives the
+ * process, so do the samples: a server that is restarted every few minutes would never find anything old enough.
+ */
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { HistoryMark, Revision, Storage } from "../storage/index.ts";
+
+export interface CompactionPolicy {
+  /** History younger than this is kept, unless it is too large. */
+  readonly ageMs: number;
+  /** History beyond this many bytes of changes is forgotten, however young. */
+  readonly bytesMax: number;
+  readonly intervalMs: number;
+}
+
+export interface CompactorOptions {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  /** `bytes` counts from the start of the process. */
+  readonly progress: () => { readonly revision: Revision; readonly bytes: number };
+  readonly onError: (error: unknown) => void;
+  readonly policy: Partial<CompactionPolicy>;
+}
+
+const policyDefault: CompactionPolicy = { ageMs: 300_000, bytesMax: 512 << 20, intervalMs: 30_000 };
+
+export class Compactor {
+  readonly #options: CompactorOptions;
+  readonly #policy: CompactionPolicy;
+  readonly #stop = new AbortController();
+  #samples: HistoryMark[] = [];
+  /** Samples of before this process have been taken over. */
+  #isResumed = false;
+  #keptRevision = -1;
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: CompactorOptions) {
+    this.#options = options;
+    this.#policy = { ...policyDefault, ...options.policy };
+  }
+
+  start(): void {
+    this.#sample();
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("the server is stopping"));
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  #schedule(): void {
+    this.#timer = this.#options.clock.schedule(this.#policy.intervalMs, () => {
+      this.#running = this.#run()
+        .catch((error) => {
+          if (!this.#stop.signal.aborted) this.#options.onError(error);
+        })
+        .finally(() => {
+          if (!this.#stop.signal.aborted) this.#schedule();
+        });
+    });
+  }
+
+  #sample(): void {
+    this.#samples.push({ at: this.#options.clock.now(), ...this.#options.progress() });
+  }
+
+  async #run(): Promise<void> {
+    const { storage } = this.#options;
+    const { signal } = this.#stop;
+    if (!this.#isResumed) {
+      this.#resume((await storage.history?.marks({ signal })) ?? []);
+      this.#isResumed = true;
+    }
+    this.#sample();
+    const target = this.#target();
+    if (target !== undefined) {
+      await storage.compact(target.revision, { signal });
+      this.#samples = this.#samples.slice(this.#samples.indexOf(target));
+    }
+    await this.#keep();
+  }
+
+  /** Puts what was kept before what was seen since the start, as if the process had gone on. */
+  #resume(kept: readonly HistoryMark[]): void {
+    const first = this.#samples[0] as HistoryMark;
+    // A store that was put back to an earlier state knows nothing of what came later; nor is anything younger than now.
+    const known = kept.filter(({ revision }) => revision <= first.revision);
+    const offset = first.bytes - (known.at(-1)?.bytes ?? 0);
+    const earlier = known.map(({ at, revision, bytes }) => ({
+      at: Math.min(at, first.at),
+      revision,
+      bytes: bytes + offset,
+    }));
+    this.#samples = [...earlier, ...this.#samples];
+  }
+
+  async #keep(): Promise<void> {
+    const { history } = this.#options.storage;
+    const { revision } = this.#samples.at(-1) as HistoryMark;
+    if (history === undefined || revision === this.#keptRevision) return;
+    await history.keepMarks(this.#samples, { signal: this.#stop.signal });
+    this.#keptRevision = revision;
+  }
+
+  /** The newest sample that is old enough, or that too many bytes have followed. */
+  #target(): HistoryMark | undefined {
+    const newest = this.#samples.at(-1) as HistoryMark;
+    const isDue = ({ at, bytes }: HistoryMark) =>
+      newest.at - at >= this.#policy.ageMs || newest.bytes - bytes > this.#policy.bytesMax;
+    const due = this.#samples.findLast((sample) => isDue(sample) && sample.revision > 0);
+    if (due !== undefined) return due;
+    // More is stored than the samples tell of: what is older than all of them goes.
+    const storedBytes = this.#options.storage.history?.bytes() ?? 0;
+    const oldest = this.#samples.find(({ revision }) => revision > 0);
+    const isTold = storedBytes <= this.#policy.bytesMax || newest.at === oldest?.at;
+    return isTold ? undefined : oldest;
+  }
+}
