@@ -1,13 +1,12 @@
 /** What the server's own metrics are read from. */
-import type { DamagedValues } from "./damaged-values.ts";
-import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import { type Counter, type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import type { StoredObjects } from "./stored-objects.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
 export function metricsOf(
   watchCache: WatchCache,
   storedObjects: StoredObjects,
-  damaged: DamagedValues,
+  counters: readonly Counter[],
   inFlight: ServerGauges["inFlight"],
 ): ServerMetrics {
   const metrics = new ServerMetrics({
@@ -17,6 +16,6 @@ export function metricsOf(
     collections: watchCache.collections,
     memoryLists: watchCache,
   });
-  metrics.registry.add(damaged.counter);
+  for (const counter of counters) metrics.registry.add(counter);
   return metrics;
 }

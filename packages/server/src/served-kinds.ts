@@ -1,4 +1,5 @@
 /** Put together: the kinds that a server has by itself, those of workspaces and of shared APIs, and what logical clusters define. */
+import type { Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { ApiSharing } from "./api-sharing/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
@@ -41,20 +42,19 @@ export function servedKinds(
     watchCache: WatchCache;
     rules: Authorizer;
     webhooks: WebhookClient;
+    supervisor: Supervisor;
   },
 ): ServedKinds {
   const { storage, clock, random, log, resources = [], besides = [] } = options;
-  const { registry, watchCache, rules, webhooks } = rooms;
+  const { registry, watchCache, rules, webhooks, supervisor } = rooms;
+  const base = { storage, supervisor, registry, watchCache, clock };
   const shared = [...Topology.resources, ...ApiSharing.resources];
   const topology = new Topology({
     ...{ storage, registry, watchCache, clock },
     onError: (error) => log.warn({ err: error }, "a partition set has to wait"),
   });
   const tenancy = new Tenancy({
-    storage,
-    registry,
-    watchCache,
-    clock,
+    ...base,
     random,
     mayUse: useOfType(rules),
     bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
@@ -69,20 +69,14 @@ export function servedKinds(
   });
   const allBuiltIns = [...builtIns, ...tenancy.resources, ...shared, ...resources];
   const customResources = new CustomResources({
-    storage,
-    watchCache,
-    clock,
-    registry,
+    ...base,
     builtIns: allBuiltIns,
     rootOnly: tenancy.rootResources,
     webhooks,
     onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
   });
   const sharing: ApiSharing = new ApiSharing({
-    storage,
-    registry,
-    watchCache,
-    clock,
+    ...base,
     builtIns: [customResourceDefinitions, ...allBuiltIns],
     inner: customResources.catalog,
     conversion: customResources.conversion,

@@ -4,7 +4,7 @@
  * `handle` is the only way in; a listener calls it for every request from the network, an in-process client calls it directly.
  */
 import { randomUUID } from "node:crypto";
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import { accountObjects } from "./account-objects.ts";
 import {
@@ -40,7 +40,8 @@ import type { Exchange } from "./exchange.ts";
 import { maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
-import { type HealthChecks, pingCheck } from "./health/index.ts";
+import type { HealthChecks } from "./health/index.ts";
+import { healthChecks } from "./health-wiring.ts";
 import { metricsOf } from "./metrics-wiring.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
@@ -52,7 +53,7 @@ import {
 } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
-import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
 import { servedKinds } from "./served-kinds.ts";
 import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
@@ -60,11 +61,13 @@ import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { storeFaultTeller } from "./store-faults.ts";
 import { StoredLimits } from "./stored-limits.ts";
 import { StoredObjects } from "./stored-objects.ts";
+import { SupervisedLoops } from "./supervised-loops.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, RootContent, Tenancy } from "./tenancy/index.ts";
 import type { Topology } from "./topology/index.ts";
 import { composeTraffic, type TrafficOptions } from "./traffic.ts";
-import { type UnreadBudget, WatchCache, type WatchCacheOptions } from "./watch-cache/index.ts";
+import type { UnreadBudget, WatchCache, WatchCacheOptions } from "./watch-cache/index.ts";
+import { watchCacheOf } from "./watch-cache-wiring.ts";
 import {
   type ForwarderOptions,
   RequestForwarder,
@@ -151,6 +154,7 @@ export class ApiServer {
   readonly #access: AccessControl;
   readonly #services: VirtualWorkspaces;
   readonly #limits: StoredLimits;
+  readonly #supervisor: SupervisedLoops;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
   #isStarted = false;
@@ -161,7 +165,9 @@ export class ApiServer {
     const { damaged, ...options } = withCheckedStorage(given);
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = watchCacheOf(options);
+    const supervisor = new SupervisedLoops(options);
+    this.#supervisor = supervisor;
+    const watchCache = watchCacheOf(options, supervisor);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
     const newUid = randomUUID;
     const capacity = this.#storedLimits(watchCache);
@@ -170,29 +176,22 @@ export class ApiServer {
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
-    const metrics = metricsOf(watchCache, this.#storedObjects, damaged, () => this.#inFlight);
+    const counters = [damaged.counter, supervisor.restarts];
+    const metrics = metricsOf(watchCache, this.#storedObjects, counters, () => this.#inFlight);
     this.#watchCache = watchCache;
     const authenticator = this.#authenticator(registry);
-    this.#access = accessControl({
-      ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
-      authenticator,
-      gate: this.#gate(options),
-      limit: maximalPermissions((cluster, group, resource) =>
-        this.#sharing.policyOn(cluster, group, resource),
-      ),
-      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
-    });
+    this.#access = this.#accessControl(registry, authenticator);
     const { rules } = this.#access;
     this.#webhooks = this.#webhookClient({ registry, watchCache, storage, random });
     this.#forwarder = forwarderOf(options);
-    const rooms = { registry, watchCache, rules, webhooks: this.#webhooks };
+    const rooms = { registry, watchCache, rules, webhooks: this.#webhooks, supervisor };
     const kinds = servedKinds(options, rooms);
     ({ tenancy: this.#tenancy, topology: this.#topology } = kinds);
     this.#sharing = kinds.sharing;
     this.#customResources = kinds.customResources;
     this.#services = this.#virtualWorkspaces();
     this.#policyChecker = this.#checkPolicies(registry);
-    this.#compactor = compactorOf(options, watchCache);
+    this.#compactor = compactorOf(options, watchCache, supervisor);
     const observers = { clock, metrics, log };
     const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
@@ -226,6 +225,30 @@ export class ApiServer {
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
+  }
+
+  #accessControl(registry: Registry, authenticator: ClusterAuthenticator): AccessControl {
+    const { storage, clock, log, authorization: compose } = this.#options;
+    const { hub } = this.#watchCache;
+    return accessControl({
+      ...{ storage, hub, registry, authenticator, clock, compose },
+      supervisor: this.#supervisor,
+      gate: this.#gate(this.#options),
+      limit: maximalPermissions((cluster, group, resource) =>
+        this.#sharing.policyOn(cluster, group, resource),
+      ),
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
+  }
+
+  #healthChecks(): HealthChecks {
+    return healthChecks({
+      storage: this.#options.storage,
+      log: this.#options.log,
+      loops: this.#supervisor,
+      isStarted: () => this.#isStarted,
+      isDraining: () => this.#isDraining,
+    });
   }
 
   #storedLimits({ hub }: WatchCache): StoredLimits {
@@ -290,6 +313,11 @@ export class ApiServer {
   /** The whole of authorization, for those in this process who must ask. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
+  }
+
+  /** Runs loops in this process; /readyz names those that are down. */
+  get supervisor(): Supervisor {
+    return this.#supervisor;
   }
 
   get catalog(): Catalog {
@@ -407,6 +435,7 @@ export class ApiServer {
       watchCache: this.#watchCache,
       registry,
       catalog: this.#sharing.catalog,
+      supervisor: this.#supervisor,
       onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
     });
   }
@@ -427,28 +456,7 @@ export class ApiServer {
   #noteIdle(): void {
     if (this.#inFlight.readOnly + this.#inFlight.mutating === 0) this.#idle?.();
   }
-
-  #healthChecks(): HealthChecks {
-    const { storage, log } = this.#options;
-    const storageCheck = namedCheck("etcd", () => {
-      const fault = storage.health();
-      if (fault !== undefined) log.warn({ fault: fault.message }, "the store is not healthy");
-      return fault?.message;
-    });
-    const notStarted = () => (this.#isStarted ? undefined : "not started yet");
-    const started = namedCheck("informer-sync", notStarted);
-    const shutdown = namedCheck("shutdown", () =>
-      this.#isDraining ? "the server is stopping" : undefined,
-    );
-    const logCheck = namedCheck("log", () => undefined);
-    return {
-      livez: [pingCheck, logCheck],
-      readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
-    };
-  }
 }
-
-const namedCheck = (name: string, check: () => string | undefined) => ({ name, check });
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
@@ -461,10 +469,12 @@ function pathOf(exchange: Exchange): string {
 function compactorOf(
   { storage, clock, log, compaction }: ApiServerOptions,
   { hub }: WatchCache,
+  supervisor: Supervisor,
 ): Compactor {
   return new Compactor({
     storage,
     clock,
+    supervisor,
     progress: () => ({ revision: hub.revision, bytes: hub.changedBytes }),
     onError: (error) => log.warn({ err: error }, "history could not be compacted"),
     policy: compaction ?? {},
@@ -477,19 +487,6 @@ function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwar
     ...mounts,
     onError: (error, url) => log.warn({ err: error, url }, "a mount did not answer"),
   });
-}
-
-function watchCacheOf(options: ApiServerOptions): WatchCache {
-  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
-  const watchCache = new WatchCache({
-    ...{ storage, clock, unread: options.unread },
-    onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-    tidyMemory,
-    ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
-    ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
-  });
-  watchCache.hub.gone.tell(forgetTargets);
-  return watchCache;
 }
 
 function allReviewers(

@@ -21,8 +21,8 @@ import { inProcessTransport } from "./in-process-transport.ts";
 import type { InternalCredential } from "./internal-credential.ts";
 
 export interface ControllersOptions {
-  /** Started. */
-  readonly server: Pick<ApiServer, "handle">;
+  /** Started. Its supervisor starts loops again, and its /readyz names those that are down. */
+  readonly server: Pick<ApiServer, "handle" | "supervisor">;
   readonly credential: Pick<InternalCredential, "authorization">;
   /** What clients verify this server by. */
   readonly caPem: string;
@@ -52,14 +52,18 @@ export const controlLoopsLease = {
 } as const;
 
 export function startControllers(options: ControllersOptions): RunningControllers {
-  const { server, credential, log } = options;
+  const { server, credential } = options;
   const { authorization } = credential;
   const transport = inProcessTransport({ server, authorization });
   const stopping = new AbortController();
-  const work = options.isShared === true ? workWhileLeading : runLoops;
-  const running = work(transport, options, stopping.signal).catch((error: unknown) => {
-    if (!stopping.signal.aborted) log.error({ err: error }, "the controllers have ended");
-  });
+  const { signal } = stopping;
+  const { supervisor } = server;
+  const running =
+    options.isShared === true
+      ? supervisor.runLoop("leader-election", signal, (stop) =>
+          workWhileLeading(transport, options, stop),
+        )
+      : runLoops(transport, options, signal);
   return {
     async stop() {
       stopping.abort();
@@ -87,11 +91,15 @@ async function runLoops(
     else log.warn(fields, "a controller tries again");
   };
   const ttl = eventTtlMs === undefined ? {} : { eventTtlMs };
+  const { supervisor } = options.server;
   const shared = { client, clock, onError };
+  const own = { ...shared, supervisor, caPem, issueToken, signCertificate, ...ttl };
   await Promise.all([
-    options.controlLoops !== false &&
-      runControlLoops({ ...shared, caPem, issueToken, signCertificate, ...ttl }, signal),
-    multicluster !== undefined && runMulticluster({ ...multicluster, ...shared }, signal),
+    options.controlLoops !== false && runControlLoops(own, signal),
+    multicluster !== undefined &&
+      supervisor.runLoop("multicluster", signal, (stop) =>
+        runMulticluster({ ...multicluster, ...shared }, stop),
+      ),
   ]);
 }
 

@@ -4,7 +4,7 @@
  * Admission judges a write by the bindings that its server knew then. A write that is stored after the objects were gone through, of a server that
  * had not heard of the claim yet or of the system itself, is found here. One listener for a claimed resource, however many claim it.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
+import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import { otherWork } from "../request/other-work.ts";
 import type { Entry, Storage, StorageKey } from "../storage/index.ts";
 import { JobQueue } from "../tenancy/index.ts";
@@ -15,6 +15,7 @@ export interface ClaimFollowerOptions {
   readonly hub: WatchHub;
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly onError: (error: unknown) => void;
   /** The prefixes that objects of a claimed resource are stored under. */
   readonly prefixesOf: (claim: Claim) => readonly StorageKey[];
@@ -63,9 +64,11 @@ export class ClaimFollower {
   }
 
   /** Looks at all that is stored of claimed resources: nobody told of what happened while this server was away. */
-  async sweep(): Promise<void> {
-    await this.#options.loading();
-    for (const prefix of [...this.#listened.keys()]) await this.#sweep(prefix);
+  sweep(): Promise<void> {
+    return this.#supervised(async () => {
+      await this.#options.loading();
+      for (const prefix of [...this.#listened.keys()]) await this.#sweep(prefix);
+    });
   }
 
   async stop(): Promise<void> {
@@ -105,12 +108,14 @@ export class ClaimFollower {
         const listened = this.#listened.get(prefix);
         if (error.code === "closed" || listened === undefined) return;
         listened.stop = this.#listen(prefix);
-        this.#sweep(prefix).catch((failure: unknown) => {
-          if (!this.#stop.signal.aborted) this.#options.onError(failure);
-        });
+        void this.#supervised(() => this.#sweep(prefix));
       },
     };
     return hub.listen(prefix, listener);
+  }
+
+  #supervised(sweep: () => Promise<void>): Promise<void> {
+    return this.#options.supervisor.runTask("permission-claims", this.#stop.signal, sweep);
   }
 
   async #sweep(prefix: StorageKey): Promise<void> {

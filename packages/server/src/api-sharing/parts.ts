@@ -1,5 +1,5 @@
 /** What the files of this room share: one of each per server. */
-import type { Clock } from "@kcp-ts/machinery/base";
+import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
@@ -19,6 +19,7 @@ export interface SharingSources {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly builtIns: readonly ResourceDefinition[];
   /** From a path to a logical cluster. */
   readonly resolve: (path: ClusterPath) => MaybePromise<Resolution>;

@@ -2,7 +2,7 @@
  * Takes copies of schemas away that nobody is bound to any more. Each waits a while first: what is bound just now is not known to every server
  * yet. One that was taken away too early comes back from the event that tells of it.
  */
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { Clock, Supervisor, Timer } from "@kcp-ts/machinery/base";
 import { isStorageError, type Storage, type StorageKey } from "../storage/index.ts";
 import { uncancelled } from "../tenancy/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
@@ -11,6 +11,7 @@ import { copiesPrefix, copyKey, uidOfCopy } from "./schema-store.ts";
 export interface SchemaCopiesOptions {
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly isUsed: (uid: string) => boolean;
   /** A copy is no longer there. */
   readonly onGone: (uid: string) => void;
@@ -33,7 +34,12 @@ export class SchemaCopies {
   }
 
   /** Those that nobody was bound to when an earlier run ended wait anew. */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    const { signal } = this.#stopping;
+    return this.#options.supervisor.runTask("schema-copies", signal, () => this.#sweep());
+  }
+
+  async #sweep(): Promise<void> {
     const { storage, isUsed } = this.#options;
     const { signal } = this.#stopping;
     for (let continueAfter: StorageKey | undefined; ; ) {

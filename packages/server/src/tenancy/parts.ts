@@ -1,5 +1,5 @@
 /** What the files of this room share: one of each per server. */
-import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted, type Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
@@ -41,6 +41,7 @@ export interface Parts {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly workspaceIndex: ObjectIndex<WorkspaceRecord>;
   readonly logicalClusterIndex: ObjectIndex<LogicalClusterRecord>;
   readonly typeIndex: ObjectIndex<WorkspaceTypeRecord>;

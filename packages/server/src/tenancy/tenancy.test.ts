@@ -5,7 +5,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { resourcePrefix, type StorageKey } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
-import { FakeClock } from "../testing/index.ts";
+import { FakeClock, supervisorFor } from "../testing/index.ts";
 import { WatchCache } from "../watch-cache/index.ts";
 import { ClosingClusters } from "./closing-clusters.ts";
 import { base36, homeClusterName, newClusterName } from "./cluster-names.ts";
@@ -42,7 +42,9 @@ describe("an index of objects", () => {
   const root = "root" as ClusterName;
   const open = async (recordsMax?: number) => {
     const storage = new MemoryStorage();
-    const watchCache = new WatchCache({ storage, clock: new FakeClock(), onError: () => {} });
+    const clock = new FakeClock();
+    const supervisor = supervisorFor(clock);
+    const watchCache = new WatchCache({ storage, clock, supervisor, onError: () => {} });
     await watchCache.start();
     let reads = 0;
     const index = new ObjectIndex({

@@ -1,5 +1,5 @@
 /** The room put together: what the server starts, stops and asks about workspaces and logical clusters. */
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { AdmissionPlugin } from "../admission/index.ts";
@@ -60,6 +60,7 @@ import { bindingsInitializer, WorkspaceTypes } from "./workspace-types.ts";
 
 export interface TenancyOptions {
   readonly storage: Storage;
+  readonly supervisor: Supervisor;
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly clock: Clock;

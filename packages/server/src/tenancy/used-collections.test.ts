@@ -6,7 +6,7 @@ import { collectionKeyOf, configMaps, namespaces } from "../registry/index.ts";
 import { objectKey, type Revision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
-import { FakeClock } from "../testing/index.ts";
+import { FakeClock, supervisorFor } from "../testing/index.ts";
 import { WatchCache } from "../watch-cache/index.ts";
 import { OutlineTree } from "./outline.ts";
 import { UsedCollections } from "./used-collections.ts";
@@ -17,7 +17,9 @@ const others = "others" as ClusterName;
 
 async function open() {
   const storage = new MemoryStorage();
-  const { hub } = new WatchCache({ storage, clock: new FakeClock(), onError: () => {} });
+  const clock = new FakeClock();
+  const supervisor = supervisorFor(clock);
+  const { hub } = new WatchCache({ storage, clock, supervisor, onError: () => {} });
   await hub.start();
   const tree = new OutlineTree();
   const used = new UsedCollections(hub, [namespaces, configMaps], tree);
