@@ -13,7 +13,6 @@ import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import {
-  allocatorReturner,
   garbageCollector,
   memoryReturner,
   memoryTidier,
@@ -182,10 +181,9 @@ function startCollector(
   const busyMs = () => performance.eventLoopUtilization().active;
   const collect = unlessLarge(memoryReturner(collectGarbage));
   const settle = () => server.settle();
-  const giveBack = allocatorReturner();
   const onFailure = (work: QuietWork, error: unknown) =>
     log.warn({ err: error, work }, quietFailures[work]);
-  const work = { settle, collect, giveBack, onFailure };
+  const work = { settle, collect, onFailure };
   const collector = new QuietCollector({ clock, busyMs, processorMs, ...work });
   collector.start();
   return collector;
@@ -196,7 +194,6 @@ const quietFailures = {
   settle:
     "the store could not put away what it holds in memory and in its log, and tries again in a later quiet time: check the disk if this goes on",
   collect: "memory could not be collected in a quiet time, which is tried again in a later one",
-  giveBack: "memory could not be given back in a quiet time, which is tried again in a later one",
 } as const satisfies Record<QuietWork, string>;
 
 function startControlLoops(
