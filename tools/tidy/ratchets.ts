@@ -10,7 +10,7 @@ export const longFunctions: Readonly<Record<string, number>> = {
 
 /** Path to lines. */
 export const longFiles: Readonly<Record<string, number>> = {
-  "packages/apiserver/src/storage/contract/storage-contract.ts": 577,
+  "packages/apiserver/src/storage/contract/storage-contract.ts": 576,
 };
 
 /** Packages that are wiring stay so small. Lines of what users run, by package. */

@@ -142,11 +142,7 @@ function firstsOf(roles: RolesOfSubject | undefined): readonly Grant[] {
 }
 
 /** With rests: there may be thousands of subjects. */
-export function* readBinding(
-  namespace: string,
-  name: string,
-  object: JsonObject,
-): Pieces<Binding> {
+export function* readBinding(namespace: string, name: string, object: JsonObject): Pieces<Binding> {
   const roleRef = object["roleRef"] as JsonObject | undefined;
   const found = new Map<string, Subject>();
   const pace = new Pace(subjectsPerPiece);
