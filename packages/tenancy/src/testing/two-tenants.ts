@@ -42,18 +42,20 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
         for (const namespace of within) await create(sample, name, namespace);
       }
     }
-    await checkedPolicies(server, cluster);
+    for (const path of withStatus) await untilStatus(server, `/clusters/${cluster}${path}`);
   }
 }
 
-/** The server itself writes the status of policies, soon after they are made. */
-async function checkedPolicies(server: TestServer, cluster: string): Promise<void> {
-  const path = `/clusters/${cluster}/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies`;
+/** The server itself writes the status of their objects, soon after they are made. */
+const withStatus = [
+  "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+  "/apis/topology.kcp.io/v1alpha1/partitionsets",
+];
+
+async function untilStatus(server: TestServer, path: string): Promise<void> {
   for (;;) {
-    const { items } = (await server.get(path)).object as {
-      items: readonly { status?: { observedGeneration?: number } }[];
-    };
-    if (items.every(({ status }) => status?.observedGeneration !== undefined)) return;
+    const { items } = (await server.get(path)).object as { items: readonly { status?: object }[] };
+    if (items.every(({ status = {} }) => Object.keys(status).length > 0)) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
