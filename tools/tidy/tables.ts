@@ -14,7 +14,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   // Of the process: what V8 and the C library keep.
   "process-memory": { packages: ["machinery"], node: "everywhere" },
   apiserver: { packages: ["machinery"], node: "everywhere" },
-  // Extends the API server by what any embedder has: docs/adr/next-tenancy.md.
+  // Extends the API server by what any embedder has.
   tenancy: { packages: ["machinery", "apiserver"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },

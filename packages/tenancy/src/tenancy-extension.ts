@@ -8,6 +8,7 @@ import type { ClusterIssuers } from "@kcp-ts/apiserver/authentication";
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
 import { customResourceDefinitions } from "@kcp-ts/apiserver/custom-resources";
 import { type Catalog, collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
+import { isStorageError } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   bindingToCached,
@@ -199,8 +200,11 @@ export class TenancyExtension implements ServerExtension {
     });
   }
 
+  /** A closed store means that the server stops: the loop's work waits for the next start. */
   #warning(message: string): (error: unknown) => void {
-    return (error) => this.#host.log.warn({ err: error }, message);
+    return (error) => {
+      if (!isStorageError(error, "closed")) this.#host.log.warn({ err: error }, message);
+    };
   }
 }
 

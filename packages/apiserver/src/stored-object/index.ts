@@ -2,6 +2,7 @@ export { CheckedStorage, type Damage } from "./checked-storage.ts";
 export { clusterAnnotation, encodeInPieces, encodeObject } from "./encode.ts";
 export { isWhole } from "./envelope.ts";
 export {
+  annotatedMetadata,
   decodeObject,
   decodeObjectInPieces,
   hasFinalizers,
@@ -18,5 +19,6 @@ export {
   partialBytesAt,
   servedBytes,
   servedBytesAt,
+  storedVersionOf,
   writeListItem,
 } from "./layout.ts";

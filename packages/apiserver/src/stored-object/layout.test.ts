@@ -7,6 +7,7 @@ import { type Entry, isStorageError, type Revision, type StorageKey } from "../s
 import { encodeInPieces, encodeObject } from "./encode.ts";
 import { isWhole } from "./envelope.ts";
 import {
+  annotatedMetadata,
   decodeObject,
   hasFinalizers,
   hasHead,
@@ -20,6 +21,7 @@ import {
   partialBytesAt,
   servedBytes,
   servedBytesAt,
+  storedVersionOf,
   writeListItem,
 } from "./layout.ts";
 
@@ -110,6 +112,37 @@ const object = {
   kind: "ConfigMap",
   metadata: { name: "x", resourceVersion: "1", labels: { 'a"}': 'b\\"}' } },
 };
+
+describe("metadata with an annotation of the server's", () => {
+  const note = "kcp.io/original-api-version";
+  const withNote = fc.tuple(hostileObject, fc.boolean()).map(([each, isSet]) => {
+    const metadata = each["metadata"] as JsonObject;
+    const annotations = { ...(metadata["annotations"] as JsonObject), [note]: "forged" };
+    return isSet ? { ...each, metadata: { ...metadata, annotations } } : each;
+  });
+
+  it("is that of the object, with what the server says, whatever is in it", () => {
+    fc.assert(
+      fc.property(withNote, (each) => {
+        const shown = annotatedMetadata(entryOf(each), note, "v1");
+        const { metadata } = expected(each, "7") as { metadata: JsonObject };
+        const annotations = { ...(metadata["annotations"] as JsonObject), [note]: "v1" };
+        const { kind, apiVersion, metadata: found, ...rest } = parsed(servedBytes(shown));
+        assert.deepEqual([kind, apiVersion, rest], ["Widget", "example.com/v1", {}]);
+        assert.deepEqual(found, { ...metadata, annotations });
+        assert.ok(isWhole(shown));
+      }),
+    );
+  });
+
+  it("is parsed only where the annotation is mentioned", (t) => {
+    const parse = t.mock.method(JSON, "parse");
+    const entry = entryOf({ ...object, metadata: { name: "x", annotations: { a: "b" } } });
+    annotatedMetadata(entry, note, storedVersionOf(entry));
+    const texts = parse.mock.calls.map(({ arguments: [text] }) => text);
+    assert.deepEqual(texts, ['{"kind":"ConfigMap","apiVersion":"v1"}']);
+  });
+});
 
 describe("stored object layout", () => {
   it("an object is served, listed and decoded as it was encoded, whatever its members are called", () => {

@@ -7,7 +7,7 @@
 import type { Pieces } from "@kcp-ts/machinery/base";
 import { type JsonObject, JsonSyntaxError, parseInPieces, parseJson } from "@kcp-ts/machinery/json";
 import { clusterOfKey, type Entry, type Revision, type StorageKey } from "../storage/index.ts";
-import { clusterAnnotation } from "./encode.ts";
+import { clusterAnnotation, encodeObject } from "./encode.ts";
 import {
   damaged,
   envelopeFlag,
@@ -15,6 +15,7 @@ import {
   labelsOpening,
   metadataOpening,
   open,
+  seal,
   textStart,
 } from "./envelope.ts";
 
@@ -99,6 +100,45 @@ export function partialBytesAt(entry: Entry, revision: Revision, version: string
   at += bytes.copy(partial, at, gap, metadataEnd);
   partial[at] = closeBrace;
   return partial;
+}
+
+/** The version that the object is stored in. */
+export function storedVersionOf(entry: Entry): string {
+  const { bytes, metadata } = open(entry);
+  const head = bytes.toString("utf8", textStart, metadata - 1);
+  return String((JSON.parse(`${head}}`) as { readonly apiVersion: string }).apiVersion);
+}
+
+/**
+ * An entry with the object's metadata alone, to which the server adds an annotation. Put in between, not parsed, so that it takes the same for any object; but
+ * where the metadata mentions that annotation, somebody may have set it.
+ */
+export function annotatedMetadata(entry: Entry, name: string, value: string): Entry {
+  const { bytes, metadata, gap, metadataEnd } = open(entry);
+  if (bytes.subarray(gap, metadataEnd).includes(name)) {
+    const { kind, apiVersion, metadata: all } = decodeMetadata(entry);
+    const annotations = { ...(all["annotations"] as JsonObject | undefined), [name]: value };
+    const object = { kind, apiVersion, metadata: { ...all, annotations } };
+    return { ...entry, value: encodeObject(object as JsonObject) };
+  }
+  const note = Buffer.from(`,${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  const alone = Buffer.concat([
+    bytes.subarray(0, gap),
+    note,
+    bytes.subarray(gap, metadataEnd),
+    closing,
+  ]);
+  const places = { metadata, gap, metadataEnd: metadataEnd + note.length };
+  return { ...entry, value: seal(alone, bytes[1] as number, places) };
+}
+
+const closing = Buffer.from("}");
+
+function decodeMetadata(entry: Entry): JsonObject & { readonly metadata: JsonObject } {
+  const { bytes, gap, metadataEnd } = open(entry);
+  const filling = fillingOf(entry.key, entry.modifiedAt);
+  const text = `${bytes.toString("utf8", textStart, gap)}${filling}${bytes.toString("utf8", gap, metadataEnd)}}`;
+  return readable(entry, () => parseJson(text).value) as ReturnType<typeof decodeMetadata>;
 }
 
 /** The labels, without parsing the rest. */

@@ -1,7 +1,7 @@
 /** From the bytes of one object, or of one event with it, to its value: all of it, or what is wanted of it. */
 import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
-import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import { type JsonValue, parseInPieces, parseJson } from "@kcp-ts/machinery/json";
 import { parseWithin } from "./answer-bounds.ts";
 import { MemberPicker, type MemberTree } from "./member-picker.ts";
 import { LeanParser } from "./parse-lean.ts";
@@ -13,11 +13,17 @@ export function objectReader(wanted: MemberTree | undefined): ReadObject {
   const decoder = new TextDecoder();
   const whole = (bytes: Uint8Array) => parseJson(decoder.decode(bytes)).value;
   if (wanted === undefined) return whole;
+  const readWanted = wantedReader(wanted);
+  return (bytes) => readWanted(bytes) ?? whole(bytes);
+}
+
+/** What is wanted of an object; undefined where that cannot be cut out. */
+function wantedReader(wanted: MemberTree): (bytes: Uint8Array) => JsonValue | undefined {
   const picker = new MemberPicker(wanted);
   const parser = new LeanParser();
   return (bytes) => {
     const text = picker.pick(bytes);
-    return text === undefined ? whole(bytes) : parser.parse(text);
+    return text === undefined ? undefined : parser.parse(text);
   };
 }
 
@@ -25,27 +31,33 @@ export function objectReader(wanted: MemberTree | undefined): ReadObject {
 export class BoundedReader {
   readonly #bound: Bound | undefined;
   readonly #read: ReadObject;
-  readonly #wantsAll: boolean;
+  readonly #readWanted: ReturnType<typeof wantedReader> | undefined;
 
   constructor(wanted: MemberTree | undefined, bound: Bound | undefined) {
     this.#bound = bound;
     this.#read = objectReader(wanted);
-    this.#wantsAll = wanted === undefined;
+    this.#readWanted = wanted === undefined ? undefined : wantedReader(wanted);
   }
 
   /** Whether `readLong` is to be asked for it. */
   isLong(bytes: Uint8Array): boolean {
-    return this.#bound !== undefined && bytes.length > longBytes;
+    return bytes.length > longBytes;
   }
 
   read(bytes: Uint8Array): JsonValue {
-    if (this.#bound === undefined || !this.#wantsAll) return this.#read(bytes);
+    if (this.#bound === undefined || this.#readWanted !== undefined) return this.#read(bytes);
     return atOnce(parseWithin(this.#bound, bytes));
   }
 
-  /** As it is, also when little of it is wanted: what is not there cannot be too much. */
+  /** Within a bound as it is, also when little of it is wanted: what is not there cannot be too much. */
   *readLong(bytes: Uint8Array): Pieces<JsonValue> {
-    return this.#bound === undefined ? this.#read(bytes) : yield* parseWithin(this.#bound, bytes);
+    if (this.#bound !== undefined) return yield* parseWithin(this.#bound, bytes);
+    const wanted = this.#readWanted?.(bytes);
+    if (wanted !== undefined) return wanted;
+    yield;
+    const text = new TextDecoder().decode(bytes);
+    yield;
+    return (yield* parseInPieces(text)).value;
   }
 }
 

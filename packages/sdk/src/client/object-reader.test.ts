@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { BoundedReader } from "./object-reader.ts";
+
+const long = {
+  metadata: { name: "x", managedFields: Array.from({ length: 5000 }, (_, i) => ({ a: [i] })) },
+  data: Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, "v"])),
+};
+
+describe("reading a long object of a server that is trusted", () => {
+  for (const [what, members, object] of [
+    ["as a whole", undefined, long],
+    // Such a name is not cut out.
+    ["of which something is wanted", { data: true }, { ...long, 'tricky"': 1 }],
+  ] as const) {
+    it(`rests ${what}`, () => {
+      const reader = new BoundedReader(members, undefined);
+      const bytes = new TextEncoder().encode(JSON.stringify(object));
+      assert.ok(reader.isLong(bytes));
+      const work = reader.readLong(bytes);
+      let pieces = 1;
+      let next = work.next();
+      for (; next.done !== true; next = work.next()) pieces++;
+      assert.deepEqual(next.value, object);
+      assert.ok(pieces >= 10, `${pieces} pieces`);
+    });
+  }
+
+  it("makes nothing of what is not wanted", () => {
+    const reader = new BoundedReader({ metadata: { name: true } }, undefined);
+    const bytes = new TextEncoder().encode(JSON.stringify(long));
+    assert.deepEqual(reader.readLong(bytes).next().value, { metadata: { name: "x" } });
+  });
+});
