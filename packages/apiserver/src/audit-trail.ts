@@ -1,6 +1,6 @@
 /** Wiring: audit's record of a request, kept on the exchange, and its events. */
 
-import type { Clock, Pieces } from "@kcp-ts/machinery/base";
+import type { Clock, Resumable } from "@kcp-ts/machinery/base";
 import { bounds, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import {
@@ -89,7 +89,7 @@ export function endTrail(
 
 /** Bodies are shown as JSON, whatever they came as; what cannot be read is not shown. */
 function decoderOf(exchange: Exchange): Decode {
-  return function* (bytes, contentType): Pieces<JsonValue | undefined> {
+  return function* (bytes, contentType): Resumable<JsonValue | undefined> {
     const mediaType = mediaTypeOf(contentType);
     const { definition } = exchange;
     try {
@@ -108,7 +108,7 @@ function decoderOf(exchange: Exchange): Decode {
   };
 }
 
-function* parse(bytes: Uint8Array): Pieces<JsonValue> {
+function* parse(bytes: Uint8Array): Resumable<JsonValue> {
   return (yield* parseBoundedInPieces(bounds.requestBody, bytes)).value;
 }
 
@@ -116,7 +116,7 @@ function* parse(bytes: Uint8Array): Pieces<JsonValue> {
 function* decodeUnread(
   { yaml, audit }: Exchange,
   bytes: Uint8Array,
-): Pieces<JsonValue | undefined> {
+): Resumable<JsonValue | undefined> {
   if (yaml !== undefined) return undefined;
   if (!isShortYaml(bytes)) {
     audit?.annotate("audit.kcp.io/body-left-out", "it is long YAML that was not read here");

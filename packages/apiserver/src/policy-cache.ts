@@ -4,7 +4,7 @@
  *
  * Writes of roles and bindings are answered when the hub has them (`isSeenOnAnswer`), so that a decision after the answer knows them.
  */
-import { neverAborted } from "@kcp-ts/machinery/base";
+import { neverAborted, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   bootstrapPolicy,
@@ -20,7 +20,6 @@ import {
   roles,
   translating,
 } from "./registry/index.ts";
-import { otherWork } from "./request/other-work.ts";
 import { ownText } from "./request/own-text.ts";
 import {
   clusterPrefix,
@@ -181,11 +180,11 @@ export class PolicyCache implements PolicySource, HubListener {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) {
         held.put(entry);
-        if (entry.value.length > largeBytes) await otherWork();
+        if (entry.value.length > largeBytes) await yieldToEventLoop();
       }
       if (!page.more) return page.revision;
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
   }
 

@@ -52,7 +52,6 @@ export {
   hashToken,
   IssuerAuthenticator,
   IssuerDocuments,
-  inPieces,
   isAuthenticationError,
   isPrivateAddress,
   issuerOfFlags,
@@ -131,6 +130,7 @@ export {
 } from "@kcp-ts/apiserver";
 export type { Storage } from "@kcp-ts/apiserver/storage";
 export { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+export { runYielding } from "@kcp-ts/machinery/base";
 export {
   bool,
   bytes,

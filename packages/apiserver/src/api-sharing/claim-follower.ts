@@ -4,8 +4,7 @@
  * Admission judges a write by the bindings that its server knew then. A write that is stored after the objects were gone through, of a server that
  * had not heard of the claim yet or of the system itself, is found here. One listener for a claimed resource, however many claim it.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
-import { otherWork } from "../request/other-work.ts";
+import { type Clock, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { Entry, Storage, StorageKey } from "../storage/index.ts";
 import { JobQueue } from "../tenancy/index.ts";
 import type { HubListener, WatchHub } from "../watch-cache/index.ts";
@@ -122,7 +121,7 @@ export class ClaimFollower {
       for (const entry of page.entries) if (isMislabelled(entry)) this.#queue.add(entry.key);
       if (!page.more) return;
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
   }
 }

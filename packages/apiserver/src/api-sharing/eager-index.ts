@@ -2,8 +2,8 @@
  * All objects of one kind in all logical clusters, as small records: read when the server starts, kept true by the hub, so that a decision
  * never waits.
  */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
 import {
   type Entry,
   type Revision,
@@ -105,7 +105,7 @@ export class EagerIndex<Known> implements HubListener {
         break;
       }
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
     for (const [key, { value }] of this.#held) if (value === undefined) this.#held.delete(key);
   }

@@ -1,10 +1,10 @@
 /** Keeps the labels of claims on objects: on what is written from now on by admission, on what is there already by going through it. */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin } from "../admission/index.ts";
 import { type CollectionKey, collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
 import {
   clusterPrefix,
   type Entry,
@@ -172,7 +172,7 @@ async function relabelAll(
     }
     if (!page.more) return;
     continueAfter = page.entries.at(-1)?.key;
-    await otherWork();
+    await yieldToEventLoop();
   }
 }
 

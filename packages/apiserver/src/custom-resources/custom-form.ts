@@ -4,12 +4,11 @@
  * Whatever is stored was shaped by the schema of the storage version, so bytes that were written in that version since the definition last
  * changed are served as they are. All others are parsed, converted, pruned and defaulted; what came out is remembered with the entry.
  */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { apiVersionOf, type StoredForm } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
-import { promptly } from "../request/other-work.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject, encodeObject, hasHead, headOf } from "../stored-object/index.ts";
 import { type Conversion, isTrivial } from "./conversion.ts";
@@ -51,7 +50,7 @@ export class CustomForm implements StoredForm {
   }
 
   present(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
-    if (this.presentNow !== undefined) return promptly(this.#presentAll(entries));
+    if (this.presentNow !== undefined) return runSyncFirst(this.#presentAll(entries));
     const isAtHand = (entry: Entry) => this.#isRight(entry) || this.#turned.has(entry);
     if (entries.every(isAtHand)) return entries.map((entry) => this.#turned.get(entry) ?? entry);
     return this.#convert(entries);
@@ -105,7 +104,7 @@ export class CustomForm implements StoredForm {
     }
   }
 
-  *#presentAll(entries: readonly Entry[]): Pieces<readonly Entry[]> {
+  *#presentAll(entries: readonly Entry[]): Resumable<readonly Entry[]> {
     const shown: Entry[] = [];
     for (const entry of entries) {
       const presented = this.#presentOne(entry);

@@ -3,7 +3,7 @@
  *
  * It holds no state but what it compiled; a compiled schema keeps its rules for as long as it lives.
  */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import {
   BOOL,
   CelError,
@@ -34,9 +34,9 @@ const requestBytesMax = 3 << 20;
 
 export const ruleEngine = {
   compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[] {
-    return knownIn(context).get(rules) ?? atOnce(compileInto(rules, context));
+    return knownIn(context).get(rules) ?? runSync(compileInto(rules, context));
   },
-  *prepare(rules: readonly ValidationRule[], context: RuleContext): Pieces<void> {
+  *prepare(rules: readonly ValidationRule[], context: RuleContext): Resumable<void> {
     if (!knownIn(context).has(rules)) yield* compileInto(rules, context);
   },
 } satisfies RuleEvaluator;
@@ -48,7 +48,7 @@ function knownIn({ isResourceRoot }: RuleContext): typeof compiledRules {
 function* compileInto(
   rules: readonly ValidationRule[],
   context: RuleContext,
-): Pieces<readonly CompiledRule[]> {
+): Resumable<readonly CompiledRule[]> {
   const compiled = yield* compileRules(rules, context);
   knownIn(context).set(rules, compiled);
   return compiled;
@@ -61,7 +61,7 @@ const compiledRoots = new WeakMap<readonly ValidationRule[], readonly CompiledRu
 function* compileRules(
   rules: readonly ValidationRule[],
   context: RuleContext,
-): Pieces<readonly CompiledRule[]> {
+): Resumable<readonly CompiledRule[]> {
   const self = declareSchema(context.schema, context.isResourceRoot) ?? declaredDynamic;
   const maxCardinality = Math.floor(requestBytesMax / (self.serializedBytesMin + 1));
   const plain = kubernetesEnvironment.extend({ variables: { self, oldSelf: self } });
@@ -83,7 +83,7 @@ function* compileRule(
   rule: ValidationRule,
   environment: Environment,
   maxCardinality: number,
-): Pieces<CompiledRule> {
+): Resumable<CompiledRule> {
   const compiled = yield* compileInPieces(rule.rule, environment, { resultTypes: [BOOL] });
   yield;
   const message =

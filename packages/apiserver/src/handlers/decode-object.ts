@@ -1,5 +1,5 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runYielding, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import {
   exceededLimit,
   isJsonObject,
@@ -24,7 +24,6 @@ import {
   yamlProblemOf,
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
-import { inPieces, otherWork } from "../request/other-work.ts";
 import type { HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 import { decodeSent, isLargeBody, readSent } from "./read-sent.ts";
@@ -58,11 +57,11 @@ export async function readObject(
   if (!isLargeBody(sent))
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   if ((body.values ?? Number.POSITIVE_INFINITY) > objectValuesMax) {
-    await otherWork();
+    await yieldToEventLoop();
     refuseTooManyValues(body.value);
   }
   const draft = await decodeLargeDraft(definition, body, options, warnings);
-  await otherWork();
+  await yieldToEventLoop();
   return { draft, isLarge: true };
 }
 
@@ -128,7 +127,7 @@ export async function decodeLargeDraft(
   refuse: Refusal = refusalOf(definition),
 ): Promise<Draft> {
   const pieces = shapeInPieces(definition, body.value, refuse);
-  return draftOf(await inPieces(pieces), body, options, warnings, refuse);
+  return draftOf(await runYielding(pieces), body, options, warnings, refuse);
 }
 
 function draftOf(
@@ -173,7 +172,7 @@ function* shapeInPieces(
   definition: ResourceDefinition,
   value: JsonObject,
   refuse: Refusal,
-): Pieces<Decoded> {
+): Resumable<Decoded> {
   const { decodeInPieces, decode, shape } = definition.strategy;
   if (decodeInPieces === undefined && decode !== undefined)
     return translatingShapes(refuse, () => decode(value));

@@ -1,5 +1,5 @@
 /** The body of a request as handlers see it: the one door to it, whatever it came as. */
-import { atOnce } from "@kcp-ts/machinery/base";
+import { runSync, runSyncFirst } from "@kcp-ts/machinery/base";
 import {
   type BodyKind,
   type DecodedBody,
@@ -7,7 +7,6 @@ import {
   type SentBody,
 } from "../content/index.ts";
 import { header, type MaybePromise } from "../request/api-request.ts";
-import { promptly } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 
 export async function readSent(handled: HandlerRequest): Promise<SentBody> {
@@ -26,5 +25,5 @@ export function isLargeBody({ bytes, yaml }: SentBody): boolean {
 
 export function decodeSent(sent: SentBody, expected: BodyKind): MaybePromise<DecodedBody> {
   const work = decodeInPieces(sent, expected);
-  return isLargeBody(sent) ? promptly(work) : atOnce(work);
+  return isLargeBody(sent) ? runSyncFirst(work) : runSync(work);
 }

@@ -1,7 +1,7 @@
 /** A write on its way to being answered: as a client of the definition sees it, and seen by this server itself where that matters. */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { presented, type Written } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
-import { otherWork } from "../request/other-work.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.ts";
 
@@ -31,7 +31,7 @@ async function settle(
   const { isStored, outcome } = written;
   const entry = await presented(definition, written.entry);
   if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked") {
-    if (entry.value.length > largeBytes) await otherWork();
+    if (entry.value.length > largeBytes) await yieldToEventLoop();
     warnings.push(...definition.strategy.warnings(decodeObject(entry)));
   }
   if (definition.warnings !== undefined) warnings.push(...definition.warnings);

@@ -5,12 +5,18 @@
  * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
  * change rebuilt on the newest state until it fits.
  */
-import type { Clock, Pieces, Random } from "@kcp-ts/machinery/base";
+import {
+  type Clock,
+  type Random,
+  type Resumable,
+  runSyncFirst,
+  runYielding,
+  yieldToEventLoop,
+} from "@kcp-ts/machinery/base";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
-import { inPieces, otherWork, promptly } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
@@ -149,7 +155,7 @@ export class Registry {
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
       if (prepared.pending !== undefined) await prepared.pending;
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
       const owned =
         sent === undefined
@@ -161,7 +167,7 @@ export class Registry {
       const ownership = this.#ownership(definition, address.cluster, options, owned, undefined);
       const object = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
       const { name } = object["metadata"] as { name: string };
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
       const companions =
@@ -202,9 +208,9 @@ export class Registry {
       refuseHidden(definition, address.name, entry);
       const rests = options.isLarge === true || entry.value.length > largeBytes;
       const old = await this.#shown(definition, entry);
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const draft = await build(old);
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
         const ahead = definition.strategy.judgeAhead?.(draft, old, address);
@@ -213,7 +219,7 @@ export class Registry {
       const context = { nowMs: this.#options.clock.now(), user: options.user };
       const prepared = prepareUpdate(definition, draft, old, options, context);
       if (prepared.pending !== undefined) await prepared.pending;
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
       const owned =
         sent === undefined
@@ -224,9 +230,9 @@ export class Registry {
             });
       const ownership = this.#ownership(definition, address.cluster, options, owned, old);
       const updated = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       await options.validate(updated, old);
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const written = await this.#replace(definition, address, entry, updated, options);
       // Overtaken: whether the client knows another version now, or the object is gone, the next look tells.
       if (written !== undefined) return written;
@@ -307,7 +313,7 @@ export class Registry {
     const key = this.key(definition, address);
     const form = storedForm(definition, object);
     const stored = form instanceof Promise ? await form : form;
-    const value = isLarge ? await inPieces(encodeInPieces(stored)) : encodeObject(stored);
+    const value = isLarge ? await runYielding(encodeInPieces(stored)) : encodeObject(stored);
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -349,9 +355,9 @@ export class Registry {
     { isDryRun, signal, user, isLarge = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const stored = await storedForm(definition, updated);
-    const value = isLarge ? await inPieces(encodeInPieces(stored)) : encodeObject(stored);
+    const value = isLarge ? await runYielding(encodeInPieces(stored)) : encodeObject(stored);
     const isRemoved = isReadyToGo(definition, updated);
-    if (!isRemoved && (await promptly(isSame(entry, value))))
+    if (!isRemoved && (await runSyncFirst(isSame(entry, value))))
       return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };
     if (isDryRun) return { entry: after, isStored: true, outcome: "updated" };
@@ -443,7 +449,7 @@ function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybeProm
 }
 
 /** Equal content has the same bytes, whatever the order of members, so nearly all changes are told apart without parsing. */
-function* isSame(entry: Entry, value: Buffer): Pieces<boolean> {
+function* isSame(entry: Entry, value: Buffer): Resumable<boolean> {
   if (value.equals(entry.value)) return true;
   if (!mayHoldSame(value, entry.value)) return false;
   yield;

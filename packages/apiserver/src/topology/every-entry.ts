@@ -1,5 +1,5 @@
 /** All entries below a prefix, page by page, and between the pages whatever else waits. */
-import { otherWork } from "../request/other-work.ts";
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { Entry, Storage, StorageKey } from "../storage/index.ts";
 import { uncancelled } from "../tenancy/index.ts";
 
@@ -15,6 +15,6 @@ export async function* everyEntry(storage: Storage, prefix: StorageKey): AsyncGe
     yield* page.entries;
     continueAfter = page.entries.at(-1)?.key;
     more = page.more;
-    if (more) await otherWork();
+    if (more) await yieldToEventLoop();
   }
 }

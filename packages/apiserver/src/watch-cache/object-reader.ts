@@ -1,8 +1,7 @@
 /**
  * Reads of objects: consistent, at a revision, in pages, from memory where it pays and from storage where it does not.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
-import { otherWork } from "../request/other-work.ts";
+import { type Clock, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import {
   type Entry,
   type Revision,
@@ -177,7 +176,7 @@ export class ObjectReader {
       this.#noteRead(query, page.entries);
       const pace = new MatchPace();
       for (const [i, entry] of page.entries.entries()) {
-        if (selection !== undefined && pace.isTime(entry)) await otherWork();
+        if (selection !== undefined && pace.isTime(entry)) await yieldToEventLoop();
         if (selection !== undefined && !selection.matches(entry)) continue;
         found.push(entry);
         if (found.length < wanted) continue;
@@ -255,7 +254,7 @@ async function selected(entries: readonly Entry[], { matches }: Selection): Prom
   const found: Entry[] = [];
   const pace = new MatchPace();
   for (const entry of entries) {
-    if (pace.isTime(entry)) await otherWork();
+    if (pace.isTime(entry)) await yieldToEventLoop();
     if (matches(entry)) found.push(entry);
   }
   return found;
@@ -317,7 +316,7 @@ async function select(
   const pace = new MatchPace();
   for (const entry of entries) {
     if (pace.isTime(entry)) {
-      await otherWork();
+      await yieldToEventLoop();
       signal.throwIfAborted();
     }
     if (!matches(entry)) continue;

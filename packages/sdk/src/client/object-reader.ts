@@ -1,5 +1,5 @@
 /** From the bytes of one object, or of one event with it, to its value: all of it, or what is wanted of it. */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
 import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { parseWithin } from "./answer-bounds.ts";
@@ -40,11 +40,11 @@ export class BoundedReader {
 
   read(bytes: Uint8Array): JsonValue {
     if (this.#bound === undefined || !this.#wantsAll) return this.#read(bytes);
-    return atOnce(parseWithin(this.#bound, bytes));
+    return runSync(parseWithin(this.#bound, bytes));
   }
 
   /** As it is, also when little of it is wanted: what is not there cannot be too much. */
-  *readLong(bytes: Uint8Array): Pieces<JsonValue> {
+  *readLong(bytes: Uint8Array): Resumable<JsonValue> {
     return this.#bound === undefined ? this.#read(bytes) : yield* parseWithin(this.#bound, bytes);
   }
 }

@@ -2,8 +2,8 @@
  * How many objects of a collection a selector selects: counted once, and then kept by what changes, so that a change costs the same however many
  * objects there are.
  */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
-import { otherWork } from "../../request/other-work.ts";
 import type { Entry, Revision, Storage, StorageKey } from "../../storage/index.ts";
 import { cachedLabels, type HubEvent, type WatchHub } from "../../watch-cache/index.ts";
 
@@ -75,7 +75,7 @@ export class SelectedCount {
       for (const entry of page.entries) if (this.#isSelected(entry)) value++;
       if (!page.more) break;
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
     for (const { revision, by } of this.#steps) if (revision > atRevision) value += by;
     this.#steps = [];
