@@ -173,7 +173,7 @@ describeRule("rooms import only what their line of the table says", roomArrows, 
       "apiserver/src/attic/index.ts": 'import { a } from "../storage/index.ts";',
     },
     finds: [
-      /storage may not import request \(may: nothing\)/,
+      /storage may not import request \(may: event-loop\)/,
       /admission may not import storage/,
       /attic has no line in roomTable/,
     ],

@@ -35,7 +35,7 @@ export class Exchange implements Visitor, AuditedExchange {
   timeoutMs: number | undefined;
   /** Fairness' own notes: what the request counts as, the seats it holds, its place while it waits. */
   flowSchema: FlowSchema | undefined;
-  share = "";
+  tenantKey = "";
   seats = 0;
   waiter: Waiter | undefined;
   hasLeft = false;

@@ -70,7 +70,7 @@ function placed(exchange: Exchange, response: ApiResponse): ApiResponse {
 
 function leaveSeat(exchange: Exchange, response: ApiResponse, fairness: Fairness): void {
   const { cluster } = exchange.scope as RequestScope;
-  if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
+  if (exchange.tenantKey !== cluster && response.status < 300 && showsCluster(exchange))
     fairness.show(cluster);
   fairness.finish(exchange, response);
 }

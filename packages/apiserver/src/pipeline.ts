@@ -19,13 +19,13 @@ import {
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { tooBusy } from "./event-loop/index.ts";
 import { Exchange } from "./exchange.ts";
 import {
   estimateRead,
   estimateWrite,
   GatedRequest,
   type ObjectCounter,
-  tooBusy,
   tooBusyResponse,
   type WatchCounter,
 } from "./fairness/index.ts";

@@ -5,11 +5,11 @@ import { header } from "./request/api-request.ts";
 
 /** What is sent on to another server is for that one to read. */
 export function readYamlOf(exchange: Exchange): void {
-  const { request, detour, scope, share } = exchange;
+  const { request, detour, scope, tenantKey } = exchange;
   if (detour !== undefined || scope?.kind !== "resource") return;
   const mediaType = mediaTypeOf(header(request.headers, "content-type"));
   if (!isYamlType(mediaType)) return;
-  const turnOf = share === "" ? scope.cluster : share;
+  const turnOf = tenantKey === "" ? scope.cluster : tenantKey;
   exchange.request = new YamlRequest(request, { mediaType, turnOf, sender: exchange });
 }
 

@@ -1,10 +1,10 @@
 /** What a connection takes in: frames one by one, as far as the turn and the work that is already under way allow. */
+import type { InboundBudget } from "../event-loop/index.ts";
 import { type Frame, FrameReader } from "./frame-reader.ts";
-import type { Intake } from "./intake.ts";
 import type { ServerStream } from "./server-stream.ts";
 
 export interface InboundOptions {
-  readonly intake: Intake;
+  readonly budget: InboundBudget;
   /** Takes up reading where it was left, by `next`. */
   readonly readOn: () => void;
   /** Nothing more is to be delivered, and again something is. What comes all the same is kept. */
@@ -32,12 +32,12 @@ export class Inbound {
 
   /** The next frame; undefined when there is none, or none may be taken now. */
   next(): Frame | undefined {
-    const { intake } = this.#options;
+    const { budget } = this.#options;
     if (this.#frames.isEmpty) this.#hold(false);
     else if (this.#isFull()) this.#hold(true);
     else if (this.#isCrowdedOut()) {
       this.#hold(true);
-      intake.waitForRoom(this.#goOn);
+      budget.waitForRoom(this.#goOn);
     } else if (this.#isTurnOver()) {
       this.#hold(true);
       this.#askForTurn();
@@ -51,25 +51,25 @@ export class Inbound {
 
   /** A request was read, or so many bytes of one. */
   spend(units: number): void {
-    const { intake } = this.#options;
-    if (this.#turn !== intake.turn) {
-      this.#turn = intake.turn;
+    const { budget } = this.#options;
+    if (this.#turn !== budget.turn) {
+      this.#turn = budget.turn;
       this.#units = 0;
     }
     this.#units += units;
-    intake.spend(units);
+    budget.spend(units);
   }
 
   spendBytes(bytes: number): void {
-    this.spend(bytes / this.#options.intake.limits.bytesPerUnit);
+    this.spend(bytes / this.#options.budget.limits.bytesPerUnit);
   }
 
   /** The request is here with all its body; until it is answered it counts as work. */
   received(stream: ServerStream): void {
-    if (stream.isAtWork || stream.isClosed || stream.isBegun || stream.isHeld) return;
+    if (stream.isAtWork || stream.isClosed || stream.isBegun || stream.isQueued) return;
     stream.isAtWork = true;
     this.#atWork++;
-    this.#options.intake.begun();
+    this.#options.budget.begun();
   }
 
   answered(stream: ServerStream): void {
@@ -77,32 +77,32 @@ export class Inbound {
     stream.isAtWork = false;
     const isRoomMade = this.#isFull();
     this.#atWork--;
-    this.#options.intake.ended();
-    const isFree = this.#atWork < this.#options.intake.limits.unitsFree;
+    this.#options.budget.ended();
+    const isFree = this.#atWork < this.#options.budget.limits.unitsFree;
     if (this.#isHeld && (isRoomMade || isFree)) this.#askForTurn();
   }
 
   /** Nothing more will be read. */
   closed(): void {
-    this.#options.intake.forget(this.#goOn);
+    this.#options.budget.forget(this.#goOn);
   }
 
   #isFull(): boolean {
-    return this.#atWork >= this.#options.intake.limits.atWorkMax;
+    return this.#atWork >= this.#options.budget.limits.atWorkMax;
   }
 
   #isCrowdedOut(): boolean {
-    const { limits, hasRoom } = this.#options.intake;
+    const { limits, hasRoom } = this.#options.budget;
     return !hasRoom && this.#atWork >= limits.unitsFree;
   }
 
   /** What is free is free for those who come anew, not for those who are held back. */
   #isTurnOver(): boolean {
-    const { intake } = this.#options;
-    const { unitsPerConnectionMax, unitsFree } = intake.limits;
-    const units = this.#turn === intake.turn ? this.#units : 0;
+    const { budget } = this.#options;
+    const { unitsPerConnectionMax, unitsFree } = budget.limits;
+    const units = this.#turn === budget.turn ? this.#units : 0;
     return (
-      units >= unitsPerConnectionMax || (!intake.isOpen && (this.#isHeld || units >= unitsFree))
+      units >= unitsPerConnectionMax || (!budget.isOpen && (this.#isHeld || units >= unitsFree))
     );
   }
 
@@ -115,7 +115,7 @@ export class Inbound {
   #askForTurn(): void {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
-    this.#options.intake.wait(this.#goOn);
+    this.#options.budget.wait(this.#goOn);
   }
 
   readonly #goOn = (): void => {

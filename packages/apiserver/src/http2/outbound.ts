@@ -1,7 +1,7 @@
 /** What a connection sends: small frames at once, answers as far as windows and the socket allow, each stream in its turn. */
+import type { OutboundBudget } from "../event-loop/index.ts";
 import { FrameWriter } from "./frame-writer.ts";
 import { HeaderEncoder } from "./header-encoder.ts";
-import type { Outlet } from "./outlet.ts";
 import {
   ConnectionError,
   type ErrorCode,
@@ -15,7 +15,7 @@ import type { ServerStream } from "./server-stream.ts";
 
 export interface OutboundOptions {
   /** Shared by the connections of a listener. */
-  readonly outlet: Outlet;
+  readonly budget: OutboundBudget;
   /** False when it did not leave at once; `drained` must be called when it has, and `done` when the bytes are no longer needed. */
   readonly write: (bytes: Uint8Array, done?: () => void) => boolean;
   /** The last frame of an answer was sent. */
@@ -42,7 +42,7 @@ export class Outbound {
   /** Those that have a head or an end to send, which need neither a window nor a turn. */
   readonly #light = new Set<ServerStream>();
   #window = windowDefault;
-  /** What was sent in this turn of the outlet. */
+  /** What was sent in this turn of the budget. */
   #sentBytes = 0;
   #turn = 0;
   #isTurnAsked = false;
@@ -169,12 +169,12 @@ export class Outbound {
   }
 
   #isTurn(): boolean {
-    const { outlet } = this.#options;
-    if (this.#turn !== outlet.turn) {
-      this.#turn = outlet.turn;
+    const { budget } = this.#options;
+    if (this.#turn !== budget.turn) {
+      this.#turn = budget.turn;
       this.#sentBytes = 0;
     }
-    return outlet.allows(this.#sentBytes);
+    return budget.allows(this.#sentBytes);
   }
 
   #askForTurn(): void {
@@ -203,7 +203,7 @@ export class Outbound {
       this.dataFrames++;
       if (room < sliverBytesMax && stream.queuedBytes > 0) this.#slivers++;
       this.#sentBytes += part.length;
-      this.#options.outlet.spend(part.length);
+      this.#options.budget.spend(part.length);
     }
     if (isEnd) this.#options.onAnswered(stream);
     return stream.queuedBytes > 0 && stream.sendWindow > 0;

@@ -4,6 +4,7 @@
  * It holds no more than the windows of both sides allow: a client that is slow to read makes `write` say no, and one whose body nobody
  * reads is held back by the window that is not given back.
  */
+import { eventLoopLimits } from "../event-loop/index.ts";
 import { BodyParts } from "./body-parts.ts";
 import { type ErrorCode, errorCode } from "./protocol.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -25,7 +26,7 @@ export interface StreamHost {
   /** Nobody waits any more. */
   arrived(stream: ServerStream): void;
   /** So many bytes of an answer wait to be sent; negative when they no longer do. */
-  queued(bytes: number): void;
+  noteUnread(bytes: number): void;
 }
 
 /** Where it is counted what waits of a watch; see `UnreadBytes` of requests. */
@@ -47,8 +48,7 @@ export class BodyError extends Error {
 /** `write` says no when this much waits. */
 const waitingBytesMax = 16 << 10;
 
-/** Longer bodies are not waited for: whoever reads them counts what they take. */
-export const awaitedBodyBytesMax = 16 << 10;
+const { awaitedBodyBytesMax } = eventLoopLimits.inbound;
 
 interface BodyReader {
   readonly bytesMax: number;
@@ -74,7 +74,7 @@ export class ServerStream {
   /** It counts as one of the requests that are worked on. */
   isAtWork = false;
   /** It begins when the client has read of what was answered before. */
-  isHeld = false;
+  isQueued = false;
   /** The answer goes on as things happen: it has its own rules for readers that are slow. */
   isWatch = false;
   /** Set for watches whose memory is counted. */
@@ -174,7 +174,7 @@ export class ServerStream {
     if (body !== undefined && body.length > 0) {
       this.#queue.push(body);
       this.#queuedBytes = body.length;
-      if (!this.isWatch) this.#host.queued(body.length);
+      if (!this.isWatch) this.#host.noteUnread(body.length);
     }
     this.#isEnding = true;
     this.#host.ready(this);
@@ -193,7 +193,7 @@ export class ServerStream {
     if (this.isClosed || part.length === 0) return true;
     this.#queue.push(part);
     this.#queuedBytes += part.length;
-    if (!this.isWatch) this.#host.queued(part.length);
+    if (!this.isWatch) this.#host.noteUnread(part.length);
     this.#host.ready(this);
     // Most parts have been sent by now, and are never counted.
     if (this.unread !== undefined) this.#holdRest(this.unread);
@@ -303,7 +303,7 @@ export class ServerStream {
     }
     this.#queuedBytes -= part.length;
     this.#hasMoved = true;
-    if (!this.isWatch) this.#host.queued(-part.length);
+    if (!this.isWatch) this.#host.noteUnread(-part.length);
     if (this.#onWritable !== undefined && this.#queuedBytes < this.#wakeBelow) this.#wake();
     return part;
   }
@@ -322,7 +322,7 @@ export class ServerStream {
     this.isClosed = true;
     while (this.#heldParts > 0) this.unread?.release(this.#queue[--this.#heldParts] as Uint8Array);
     this.#queue.length = 0;
-    if (!this.isWatch && this.#queuedBytes > 0) this.#host.queued(-this.#queuedBytes);
+    if (!this.isWatch && this.#queuedBytes > 0) this.#host.noteUnread(-this.#queuedBytes);
     this.#queuedBytes = 0;
     this.#answerHead = undefined;
     if (this.#onArrived !== undefined) {

@@ -47,12 +47,20 @@ export interface ApiResponse {
   readonly unread?: UnreadBytes | undefined;
   /** What making a byte of the stream takes, where that is more than copying it. */
   readonly microsPerByte?: number;
-  /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
-  pace?: ((bytes: number) => Promise<void> | undefined) | undefined;
+  /** Asked before each chunk of a stream is written. */
+  pace?: Pace | undefined;
   /** Told how much a stream was, when it was written to its end. */
   onSent?: ((bytes: number) => void) | undefined;
-  /** The same without a promise: true when it may be written now; else `go` is called when it may. */
-  paceCalling?: ((bytes: number, go: () => void) => boolean) | undefined;
+}
+
+/** True when so many bytes may be written now; else `write` is called when they may. */
+export type Pace = (bytes: number, write: () => void) => boolean;
+
+/** Resolves when so many bytes may be written. */
+export function untilPaced(pace: Pace, bytes: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (pace(bytes, resolve)) resolve();
+  });
 }
 
 /** Memory that is held for a client until it reads. */

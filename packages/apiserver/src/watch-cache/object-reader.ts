@@ -2,6 +2,7 @@
  * Reads of objects: consistent, at a revision, in pages, from memory where it pays and from storage where it does not.
  */
 import { type Clock, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { eventLoopLimits } from "../event-loop/index.ts";
 import {
   type Entry,
   type Revision,
@@ -266,8 +267,7 @@ interface Sliceable {
 }
 
 /** What is looked at in one turn of the event loop: some hundred microseconds of it when labels are asked for, and some milliseconds when objects have to be read. */
-const matchedPerTurn = 1000;
-const matchedBytesPerTurn = 256 << 10;
+const { objectsPerTurn, bytesPerTurn } = eventLoopLimits.matched;
 
 class MatchPace {
   #entries = 0;
@@ -275,7 +275,7 @@ class MatchPace {
 
   /** Whether others are to have their turn before this one is looked at. */
   isTime({ value }: Entry): boolean {
-    const isFull = this.#entries === matchedPerTurn || this.#bytes >= matchedBytesPerTurn;
+    const isFull = this.#entries === objectsPerTurn || this.#bytes >= bytesPerTurn;
     if (isFull) {
       this.#entries = 0;
       this.#bytes = 0;

@@ -7,12 +7,12 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { ConnectionError, errorCode } from "./protocol.ts";
 
-export const patienceMax = 1000;
+export const abuseBudgetMax = 1000;
 const regainedPerMs = 0.1;
 
-export class Patience {
+export class AbuseBudget {
   readonly #clock: Clock;
-  #left = patienceMax;
+  #left = abuseBudgetMax;
   #at: number;
 
   constructor(clock: Clock) {
@@ -24,7 +24,7 @@ export class Patience {
   spend(): void {
     if (--this.#left >= 0) return;
     const now = this.#clock.monotonic();
-    this.#left = Math.min(patienceMax, Math.floor((now - this.#at) * regainedPerMs)) - 1;
+    this.#left = Math.min(abuseBudgetMax, Math.floor((now - this.#at) * regainedPerMs)) - 1;
     this.#at = now;
     if (this.#left < 0)
       throw new ConnectionError(errorCode.enhanceYourCalm, "too much noise on the connection");
@@ -32,6 +32,6 @@ export class Patience {
 
   /** An answer was taken to its end. */
   regain(): void {
-    if (this.#left < patienceMax) this.#left++;
+    if (this.#left < abuseBudgetMax) this.#left++;
   }
 }

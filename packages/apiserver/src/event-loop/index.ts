@@ -1,0 +1,28 @@
+export {
+  InboundBudget,
+  OutboundBudget,
+  QueuedStreams,
+  UnreadResponseBudget,
+} from "./connection-budgets.ts";
+export {
+  EventLoopBudget,
+  type EventLoopBudgetOptions,
+  type NextTurn,
+} from "./event-loop-budget.ts";
+export { FairQueue, type Queued } from "./fair-queue.ts";
+export {
+  eventLoopCosts,
+  eventLoopLimits,
+  type InboundLimits,
+  type UnreadResponseLimits,
+} from "./limits.ts";
+export {
+  LargeRequestQueue,
+  type QueueableRequest,
+  retryAfterSeconds,
+  SmallRequestBypass,
+  tooBusy,
+  WatchOpenLimiter,
+} from "./request-queues.ts";
+export { resumeTogether } from "./resume-together.ts";
+export { StreamPacer } from "./stream-pacer.ts";
