@@ -6,7 +6,6 @@ import type { JsonValue } from "@kcp-ts/machinery/json";
 import {
   Audit,
   type AuditBackend,
-  AuditedRequest,
   AuditMetrics,
   type AuditPolicy,
   type Decode,
@@ -63,12 +62,7 @@ interface AuditTrailParts {
 
 export function beginTrail(exchange: Exchange, audit: Audit, clock: Clock): void {
   exchange.receivedAt = clock.now();
-  const record = audit.begin(exchange);
-  exchange.audit = record;
-  if (record === undefined || record.rule.level === "Metadata") return;
-  exchange.request = new AuditedRequest(exchange.request, (bytes) => {
-    record.requestBody = bytes;
-  });
+  exchange.audit = audit.begin(exchange);
 }
 
 export function endTrail(

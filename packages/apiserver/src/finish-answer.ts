@@ -28,44 +28,66 @@ export function finish(
   made: ApiResponse,
   rooms: FinishRooms,
 ): MaybePromise<ApiResponse> {
-  const unmade = (error: unknown): ApiResponse => {
-    rooms.onError(error, exchange);
-    leaveUnread(made.body);
-    return failure(toStatusError(error));
-  };
-  let response = attempt(() => shaped(exchange, made), unmade);
-  response = attempt(() => placed(exchange, response), unmade);
-  const { audit, clock, fairness } = rooms;
-  const onError = (error: unknown) => rooms.onError(error, exchange);
-  if (exchange.flowSchema !== undefined && fairness !== undefined)
-    attempt(() => leaveSeat(exchange, response, fairness), onError);
-  const counted = (answer: ApiResponse) => {
-    attempt(() => rooms.onAnswer(exchange, answer), onError);
-    return answer;
-  };
-  if (audit === undefined) return counted(response);
-  const audited = attempt<MaybePromise<ApiResponse>>(
-    () => endTrail(exchange, response, audit, clock),
-    unmade,
-  );
-  return audited instanceof Promise ? audited.catch(unmade).then(counted) : counted(audited);
-}
-
-function attempt<Result>(make: () => Result, otherwise: (error: unknown) => Result): Result {
+  const { audit, fairness } = rooms;
+  let response = made;
   try {
-    return make();
+    finishHeaders(exchange, made);
+    if (wantsPretty(exchange.request)) response = pretty(made);
   } catch (error) {
-    return otherwise(error);
+    response = unmade(error, exchange, made, rooms);
   }
+  if (exchange.watchPlace !== undefined) {
+    try {
+      response = inPlace(exchange, response, exchange.watchPlace);
+    } catch (error) {
+      response = unmade(error, exchange, made, rooms);
+    }
+  }
+  if (exchange.flowSchema !== undefined && fairness !== undefined) {
+    try {
+      leaveSeat(exchange, response, fairness);
+    } catch (error) {
+      rooms.onError(error, exchange);
+    }
+  }
+  return audit === undefined
+    ? counted(exchange, response, rooms)
+    : audited(exchange, response, audit, rooms);
 }
 
-function shaped(exchange: Exchange, made: ApiResponse): ApiResponse {
-  finishHeaders(exchange, made);
-  return wantsPretty(exchange.request) ? pretty(made) : made;
+async function audited(
+  exchange: Exchange,
+  response: ApiResponse,
+  audit: Audit,
+  rooms: FinishRooms,
+): Promise<ApiResponse> {
+  let told: ApiResponse;
+  try {
+    told = await endTrail(exchange, response, audit, rooms.clock);
+  } catch (error) {
+    told = unmade(error, exchange, response, rooms);
+  }
+  return counted(exchange, told, rooms);
 }
 
-function placed(exchange: Exchange, response: ApiResponse): ApiResponse {
-  return exchange.watchPlace === undefined ? response : inPlace(exchange, response);
+function unmade(
+  error: unknown,
+  exchange: Exchange,
+  { body }: ApiResponse,
+  rooms: FinishRooms,
+): ApiResponse {
+  rooms.onError(error, exchange);
+  leaveUnread(body);
+  return failure(toStatusError(error));
+}
+
+function counted(exchange: Exchange, response: ApiResponse, rooms: FinishRooms): ApiResponse {
+  try {
+    rooms.onAnswer(exchange, response);
+  } catch (error) {
+    rooms.onError(error, exchange);
+  }
+  return response;
 }
 
 function leaveSeat(exchange: Exchange, response: ApiResponse, fairness: Fairness): void {
@@ -76,8 +98,7 @@ function leaveSeat(exchange: Exchange, response: ApiResponse, fairness: Fairness
 }
 
 /** A watch that is refused, or whose answer has no body, needs no place. */
-function inPlace(exchange: Exchange, response: ApiResponse): ApiResponse {
-  const place = exchange.watchPlace as WatchPlace;
+function inPlace(exchange: Exchange, response: ApiResponse, place: WatchPlace): ApiResponse {
   if (response.isWatch === true && exchange.request.method !== "HEAD")
     return keepingPlace(response, place, exchange.signal);
   place.leave();

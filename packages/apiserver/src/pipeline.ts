@@ -23,15 +23,14 @@ import { tooBusy } from "./event-loop/index.ts";
 import { Exchange } from "./exchange.ts";
 import {
   estimateRead,
-  estimateWrite,
-  GatedRequest,
   type ObjectCounter,
   tooBusyResponse,
   type WatchCounter,
 } from "./fairness/index.ts";
 import { type FinishRooms, finish, mayEnterAll } from "./finish-answer.ts";
-import { type HandlerRooms, handleResource } from "./handlers/index.ts";
+import { type HandlerRooms, handlerOf } from "./handlers/index.ts";
 import { impersonate } from "./impersonate.ts";
+import { flowControlOfBody, receiveBody } from "./receive-body.ts";
 import {
   type Catalog,
   fromStorageError,
@@ -55,7 +54,6 @@ import {
 } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { setDeadline } from "./request-timeout.ts";
-import { jsonBytes, readYamlOf } from "./request-yaml.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -81,14 +79,17 @@ export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms {
 type StageResult = ApiResponse | undefined;
 type Stage = (exchange: Exchange, rooms: PipelineRooms) => MaybePromise<StageResult>;
 
-export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
+export const pipeline: readonly (readonly [name: string, stage: Stage, only?: "writes"])[] = [
   ["route", route],
   ["deadline", setDeadline],
   ["authenticate", authenticate],
-  ["audit", writeDown],
+  ["audit", beginAudit],
   ["impersonate", impersonateStage],
-  ["fairness", takeSeat],
+  ["flowControl", flowControl],
   ["authorize", authorize],
+  ["resolve", resolve],
+  ["receiveBody", receiveBody, "writes"],
+  ["flowControlOfBody", flowControlOfBody, "writes"],
   ["dispatch", dispatch],
 ];
 
@@ -106,7 +107,9 @@ export function answer(request: ApiRequest, rooms: PipelineRooms): MaybePromise<
 
 function run(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromise<ApiResponse> {
   for (let at = from; at < pipeline.length; at++) {
-    const result = (pipeline[at] as (typeof pipeline)[number])[1](exchange, rooms);
+    const [, stage, only] = pipeline[at] as (typeof pipeline)[number];
+    if (only === "writes" && !exchange.isWrite) continue;
+    const result = stage(exchange, rooms);
     if (result instanceof Promise)
       return result.then((response) => response ?? goOn(exchange, rooms, at + 1));
     if (result !== undefined) return result;
@@ -209,7 +212,7 @@ function refuse(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
-function writeDown(exchange: Exchange, { audit, clock }: PipelineRooms): undefined {
+function beginAudit(exchange: Exchange, { audit, clock }: PipelineRooms): undefined {
   if (audit !== undefined) beginTrail(exchange, audit, clock);
   return undefined;
 }
@@ -219,8 +222,8 @@ function isOperators({ groups }: UserInfo): boolean {
   return groups.includes(wellKnownGroup.masters);
 }
 
-/** What brings a body waits with it, when it is there: see GatedRequest. */
-function takeSeat(
+/** Reads wait for their seat here; writes do when their body is there. */
+function flowControl(
   exchange: Exchange,
   { fairness, objectCount, watches }: PipelineRooms,
 ): Promise<undefined> | undefined {
@@ -228,17 +231,8 @@ function takeSeat(
   if (watches !== undefined && scope.verb === "watch" && !isOperators(exchange.user))
     exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
   fairness?.classify(exchange);
-  const { method } = exchange.request;
-  if (method === "GET" || method === "HEAD" || method === "OPTIONS") {
-    return fairness?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
-  }
-  readYamlOf(exchange);
-  if (fairness === undefined) return undefined;
-  exchange.request = new GatedRequest(exchange.request, {
-    reserve: (bytes) => fairness.reserveBody(exchange, bytes),
-    admit: (bytes) => fairness.admit(exchange, estimateWrite(jsonBytes(exchange) ?? bytes)),
-  });
-  return undefined;
+  if (exchange.isWrite) return undefined;
+  return fairness?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
 }
 
 function impersonateStage(
@@ -287,8 +281,8 @@ function authorizeActive(
   if (wantsHome && !isThemselvesIn(exchange.user, rootCluster)) throw forbidden(asked, homeRefused);
   const decision = authorizer.authorize(asked);
   if (decision instanceof Promise)
-    return decision.then((decided) => heed(exchange, decided, asked));
-  return heed(exchange, decision, asked);
+    return decision.then((decided) => enforce(exchange, decided, asked));
+  return enforce(exchange, decision, asked);
 }
 
 /** Who may enter the workspace that something is mounted in may ask there; what they may do is for that one to say. */
@@ -316,14 +310,14 @@ async function authorizeService(
   { services, authorizer }: PipelineRooms,
 ): Promise<undefined> {
   const decision = await services.authorize(service, attributes);
-  heed(exchange, decision, attributes);
+  enforce(exchange, decision, attributes);
   const { actAs, isOpen } = decision;
   if (actAs === undefined) return;
   exchange.impersonator ??= exchange.user;
   exchange.user = actAs;
   if (isOpen !== true) return;
   const asked = { ...attributes, user: actAs };
-  heed(exchange, await authorizer.authorize(asked), asked);
+  enforce(exchange, await authorizer.authorize(asked), asked);
 }
 
 /** Whether a write that turns out to create may: in a virtual workspace that is for it to decide. */
@@ -334,11 +328,11 @@ function creatingIn(
   const service = exchange.scope?.service as ServiceScope;
   const attributes = { ...attributesOf(exchange), verb: "create" };
   return async () => {
-    heed(exchange, await services.authorize(service, attributes), attributes);
+    enforce(exchange, await services.authorize(service, attributes), attributes);
   };
 }
 
-function heed(exchange: Exchange, decision: Decision, attributes: Attributes): undefined {
+function enforce(exchange: Exchange, decision: Decision, attributes: Attributes): undefined {
   noteDecision(exchange, decision);
   if (decision.allowed) return undefined;
   throw forbidden(attributes, attributes.name === homeName ? homeRefused : decision.reason);
@@ -424,32 +418,46 @@ const noResource = {
   name: "",
 } as const;
 
-function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
+/** Finds what answers the request: the handler of a resource, a path, or the server that a workspace is a mount of. */
+function resolve(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
   const asked = exchange.scope as RequestScope;
   const scope = asked.service === undefined ? asked : rooms.services.scopeOf(asked);
   const { detour } = exchange;
   if (detour?.kind === "mount") {
-    const { request, user, signal } = exchange;
-    return rooms.forwarder.forward({
-      ...{ request, user, signal, cluster: detour.parent, isWatch: scope.verb === "watch" },
-      ...{ url: detour.url, path: withoutCluster(request.target) },
-    });
+    exchange.serve = () => {
+      const { request, user, signal } = exchange;
+      return rooms.forwarder.forward({
+        ...{ request, user, signal, cluster: detour.parent, isWatch: scope.verb === "watch" },
+        ...{ url: detour.url, path: withoutCluster(request.target) },
+      });
+    };
+    return undefined;
   }
   const view = scope.service === undefined ? undefined : rooms.services.catalogOf(scope);
   const catalog = view ?? rooms.catalog;
   if (scope.kind === "path") {
     const served = view === undefined ? rooms : { ...rooms, catalog };
-    return servePath(exchange.request, scope, exchange.user, served);
+    exchange.serve = () => servePath(exchange.request, scope, exchange.user, served);
+    return undefined;
   }
-  if (rooms.tenancy.hasHomes && isHome(scope))
-    return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
+  if (rooms.tenancy.hasHomes && isHome(scope)) {
+    exchange.serve = () => rooms.tenancy.home(exchange.user).then((home) => json(200, home));
+    return undefined;
+  }
   const { cluster, group, version, resource } = scope;
-  const serve = (definition: ResourceDefinition | undefined) => {
+  const serveBy = (definition: ResourceDefinition | undefined): undefined => {
     if (definition === undefined) throw statusError.pathNotFound();
     const served =
       view === undefined ? rooms : { ...rooms, authorizeCreate: creatingIn(exchange, rooms) };
-    return handleResource(exchange.handled(scope, definition), served);
+    const handled = exchange.handled(scope, definition);
+    const handle = handlerOf(handled, served);
+    exchange.serve = () => handle(handled, served);
+    return undefined;
   };
   const found = catalog.find(cluster, group, version, resource);
-  return found instanceof Promise ? found.then(serve) : serve(found);
+  return found instanceof Promise ? found.then(serveBy) : serveBy(found);
+}
+
+function dispatch({ serve }: Exchange): MaybePromise<ApiResponse> {
+  return (serve as () => MaybePromise<ApiResponse>)();
 }

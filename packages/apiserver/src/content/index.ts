@@ -30,9 +30,5 @@ export { TableBudget } from "./table-budget.ts";
 export { type TranslatedYaml, translateYaml } from "./translate-yaml.ts";
 export { type ListWriter, listWriter, type Texts, valueTexts } from "./write-value.ts";
 export { parseYamlDocuments, toYaml } from "./yaml.ts";
-export {
-  isJsonLike,
-  isShortYaml,
-  isYamlType,
-  YamlRequest,
-} from "./yaml-request.ts";
+export { isJsonLike, isShortYaml, isYamlType } from "./yaml-kinds.ts";
+export { yamlThread } from "./yaml-thread.ts";

@@ -34,7 +34,7 @@ import {
 } from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { isLargeBody } from "./read-sent.ts";
+import { isLargeBody } from "./sent-body.ts";
 
 export interface ApplyRequest {
   readonly sent: SentBody;

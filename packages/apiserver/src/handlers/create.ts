@@ -5,9 +5,9 @@ import { addressOf, admissionRequest, storing, validatorFor } from "./admission-
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject, refuseCreation } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
+import { finishWrite } from "./finish-write.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
-import { settled } from "./settled.ts";
 
 export async function handleCreate(
   handled: HandlerRequest,
@@ -47,7 +47,6 @@ export async function handleCreate(
     }),
   );
   handled.noteObject(stored);
-  const seen = settled(written, handled, rooms);
-  const answered = seen instanceof Promise ? await seen : seen;
+  const answered = await finishWrite(written, handled, rooms);
   return renderWritten(201, answered, form, handled, rooms);
 }

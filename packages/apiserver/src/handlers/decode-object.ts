@@ -26,7 +26,7 @@ import {
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import type { HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
-import { decodeSent, isLargeBody, readSent } from "./read-sent.ts";
+import { decodeSent, isLargeBody, sentBody } from "./sent-body.ts";
 
 export interface SentObject {
   readonly draft: Draft;
@@ -39,7 +39,7 @@ export async function readObject(
   options: MutationOptions,
 ): Promise<SentObject> {
   const { definition, warnings } = handled;
-  const sent = await readSent(handled);
+  const sent = sentBody(handled);
   const { shape, protobufShape } = definition.strategy;
   const { kind } = definition;
   const apiVersion = apiVersionOf(definition);
@@ -49,8 +49,7 @@ export async function readObject(
   } else {
     // Other custom kinds have no protobuf form.
     const expected = { kind, apiVersion, shape: definition.itemsCarryKind ? undefined : shape };
-    const decoded = decodeSent(sent, expected);
-    body = decoded instanceof Promise ? await decoded : decoded;
+    body = await decodeSent(sent, expected);
   }
   if (isJsonObject(body.value["metadata"])) handled.noteObject(body.value["metadata"]);
   checkKind(definition, body.value);

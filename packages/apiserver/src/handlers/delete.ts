@@ -7,8 +7,8 @@ import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
+import { finishWrite } from "./finish-write.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
-import { settled } from "./settled.ts";
 
 export async function handleDelete(
   handled: HandlerRequest,
@@ -27,7 +27,7 @@ export async function handleDelete(
     return json(200, success(detailsOf(handled, written)));
   }
   const status = written.outcome === "marked" && options.isOrphaningRefused ? 202 : 200;
-  return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
+  return renderWritten(status, await finishWrite(written, handled, rooms), form, handled, rooms);
 }
 
 export async function deleteOne(

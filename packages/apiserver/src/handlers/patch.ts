@@ -33,11 +33,11 @@ import {
   refuseTooManyValues,
 } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
+import { finishWrite } from "./finish-write.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { isLargeBody, readSent } from "./read-sent.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
-import { settled } from "./settled.ts";
+import { isLargeBody, sentBody } from "./sent-body.ts";
 
 /** A patch that has been read: from the present object to the wanted one. */
 export interface ReadPatch {
@@ -66,7 +66,7 @@ export async function handlePatch(
   });
   if (refused !== undefined) throw refused;
   const owner = fieldOwner(handled, options, isApply ? "apply" : "update");
-  const sent = await readSent(handled);
+  const sent = sentBody(handled);
   const isLarge = isLargeBody(sent);
   const build = isApply
     ? await applyBuild(handled, rooms, { sent, options, owner, force: force === true })
@@ -95,7 +95,7 @@ export async function handlePatch(
     }),
   );
   const status = written.outcome === "created" ? 201 : 200;
-  return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
+  return renderWritten(status, await finishWrite(written, handled, rooms), form, handled, rooms);
 }
 
 /** An apply that makes an object is a create to those who decide where objects may be. */

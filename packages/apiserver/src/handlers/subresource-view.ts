@@ -18,11 +18,11 @@ import { admissionRequest } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
+import { finishWrite } from "./finish-write.ts";
 import { parseMutationOptions } from "./options.ts";
 import { applyPatch, patchType, readPatch } from "./patch.ts";
-import { decodeSent, readSent } from "./read-sent.ts";
 import { renderValue } from "./render.ts";
-import { settled } from "./settled.ts";
+import { decodeSent, sentBody } from "./sent-body.ts";
 
 export async function handleView(
   handled: HandlerRequest,
@@ -89,7 +89,7 @@ async function writeView(
       owner: fieldOwner(handled, options, "update"),
     },
   );
-  const { entry } = await settled(written, handled, rooms);
+  const { entry } = await finishWrite(written, handled, rooms);
   return view.read(decodeObject(entry));
 }
 
@@ -115,7 +115,7 @@ async function readChange(
   view: SubresourceView,
 ): Promise<(shown: JsonObject) => Promise<Draft>> {
   const { definition, scope } = handled;
-  const sent = await readSent(handled);
+  const sent = sentBody(handled);
   const { bytes, contentType } = sent;
   if (scope.verb === "patch") {
     const patch = await readPatch(bytes, viewPatchType(contentType, definition), definition);

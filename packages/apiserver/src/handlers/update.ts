@@ -4,9 +4,9 @@ import { admissionRequest, mutating, storing, validatorFor } from "./admission-r
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
+import { finishWrite } from "./finish-write.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
-import { settled } from "./settled.ts";
 
 export async function handleUpdate(
   handled: HandlerRequest,
@@ -43,7 +43,7 @@ export async function handleUpdate(
   );
   return renderWritten(
     written.outcome === "created" ? 201 : 200,
-    await settled(written, handled, rooms),
+    await finishWrite(written, handled, rooms),
     form,
     handled,
     rooms,

@@ -112,11 +112,11 @@ export class Connection implements StreamHost {
     this.#out = new Outbound({
       budget: options.outbound,
       write: options.write,
-      onAnswered: (stream) => this.#onAnswered(stream),
+      onAnswered: this.#onAnswered,
       onStuck: () => this.#cut(new Error("the client does not read what it is sent")),
     });
-    const begin = (stream: ServerStream) => this.#begin(stream);
-    this.#queued = new QueuedStreams({ unread: options.unread, inbound: options.inbound, begin });
+    const { unread, inbound } = options;
+    this.#queued = new QueuedStreams({ unread, inbound, begin: this.#begin });
     this.#greet(options.limits);
   }
 
@@ -134,7 +134,7 @@ export class Connection implements StreamHost {
   /** Bytes from the peer. */
   receive(bytes: Buffer): void {
     if (this.#isClosed) return;
-    this.#in.arrived(bytes);
+    this.#in.push(bytes);
     this.#readOn();
   }
 
@@ -311,10 +311,10 @@ export class Connection implements StreamHost {
     this.#queued.add(stream);
   }
 
-  #begin(stream: ServerStream): void {
+  readonly #begin = (stream: ServerStream): void => {
     this.#options.onStream(stream);
     if (stream.isReceived) this.#in.received(stream);
-  }
+  };
 
   noteUnread(bytes: number): void {
     this.#queued.noteUnread(bytes);
@@ -429,14 +429,14 @@ export class Connection implements StreamHost {
     else this.#out.widenStream(stream, bytes);
   }
 
-  #onAnswered(stream: ServerStream): void {
+  readonly #onAnswered = (stream: ServerStream): void => {
     stream.isAnswered = true;
     this.#abuse.regain();
     if (stream.isReceived) this.#close(stream);
     // What is left of a body that nobody wants is not waited for (RFC 9113, 8.1). Node's client loses the end of a stream whose reset
     // comes with its answer, so that the reset comes a turn later.
     else setImmediate(() => stream.reset(errorCode.noError));
-  }
+  };
 
   #close(stream: ServerStream, how: "reset" | "cut" = "cut"): void {
     this.#streams.delete(stream.id);

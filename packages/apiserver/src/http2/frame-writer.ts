@@ -20,30 +20,23 @@ export class FrameWriter {
   #pieces: Uint8Array[] = [];
   /** Which of the pieces are blocks. */
   readonly #blocks = new Map<Uint8Array, Buffer>();
-  #bytes = 0;
+  /** What waits for the end of the turn, and while the peer does not keep up. */
+  waitingBytes = 0;
   /** The block that is being filled; what is in it comes after all pieces. */
   #block: Buffer | undefined;
   #blockUsed = 0;
   #isScheduled = false;
+  /** What is sent until it ends leaves together. */
   #isInTurn = false;
-  #isBlocked = false;
+  /** What was sent has not left yet: nothing large may be added. */
+  isBlocked = false;
 
   constructor(target: FrameTarget) {
     this.#target = target;
   }
 
-  /** Whether what was sent has not left yet: nothing large may be added. */
-  get isBlocked(): boolean {
-    return this.#isBlocked;
-  }
-
-  /** What waits for the end of the turn, and while the peer does not keep up. */
-  get waitingBytes(): number {
-    return this.#bytes;
-  }
-
   drained(): void {
-    this.#isBlocked = false;
+    this.isBlocked = false;
     this.flush();
   }
 
@@ -96,11 +89,17 @@ export class FrameWriter {
   }
 
   flush(): void {
-    if (this.#isBlocked || this.#bytes === 0) return;
-    this.#closeBlock();
+    if (this.isBlocked || this.waitingBytes === 0) return;
+    if (this.#block !== undefined) this.#closeBlock();
     const pieces = this.#pieces;
+    if (pieces.length === 1 && this.#blocks.size === 0) {
+      this.#pieces = [];
+      this.waitingBytes = 0;
+      this.isBlocked = !this.#target.write(pieces[0] as Uint8Array);
+      return;
+    }
     this.#pieces = [];
-    this.#bytes = 0;
+    this.waitingBytes = 0;
     let from = 0;
     // Blocks go as they are, what is between them together.
     for (let at = 0; at <= pieces.length; at++) {
@@ -116,7 +115,7 @@ export class FrameWriter {
   #writeBlock(piece: Uint8Array): void {
     const block = this.#blocks.get(piece) as Buffer;
     this.#blocks.delete(piece);
-    this.#isBlocked = !this.#target.write(piece, () => giveBlock(block));
+    this.isBlocked = !this.#target.write(piece, () => giveBlock(block));
   }
 
   #writeJoined(pieces: readonly Uint8Array[]): void {
@@ -135,9 +134,9 @@ export class FrameWriter {
   }
 
   #writeTogether(pieces: readonly Uint8Array[], bytes: number): void {
-    if (pieces.length === 1) this.#isBlocked = !this.#target.write(pieces[0] as Uint8Array);
+    if (pieces.length === 1) this.isBlocked = !this.#target.write(pieces[0] as Uint8Array);
     else if (bytes < joinedInBlockMin)
-      this.#isBlocked = !this.#target.write(Buffer.concat(pieces, bytes));
+      this.isBlocked = !this.#target.write(Buffer.concat(pieces, bytes));
     else {
       const block = takeBlock();
       let at = 0;
@@ -145,7 +144,7 @@ export class FrameWriter {
         block.set(piece, at);
         at += piece.length;
       }
-      this.#isBlocked = !this.#target.write(block.subarray(0, at), () => giveBlock(block));
+      this.isBlocked = !this.#target.write(block.subarray(0, at), () => giveBlock(block));
     }
   }
 
@@ -157,8 +156,8 @@ export class FrameWriter {
     writeHead(this.#block, this.#blockUsed, body.length, frameType.data, flags, streamId);
     this.#block.set(body, this.#blockUsed + frameHeadBytes);
     this.#blockUsed += bytes;
-    this.#bytes += bytes;
-    this.#schedule();
+    this.waitingBytes += bytes;
+    if (!this.#isInTurn) this.#schedule();
   }
 
   #closeBlock(): void {
@@ -181,14 +180,14 @@ export class FrameWriter {
   }
 
   #add(piece: Uint8Array): void {
-    this.#closeBlock();
+    if (this.#block !== undefined) this.#closeBlock();
     this.#pieces.push(piece);
-    this.#bytes += piece.length;
-    this.#schedule();
+    this.waitingBytes += piece.length;
+    if (!this.#isInTurn) this.#schedule();
   }
 
   #schedule(): void {
-    if (this.#isInTurn || this.#isScheduled) return;
+    if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(this.#flushLater);
   }

@@ -11,9 +11,8 @@ export interface InboundOptions {
   readonly hold: (isHeld: boolean) => void;
 }
 
-export class Inbound {
+export class Inbound extends FrameReader {
   readonly #options: InboundOptions;
-  readonly #frames = new FrameReader();
   #turn = -1;
   /** What was taken in this turn. */
   #units = 0;
@@ -23,26 +22,24 @@ export class Inbound {
   #isWaiting = false;
 
   constructor(options: InboundOptions) {
+    super();
     this.#options = options;
   }
 
-  arrived(bytes: Buffer): void {
-    this.#frames.push(bytes);
-  }
-
   /** The next frame; undefined when there is none, or none may be taken now. */
-  next(): Frame | undefined {
+  override next(): Frame | undefined {
     const { budget } = this.#options;
-    if (this.#frames.isEmpty) this.#hold(false);
-    else if (this.#isFull()) this.#hold(true);
-    else if (this.#isCrowdedOut()) {
+    const { atWorkMax, unitsFree } = budget.limits;
+    if (this.isEmpty) this.#hold(false);
+    else if (this.#atWork >= atWorkMax) this.#hold(true);
+    else if (this.#atWork >= unitsFree && !budget.hasRoom) {
       this.#hold(true);
       budget.waitForRoom(this.#goOn);
     } else if (this.#isTurnOver()) {
       this.#hold(true);
       this.#askForTurn();
     } else {
-      const frame = this.#frames.next();
+      const frame = super.next();
       if (frame === undefined) this.#hold(false);
       return frame;
     }
@@ -75,25 +72,17 @@ export class Inbound {
   answered(stream: ServerStream): void {
     if (!stream.isAtWork) return;
     stream.isAtWork = false;
-    const isRoomMade = this.#isFull();
+    const { budget } = this.#options;
+    const { atWorkMax, unitsFree } = budget.limits;
+    const isRoomMade = this.#atWork >= atWorkMax;
     this.#atWork--;
-    this.#options.budget.ended();
-    const isFree = this.#atWork < this.#options.budget.limits.unitsFree;
-    if (this.#isHeld && (isRoomMade || isFree)) this.#askForTurn();
+    budget.ended();
+    if (this.#isHeld && (isRoomMade || this.#atWork < unitsFree)) this.#askForTurn();
   }
 
   /** Nothing more will be read. */
   closed(): void {
     this.#options.budget.forget(this.#goOn);
-  }
-
-  #isFull(): boolean {
-    return this.#atWork >= this.#options.budget.limits.atWorkMax;
-  }
-
-  #isCrowdedOut(): boolean {
-    const { limits, hasRoom } = this.#options.budget;
-    return !hasRoom && this.#atWork >= limits.unitsFree;
   }
 
   /** What is free is free for those who come anew, not for those who are held back. */

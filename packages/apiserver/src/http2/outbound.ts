@@ -33,10 +33,9 @@ const sliverBytesMax = 64;
 /** So many of them count as one frame that brings nothing. */
 const sliversPerNoise = 8;
 
-export class Outbound {
+export class Outbound extends FrameWriter {
   readonly encoder = new HeaderEncoder();
   readonly #options: OutboundOptions;
-  readonly #writer: FrameWriter;
   /** Streams with something to send and a window to send it in, in the order of their turns. */
   readonly #ready = new Set<ServerStream>();
   /** Those that have a head or an end to send, which need neither a window nor a turn. */
@@ -52,36 +51,18 @@ export class Outbound {
   #slivers = 0;
 
   constructor(options: OutboundOptions) {
+    super(options);
     this.#options = options;
-    this.#writer = new FrameWriter(options);
-  }
-
-  /** What was sent has not left yet. */
-  get isBlocked(): boolean {
-    return this.#writer.isBlocked;
-  }
-
-  /** What is sent between these two leaves together. */
-  beginTurn(): void {
-    this.#writer.beginTurn();
-  }
-
-  endTurn(): void {
-    this.#writer.endTurn();
-  }
-
-  flush(): void {
-    this.#writer.flush();
   }
 
   /** What was written has left. */
-  drained(): void {
-    this.#writer.drained();
+  override drained(): void {
+    super.drained();
     this.pump();
   }
 
   ready(stream: ServerStream): void {
-    if (stream.hasHead || stream.queuedBytes === 0) this.#light.add(stream);
+    if (stream.answerHead !== undefined || stream.queuedBytes === 0) this.#light.add(stream);
     else this.#ready.add(stream);
     this.pump();
   }
@@ -113,7 +94,7 @@ export class Outbound {
 
   /** An answer before the answer, such as 100. */
   interim(stream: ServerStream, status: number): void {
-    this.#writer.headers(stream.id, this.encoder.encode(status, {}), undefined, false);
+    this.headers(stream.id, this.encoder.encode(status, {}), undefined, false);
   }
 
   /** Whether windows let through next to nothing, again and again: who opens them byte by byte has a frame, and a record, for each. */
@@ -139,9 +120,8 @@ export class Outbound {
   }
 
   small(type: number, flags: number, streamId: number, payload: Uint8Array): void {
-    this.#writer.frame(type, flags, streamId, payload);
-    if (this.#writer.isBlocked && this.#writer.waitingBytes > unreadBytesMax)
-      this.#options.onStuck();
+    this.frame(type, flags, streamId, payload);
+    if (this.isBlocked && this.waitingBytes > unreadBytesMax) this.#options.onStuck();
   }
 
   /** Heads and ends, then one frame of each stream that has something to send, round and round. */
@@ -164,8 +144,8 @@ export class Outbound {
   }
 
   #hasRoom(): boolean {
-    if (this.#writer.waitingBytes >= gatheredBytesMax) this.#writer.flush();
-    return !this.#writer.isBlocked;
+    if (this.waitingBytes >= gatheredBytesMax) this.flush();
+    return !this.isBlocked;
   }
 
   #isTurn(): boolean {
@@ -195,8 +175,8 @@ export class Outbound {
     const isEmpty = part.length === 0;
     if (head !== undefined) {
       const block = this.encoder.encode(head.status, head.headers);
-      this.#writer.headers(stream.id, block, isEmpty ? undefined : part, isEnd);
-    } else if (!isEmpty || isEnd) this.#writer.data(stream.id, part, isEnd);
+      this.headers(stream.id, block, isEmpty ? undefined : part, isEnd);
+    } else if (!isEmpty || isEnd) this.data(stream.id, part, isEnd);
     stream.sendWindow -= part.length;
     this.#window -= part.length;
     if (!isEmpty) {

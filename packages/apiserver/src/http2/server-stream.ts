@@ -82,17 +82,21 @@ export class ServerStream {
   isClosed = false;
 
   readonly #parts = new BodyParts();
-  #receivedBytes = 0;
+  /** Of the body, whether or not it has been taken. */
+  receivedBytes = 0;
   #heldBytes = 0;
   #reader: BodyReader | undefined;
   #isRefused = false;
 
-  #answerHead: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
+  /** Until it is sent. */
+  answerHead: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   readonly #queue: Uint8Array[] = [];
   /** How many parts of the queue, from its beginning on, are counted as unread. */
   #heldParts = 0;
-  #queuedBytes = 0;
-  #isEnding = false;
+  /** Of the answer, that wait to be sent. */
+  queuedBytes = 0;
+  /** Nothing will come after what waits now. */
+  isEnding = false;
   #onWritable: (() => void) | undefined;
   #wakeBelow = waitingBytesMax;
   /** Something was sent since it was last looked at. */
@@ -131,7 +135,7 @@ export class ServerStream {
     const { contentLength = 0, headers } = this.head;
     const isAwaited =
       !this.isReceived &&
-      this.#receivedBytes < awaitedBodyBytesMax &&
+      this.receivedBytes < awaitedBodyBytesMax &&
       contentLength <= awaitedBodyBytesMax &&
       headers["expect"] === undefined &&
       this.#host.arriving(this);
@@ -151,10 +155,10 @@ export class ServerStream {
   /** Hands over the whole body, or says why it will not come. Beyond `bytesMax` nothing more is taken. */
   readBody(bytesMax: number, done: BodyReader["done"], hasRoom?: BodyReader["hasRoom"]): void {
     const announced = this.head.contentLength ?? 0;
-    if (announced > bytesMax || this.#receivedBytes > bytesMax) {
+    if (announced > bytesMax || this.receivedBytes > bytesMax) {
       this.#refuseBody();
       done(new BodyError("too-large"));
-    } else if (hasRoom?.(this.#receivedBytes) === false) {
+    } else if (hasRoom?.(this.receivedBytes) === false) {
       this.#refuseBody();
       done(new BodyError("no-room"));
     } else if (this.isReceived) done(this.#takeBody());
@@ -170,13 +174,13 @@ export class ServerStream {
   answer(status: number, headers: AnswerHeaders, body: Uint8Array | undefined): void {
     if (this.isClosed) return;
     this.isBegun = true;
-    this.#answerHead = { status, headers };
+    this.answerHead = { status, headers };
     if (body !== undefined && body.length > 0) {
       this.#queue.push(body);
-      this.#queuedBytes = body.length;
+      this.queuedBytes = body.length;
       if (!this.isWatch) this.#host.noteUnread(body.length);
     }
-    this.#isEnding = true;
+    this.isEnding = true;
     this.#host.ready(this);
   }
 
@@ -184,7 +188,7 @@ export class ServerStream {
   begin(status: number, headers: AnswerHeaders): void {
     if (this.isClosed) return;
     this.isBegun = true;
-    this.#answerHead = { status, headers };
+    this.answerHead = { status, headers };
     this.#host.ready(this);
   }
 
@@ -192,12 +196,12 @@ export class ServerStream {
   write(part: Uint8Array): boolean {
     if (this.isClosed || part.length === 0) return true;
     this.#queue.push(part);
-    this.#queuedBytes += part.length;
+    this.queuedBytes += part.length;
     if (!this.isWatch) this.#host.noteUnread(part.length);
     this.#host.ready(this);
     // Most parts have been sent by now, and are never counted.
     if (this.unread !== undefined) this.#holdRest(this.unread);
-    return this.#queuedBytes < waitingBytesMax;
+    return this.queuedBytes < waitingBytesMax;
   }
 
   /** Resolves when there is room again, or when nobody reads any more. */
@@ -211,7 +215,7 @@ export class ServerStream {
   }
 
   #below(bytes: number): Promise<void> {
-    if (this.isClosed || this.#queuedBytes < bytes) return Promise.resolve();
+    if (this.isClosed || this.queuedBytes < bytes) return Promise.resolve();
     this.#wakeBelow = bytes;
     return new Promise((resolve) => {
       this.#onWritable = resolve;
@@ -220,7 +224,7 @@ export class ServerStream {
 
   end(): void {
     if (this.isClosed) return;
-    this.#isEnding = true;
+    this.isEnding = true;
     this.#host.ready(this);
   }
 
@@ -232,25 +236,25 @@ export class ServerStream {
 
   /** A part of the body, with how much of the window it took. An error code when it is more or less than announced. */
   receive(part: Uint8Array, windowBytes: number, isEnd: boolean): ErrorCode | undefined {
-    this.#receivedBytes += part.length;
+    this.receivedBytes += part.length;
     this.#heldBytes += windowBytes;
     const { contentLength } = this.head;
     if (contentLength !== undefined) {
       const isWrong = isEnd
-        ? this.#receivedBytes !== contentLength
-        : this.#receivedBytes > contentLength;
+        ? this.receivedBytes !== contentLength
+        : this.receivedBytes > contentLength;
       if (isWrong) return errorCode.protocolError;
     }
     if (isEnd) this.isReceived = true;
     if (this.#isRefused) return undefined;
     this.#parts.push(part, isEnd);
     if (this.#onArrived !== undefined) {
-      if (isEnd || this.#receivedBytes >= awaitedBodyBytesMax) this.waitNoLonger();
+      if (isEnd || this.receivedBytes >= awaitedBodyBytesMax) this.waitNoLonger();
       return undefined;
     }
     const reader = this.#reader;
     if (reader === undefined) return undefined;
-    if (this.#receivedBytes > reader.bytesMax) {
+    if (this.receivedBytes > reader.bytesMax) {
       this.#refuseBody();
       reader.done(new BodyError("too-large"));
     } else if (reader.hasRoom?.(part.length) === false) {
@@ -261,27 +265,9 @@ export class ServerStream {
     return undefined;
   }
 
-  /** Of the body, whether or not somebody has taken it. */
-  get receivedBytes(): number {
-    return this.#receivedBytes;
-  }
-
-  get hasHead(): boolean {
-    return this.#answerHead !== undefined;
-  }
-
-  get queuedBytes(): number {
-    return this.#queuedBytes;
-  }
-
-  /** Whether nothing will come after what waits now. */
-  get isEnding(): boolean {
-    return this.#isEnding;
-  }
-
   takeHead(): { readonly status: number; readonly headers: AnswerHeaders } | undefined {
-    const head = this.#answerHead;
-    this.#answerHead = undefined;
+    const head = this.answerHead;
+    this.answerHead = undefined;
     this.#hasMoved = true;
     return head;
   }
@@ -301,17 +287,17 @@ export class ServerStream {
       part = first.subarray(0, bytesMax);
       this.#queue[0] = first.subarray(bytesMax);
     }
-    this.#queuedBytes -= part.length;
+    this.queuedBytes -= part.length;
     this.#hasMoved = true;
     if (!this.isWatch) this.#host.noteUnread(-part.length);
-    if (this.#onWritable !== undefined && this.#queuedBytes < this.#wakeBelow) this.#wake();
+    if (this.#onWritable !== undefined && this.queuedBytes < this.#wakeBelow) this.#wake();
     return part;
   }
 
   /** Looks whether its reader reads: how often in a row nothing was, though there was something. Never of a watch that goes on. */
   look(): number {
-    const waits = this.hasHead || this.#queuedBytes > 0 || this.#isEnding;
-    const mayWait = this.isWatch && !this.#isEnding;
+    const waits = this.answerHead !== undefined || this.queuedBytes > 0 || this.isEnding;
+    const mayWait = this.isWatch && !this.isEnding;
     this.#looks = waits && !this.#hasMoved && !mayWait ? this.#looks + 1 : 0;
     this.#hasMoved = false;
     return this.#looks;
@@ -322,9 +308,9 @@ export class ServerStream {
     this.isClosed = true;
     while (this.#heldParts > 0) this.unread?.release(this.#queue[--this.#heldParts] as Uint8Array);
     this.#queue.length = 0;
-    if (!this.isWatch && this.#queuedBytes > 0) this.#host.noteUnread(-this.#queuedBytes);
-    this.#queuedBytes = 0;
-    this.#answerHead = undefined;
+    if (!this.isWatch && this.queuedBytes > 0) this.#host.noteUnread(-this.queuedBytes);
+    this.queuedBytes = 0;
+    this.answerHead = undefined;
     if (this.#onArrived !== undefined) {
       this.#onArrived = undefined;
       this.#host.arrived(this);
@@ -333,7 +319,7 @@ export class ServerStream {
     this.#heldBytes = 0;
     if (!this.isReceived) this.#reader?.done(new BodyError("incomplete"));
     this.#reader = undefined;
-    this.#wake();
+    if (this.#onWritable !== undefined) this.#wake();
     for (const callback of this.#onClose) callback();
     return held;
   }

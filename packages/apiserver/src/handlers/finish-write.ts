@@ -1,29 +1,13 @@
 /** A write on its way to being answered: as a client of the definition sees it, and seen by this server itself where that matters. */
 import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { presented, type Written } from "../registry/index.ts";
-import type { MaybePromise } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.ts";
 
 /** Looking into larger objects takes some milliseconds: others have their turn before. */
 const largeBytes = 32 << 10;
 
-/** At once where there is nothing to look at and nothing to wait for. */
-export function settled(
-  written: Written,
-  handled: HandlerRequest,
-  rooms: HandlerRooms,
-): MaybePromise<Written> {
-  const { strategy, warnings, isSeenOnAnswer, form } = handled.definition;
-  const isPlain =
-    strategy.warnings === undefined &&
-    warnings === undefined &&
-    isSeenOnAnswer !== true &&
-    form === undefined;
-  return isPlain ? written : settle(written, handled, rooms);
-}
-
-async function settle(
+export async function finishWrite(
   written: Written,
   { definition, warnings }: HandlerRequest,
   { watchCache }: HandlerRooms,

@@ -6,14 +6,14 @@ import {
   decodeInPieces,
   type SentBody,
 } from "../content/index.ts";
-import { header, type MaybePromise } from "../request/api-request.ts";
-import { bodyBytesMax, type HandlerRequest } from "./context.ts";
+import { header } from "../request/api-request.ts";
+import type { HandlerRequest } from "./context.ts";
 
-export async function readSent(handled: HandlerRequest): Promise<SentBody> {
-  const { request } = handled;
-  const bytes = await request.readBody(bodyBytesMax);
-  return { bytes, contentType: header(request.headers, "content-type"), yaml: handled.yaml };
+export function sentBody({ request, body, yaml }: HandlerRequest): SentBody {
+  return { bytes: body ?? noBytes, contentType: header(request.headers, "content-type"), yaml };
 }
+
+const noBytes = new Uint8Array();
 
 /** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
 const largeBodyBytes = 32 << 10;
@@ -23,7 +23,7 @@ export function isLargeBody({ bytes, yaml }: SentBody): boolean {
   return length >= largeBodyBytes;
 }
 
-export function decodeSent(sent: SentBody, expected: BodyKind): MaybePromise<DecodedBody> {
+export async function decodeSent(sent: SentBody, expected: BodyKind): Promise<DecodedBody> {
   const work = decodeInPieces(sent, expected);
   return isLargeBody(sent) ? runSyncFirst(work) : runSync(work);
 }
