@@ -45,6 +45,7 @@ export class Exchange implements Visitor, AuditedExchange {
   tenantKey = "";
   seats = 0;
   waiter: Waiter | undefined;
+  queue: Visitor["queue"];
   hasLeft = false;
   bodyBytes = 0;
   /** Of a watch, where these are counted. */

@@ -18,7 +18,7 @@ import {
 } from "./authorization/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
-import type { Deadlines } from "./deadlines.ts";
+import { type Deadlines, setDeadline } from "./deadlines.ts";
 import { tooBusy } from "./event-loop/index.ts";
 import { Exchange } from "./exchange.ts";
 import {
@@ -53,7 +53,6 @@ import {
   unresolvedCluster,
 } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
-import { setDeadline } from "./request-timeout.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -107,9 +106,9 @@ export function answer(request: ApiRequest, rooms: PipelineRooms): MaybePromise<
 
 function run(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromise<ApiResponse> {
   for (let at = from; at < pipeline.length; at++) {
-    const [, stage, only] = pipeline[at] as (typeof pipeline)[number];
-    if (only === "writes" && !exchange.isWrite) continue;
-    const result = stage(exchange, rooms);
+    const entry = pipeline[at] as (typeof pipeline)[number];
+    if (entry[2] === "writes" && !exchange.isWrite) continue;
+    const result = entry[1](exchange, rooms);
     if (result instanceof Promise)
       return result.then((response) => response ?? goOn(exchange, rooms, at + 1));
     if (result !== undefined) return result;

@@ -12,9 +12,15 @@ export {
   type SentBody,
   yamlProblemOf,
 } from "./decode-body.ts";
-export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";
+export {
+  type AnswerForm,
+  acceptedMediaTypes,
+  negotiate,
+  type Offers,
+  wantsPretty,
+} from "./negotiate.ts";
 export { type AnswerTexts, paced, pacedMicrosPerByte } from "./paced.ts";
-export { pretty, wantsPretty } from "./pretty.ts";
+export { pretty } from "./pretty.ts";
 export { failure, json, jsonBytes, jsonType, success, text, toStatusError } from "./respond.ts";
 export {
   type IncludeObject,

@@ -1,14 +1,12 @@
 export {
+  EventLoopBudget,
+  type EventLoopBudgetOptions,
   InboundBudget,
+  type NextTurn,
   OutboundBudget,
   QueuedStreams,
   UnreadResponseBudget,
-} from "./connection-budgets.ts";
-export {
-  EventLoopBudget,
-  type EventLoopBudgetOptions,
-  type NextTurn,
-} from "./event-loop-budget.ts";
+} from "./budgets.ts";
 export { FairQueue, type Queued } from "./fair-queue.ts";
 export {
   eventLoopCosts,

@@ -1,7 +1,7 @@
 /** How much of large answers leaves in a turn, with turns played by hand. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { OutboundBudget } from "./connection-budgets.ts";
+import { OutboundBudget } from "./budgets.ts";
 import { eventLoopLimits } from "./limits.ts";
 
 describe("the outbound budget of a turn", () => {

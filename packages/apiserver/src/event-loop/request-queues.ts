@@ -101,7 +101,7 @@ class RequestQueue<Request extends QueueableRequest> {
 export class LargeRequestQueue {
   readonly #clock: Clock;
   readonly #queue = new RequestQueue<QueueableRequest>(eventLoopLimits.largeRequests);
-  #current: QueueableRequest | undefined;
+  current: QueueableRequest | undefined;
   #since = 0;
   /** A request of another tenant began meanwhile. */
   #isContended = false;
@@ -111,14 +111,9 @@ export class LargeRequestQueue {
     this.#clock = clock;
   }
 
-  /** Nothing is large at the moment: `leave` and `noteBegun` need not be called. */
-  get isIdle(): boolean {
-    return this.#current === undefined && this.#queue.size === 0;
-  }
-
   /** Undefined when the request may go on now. */
   enter(flow: string, request: QueueableRequest): Promise<void> | undefined {
-    if (this.isIdle && this.#rest === undefined) {
+    if (this.current === undefined && this.#rest === undefined && this.#queue.size === 0) {
       this.#begin(request);
       return undefined;
     }
@@ -127,25 +122,25 @@ export class LargeRequestQueue {
 
   /** The request is done, or its client gone. Does nothing for a request that is not here. */
   leave(request: QueueableRequest): void {
-    if (this.#current === request) this.#end();
+    if (this.current === request) this.#end();
     else this.#queue.leave(request);
   }
 
-  /** A request of any size has begun. */
+  /** A request of any size has begun; need not be called when there is no current one. */
   noteBegun({ tenantKey }: QueueableRequest): void {
-    const current = this.#current;
+    const current = this.current;
     if (current !== undefined && tenantKey !== current.tenantKey) this.#isContended = true;
   }
 
   #begin(request: QueueableRequest): void {
-    this.#current = request;
+    this.current = request;
     this.#since = this.#clock.monotonic();
     this.#isContended = false;
   }
 
   #end(): void {
     const tookMs = this.#clock.monotonic() - this.#since;
-    this.#current = undefined;
+    this.current = undefined;
     if (!this.#isContended) {
       this.#next();
       return;

@@ -4,7 +4,7 @@
  * One change can wake ten thousand watches of one tenant in one turn. What a turn has no room for is
  * written in the next ones, each tenant getting its share of them.
  */
-import { EventLoopBudget, type EventLoopBudgetOptions } from "./event-loop-budget.ts";
+import { EventLoopBudget, type EventLoopBudgetOptions } from "./budgets.ts";
 import { FairQueue, type Queued } from "./fair-queue.ts";
 import { eventLoopCosts } from "./limits.ts";
 

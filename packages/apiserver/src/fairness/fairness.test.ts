@@ -67,6 +67,7 @@ class Simulation {
         tenantKey: "",
         seats: 0,
         waiter: undefined,
+        queue: undefined,
         hasLeft: false,
         bodyBytes: 0,
       },

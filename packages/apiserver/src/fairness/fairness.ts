@@ -22,11 +22,10 @@ import type { RequestScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
 import { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
-import { Classifier } from "./classifier.ts";
+import { Classifier, Shares } from "./classifier.ts";
 import { readLevel, readSchema } from "./flow-config.ts";
 import { FlowSchema } from "./flow-schema.ts";
 import { assignSeats, PriorityLevel, type RejectReason, type Waiter } from "./priority-level.ts";
-import { Shares } from "./shares.ts";
 import type { Estimate } from "./work-estimate.ts";
 
 export interface FairnessOptions {
@@ -56,6 +55,8 @@ export interface Visitor {
   tenantKey: string;
   seats: number;
   waiter: Waiter | undefined;
+  /** The queue that it waits in besides, or holds up. */
+  queue: { leave(request: Visitor): void } | undefined;
   /** It has its answer: what comes later, such as the end of its body, begins nothing. */
   hasLeft: boolean;
   /** Memory that its body is counted for. */
@@ -173,6 +174,7 @@ export class Fairness {
       return undefined;
     }
     if (estimate.isOpening !== true) return this.#admitAnswer(visitor, schema, estimate);
+    visitor.queue = this.#watchOpens;
     const waiting = this.#watchOpens.enter(flowOf(visitor, schema), visitor);
     if (waiting === undefined) return this.#admitAnswer(visitor, schema, estimate);
     return waiting.then(() => this.#admitAnswer(visitor, schema, estimate));
@@ -215,6 +217,7 @@ export class Fairness {
   }
 
   async #admitLarge(visitor: Visitor, schema: FlowSchema, estimate: Estimate): Promise<void> {
+    visitor.queue = this.#largeRequests;
     await this.#largeRequests.enter(flowOf(visitor, schema), visitor);
     try {
       const waiting = this.#admitSmall(visitor, schema, estimate);
@@ -233,8 +236,7 @@ export class Fairness {
       this.#bodies.release(visitor.tenantKey, visitor.bodyBytes);
       visitor.bodyBytes = 0;
     }
-    if (!this.#largeRequests.isIdle) this.#largeRequests.leave(visitor);
-    if (this.#watchOpens.waiting > 0) this.#watchOpens.leave(visitor);
+    visitor.queue?.leave(visitor);
     if (waiter !== undefined) waiter.reject("cancelled");
     if (seats === 0) return;
     const schema = visitor.flowSchema as FlowSchema;
@@ -267,7 +269,7 @@ export class Fairness {
     schema.level.inUse += seats;
     schema.executing++;
     schema.dispatched++;
-    if (!this.#largeRequests.isIdle) this.#largeRequests.noteBegun(visitor);
+    if (this.#largeRequests.current !== undefined) this.#largeRequests.noteBegun(visitor);
     const { tenantKey } = visitor;
     if (tenantKey === this.#lastTenantKey) return;
     if (this.#lastTenantKey !== undefined) {

@@ -12,9 +12,8 @@ import {
 import { admissionRequest } from "./admission-request.ts";
 import { optionsFrom } from "./connect-options.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { checkAddress } from "./decode-object.ts";
+import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
-import { decodeSent, sentBody } from "./sent-body.ts";
 import { decodeView } from "./subresource-view.ts";
 
 /** As admission leaves it; throws its refusal. */

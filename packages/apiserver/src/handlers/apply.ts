@@ -29,12 +29,12 @@ import {
   checkAddress,
   decodeDraft,
   decodeLargeDraft,
+  isLargeBody,
   problemsMax,
   refuseTooManyValues,
 } from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { isLargeBody } from "./sent-body.ts";
 
 export interface ApplyRequest {
   readonly sent: SentBody;

@@ -16,8 +16,8 @@ import { admissionRequest, validatorFor } from "./admission-request.ts";
 import { admitSubresource, readKind } from "./admit-subresource.ts";
 import { queryFrom } from "./connect-options.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
+import { sentBody } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
-import { sentBody } from "./sent-body.ts";
 
 export async function handleConnect(
   handled: HandlerRequest,

@@ -4,10 +4,8 @@ import type { ApiResponse } from "../request/api-request.ts";
 import { addressOf, admissionRequest, storing, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject, refuseCreation } from "./decode-object.ts";
-import { fieldOwner } from "./field-owner.ts";
-import { finishWrite } from "./finish-write.ts";
-import { parseMutationOptions } from "./options.ts";
-import { negotiateObject, renderWritten } from "./render.ts";
+import { fieldOwner, parseMutationOptions } from "./options.ts";
+import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
 
 export async function handleCreate(
   handled: HandlerRequest,

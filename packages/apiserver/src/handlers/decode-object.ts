@@ -1,5 +1,11 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
-import { type Resumable, runYielding, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import {
+  type Resumable,
+  runSync,
+  runSyncFirst,
+  runYielding,
+  yieldToEventLoop,
+} from "@kcp-ts/machinery/base";
 import {
   exceededLimit,
   isJsonObject,
@@ -19,14 +25,15 @@ import {
   type BodyKind,
   bodyMembersMax,
   type DecodedBody,
+  decodeInPieces,
   isProtobuf,
   type SentBody,
   yamlProblemOf,
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
+import { header } from "../request/api-request.ts";
 import type { HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
-import { decodeSent, isLargeBody, sentBody } from "./sent-body.ts";
 
 export interface SentObject {
   readonly draft: Draft;
@@ -267,4 +274,25 @@ export function refuseCreation(definition: ResourceDefinition, draft: Draft): vo
   const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   const shown = typeof name === "string" ? name : "";
   throw statusError.forbidden(definition, shown, definition.creationForbidden);
+}
+
+// The body of a request as handlers see it: the one door to it, whatever it came as.
+
+export function sentBody({ request, body, yaml }: HandlerRequest): SentBody {
+  return { bytes: body ?? noBytes, contentType: header(request.headers, "content-type"), yaml };
+}
+
+const noBytes = new Uint8Array();
+
+/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
+const largeBodyBytes = 32 << 10;
+
+export function isLargeBody({ bytes, yaml }: SentBody): boolean {
+  const { length } = yaml !== undefined && "json" in yaml ? yaml.json : bytes;
+  return length >= largeBodyBytes;
+}
+
+export async function decodeSent(sent: SentBody, expected: BodyKind): Promise<DecodedBody> {
+  const work = decodeInPieces(sent, expected);
+  return isLargeBody(sent) ? runSyncFirst(work) : runSync(work);
 }

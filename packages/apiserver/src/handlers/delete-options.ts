@@ -5,8 +5,8 @@ import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/stat
 import type { SentBody } from "../content/index.ts";
 import type { DeleteRequest } from "../registry/index.ts";
 import type { HandlerRequest } from "./context.ts";
+import { decodeSent, sentBody } from "./decode-object.ts";
 import { dryRunErrors, integer } from "./options.ts";
-import { decodeSent, sentBody } from "./sent-body.ts";
 
 export interface DeleteOptions extends DeleteRequest {
   readonly isDryRun: boolean;

@@ -7,8 +7,7 @@ import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
-import { finishWrite } from "./finish-write.ts";
-import { negotiateObject, renderWritten } from "./render.ts";
+import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
 
 export async function handleDelete(
   handled: HandlerRequest,

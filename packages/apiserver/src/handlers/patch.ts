@@ -28,16 +28,15 @@ import {
   decodeDraft,
   decodeLargeDraft,
   hasManyValues,
+  isLargeBody,
   problemsMax,
   type Refusal,
   refuseTooManyValues,
+  sentBody,
 } from "./decode-object.ts";
-import { fieldOwner } from "./field-owner.ts";
-import { finishWrite } from "./finish-write.ts";
-import { type MutationOptions, parseMutationOptions } from "./options.ts";
+import { fieldOwner, type MutationOptions, parseMutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { negotiateObject, renderWritten } from "./render.ts";
-import { isLargeBody, sentBody } from "./sent-body.ts";
+import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
 
 /** A patch that has been read: from the present object to the wanted one. */
 export interface ReadPatch {

@@ -16,13 +16,10 @@ import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
-import { checkAddress } from "./decode-object.ts";
-import { fieldOwner } from "./field-owner.ts";
-import { finishWrite } from "./finish-write.ts";
-import { parseMutationOptions } from "./options.ts";
+import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
+import { fieldOwner, parseMutationOptions } from "./options.ts";
 import { applyPatch, patchType, readPatch } from "./patch.ts";
-import { renderValue } from "./render.ts";
-import { decodeSent, sentBody } from "./sent-body.ts";
+import { finishWrite, renderValue } from "./render.ts";
 
 export async function handleView(
   handled: HandlerRequest,

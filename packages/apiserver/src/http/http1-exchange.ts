@@ -10,8 +10,8 @@ import {
   type HeaderRecord,
   leaveUnread,
   type MaybePromise,
+  sentHeaders,
 } from "../request/api-request.ts";
-import { sentHeaders } from "../request/response-headers.ts";
 import { compressed } from "./compress.ts";
 import { inPieces, pieceBytesMax, pipe } from "./pipe.ts";
 import { readStream } from "./read-body.ts";

@@ -13,7 +13,7 @@ import {
   type MaybePromise,
   untilPaced,
 } from "../request/api-request.ts";
-import { compressed } from "./compress.ts";
+import { compressBytesMin, compressed } from "./compress.ts";
 import { incomplete, tooLarge } from "./read-body.ts";
 
 /** What all requests of a connection have in common. */
@@ -106,7 +106,8 @@ export class Http2Exchange implements ApiRequest {
     const isHead = this.method === "HEAD";
     if (isHead || this.#stream.isClosed) leaveUnread(answer.body);
     if (this.#stream.isClosed) return undefined;
-    const { status, headers, body } = isHead ? answer : compressed(answer, this.headers);
+    const isSmall = answer.body instanceof Uint8Array && answer.body.length <= compressBytesMin;
+    const { status, headers, body } = isHead || isSmall ? answer : compressed(answer, this.headers);
     headers["date"] ??= this.#date();
     if (isHead) this.#stream.answer(status, headers, undefined);
     else return this.#write(status, headers, body, answer);

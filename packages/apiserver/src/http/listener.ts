@@ -3,6 +3,7 @@
  *
  * HTTP/2 is our own (`http2/`); HTTP/1.1 comes through Node's request and response. Both become an ApiRequest.
  */
+
 import type { X509Certificate } from "node:crypto";
 import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server, type ServerOptions } from "node:https";
@@ -20,7 +21,6 @@ import { Connection } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { fileDescriptorsFor } from "../request/file-descriptors.ts";
 import { ConnectionTable, type TrackedConnection } from "./connection-table.ts";
-import { httpDate } from "./http-date.ts";
 import { Http1Connection, Http1Exchange } from "./http1-exchange.ts";
 import { type ConnectionFacts, Http2Exchange } from "./http2-exchange.ts";
 import { type Reader, StalledReaders } from "./stalled.ts";
@@ -397,5 +397,20 @@ function serverOptions(limits: ListenerLimits): ServerOptions {
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
+  };
+}
+
+// The time as HTTP writes it, made once a second.
+
+export function httpDate(clock: Clock): () => string {
+  let second = Number.NaN;
+  let text = "";
+  return () => {
+    const now = Math.floor(clock.now() / 1000);
+    if (now !== second) {
+      second = now;
+      text = new Date(now * 1000).toUTCString();
+    }
+    return text;
   };
 }

@@ -12,21 +12,21 @@ import {
   QueuedStreams,
   type UnreadResponseBudget,
 } from "../event-loop/index.ts";
-import { AbuseBudget } from "./abuse-budget.ts";
-import { Arrivals } from "./arrivals.ts";
-import { ClosedStreams } from "./closed-streams.ts";
 import {
   checkGoAway,
   checkLength,
   dependsOnItself,
+  type Frame,
+  type HeaderBlock,
+  HeaderBlocks,
   isIdle,
+  isTrailer,
   protocolError,
+  readHead,
   unpadded,
-} from "./frame-checks.ts";
-import type { Frame } from "./frame-reader.ts";
-import { type HeaderBlock, HeaderBlocks } from "./header-blocks.ts";
-import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
-import { Inbound } from "./inbound.ts";
+} from "./frame-reader.ts";
+import { HeaderDecoder, type HeaderField } from "./hpack.ts";
+import { AbuseBudget, Arrivals, ClosedStreams, Inbound } from "./inbound.ts";
 import { Outbound } from "./outbound.ts";
 import {
   ConnectionError,
@@ -39,7 +39,6 @@ import {
   windowDefault,
   windowMax,
 } from "./protocol.ts";
-import { isTrailer, readHead } from "./request-head.ts";
 import { ServerStream, type StreamHost } from "./server-stream.ts";
 import { readSettings, writeSettings } from "./settings.ts";
 

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { UnreadResponseBudget } from "../event-loop/index.ts";
-import { abuseBudgetMax } from "./abuse-budget.ts";
-import { BodyParts } from "./body-parts.ts";
+import { abuseBudgetMax } from "./inbound.ts";
 import { errorCode } from "./protocol.ts";
+import { BodyParts } from "./server-stream.ts";
 import {
   bodyOf,
   bytesOf,

@@ -5,7 +5,6 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
-import type { ResponseHeaders } from "./response-headers.ts";
 
 export type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -158,4 +157,33 @@ export function wantedUpgrade(headers: HeaderRecord): string | undefined {
     ?.split(",")
     .some((option) => option.trim().toLowerCase() === "upgrade");
   return asked === true ? header(headers, "upgrade")?.trim().toLowerCase() : undefined;
+}
+
+/** The headers of an answer, names in lower case. Those without a value are not sent. */
+export type ResponseHeaders = Record<string, string | string[] | undefined>;
+
+/**
+ * What most answers carry has its place from the start: to grow by one header at a time, in each of the places that know one, cost a create
+ * a twentieth of its time.
+ */
+export function responseHeaders(contentType: string): ResponseHeaders {
+  return {
+    "audit-id": undefined,
+    "cache-control": undefined,
+    "content-type": contentType,
+    "x-kubernetes-pf-flowschema-uid": undefined,
+    "x-kubernetes-pf-prioritylevel-uid": undefined,
+    date: undefined,
+    "content-length": undefined,
+  };
+}
+
+/** The same for those who cannot leave out what has no value. */
+export function sentHeaders(headers: ResponseHeaders): Record<string, string | string[]> {
+  const sent: Record<string, string | string[]> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) sent[name] = value;
+  }
+  return sent;
 }

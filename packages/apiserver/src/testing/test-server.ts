@@ -12,8 +12,7 @@ import {
   StaticTokenAuthenticator,
 } from "../authentication/index.ts";
 import { type Authorizer, anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
-import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
-import { sentHeaders } from "../request/response-headers.ts";
+import { type ApiRequest, type ApiResponse, sentHeaders } from "../request/api-request.ts";
 import { ApiServer, type ApiServerOptions, type ServerLog } from "../server.ts";
 import type { Storage } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
