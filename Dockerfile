@@ -5,6 +5,7 @@ FROM node:20-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json tsconfig.base.json tsconfig.json ./
 COPY packages ./packages
+COPY tests ./tests
 COPY examples ./examples
 COPY tools ./tools
 RUN npm ci --ignore-scripts

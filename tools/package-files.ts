@@ -13,16 +13,21 @@ export interface PackageOptions {
   readonly folder: string;
 }
 
-const doors = ["index", "sdk", "apiserver", "testing"] as const;
+const doors = ["index", "sdk", "apiserver", "tenancy", "testing"] as const;
 const workspaces = [
   "machinery",
+  "pki",
+  "process-memory",
   "testkit",
   "apiserver",
+  "tenancy",
   "sdk",
   "controllers",
   "multicluster",
+  "multicluster-server",
   "simulator",
   "controlplane",
+  "testing",
 ] as const;
 /** Have native parts that they find relative to their own folders. */
 const store = "classic-level";
@@ -87,7 +92,7 @@ async function bundle(folder: string): Promise<void> {
 async function manifest(): Promise<object> {
   const { version, description, license, engines } = await readJson("packages/kcp-ts/package.json");
   const { dependencies } = await readJson("packages/apiserver/package.json");
-  const { optionalDependencies } = await readJson("packages/controlplane/package.json");
+  const { optionalDependencies } = await readJson("packages/process-memory/package.json");
   const door = (name: string) => ({
     types: `./types/kcp-ts/${name}.d.ts`,
     default: `./lib/${name}.js`,
@@ -128,6 +133,11 @@ async function copyDeclarations(workspace: string, folder: string): Promise<void
   }
 }
 
+/** Doors that are files and not folders. */
+function isFile(door: string): boolean {
+  return door === "internal" || door === "kinds" || door.startsWith("request/");
+}
+
 const specifier = /(from |import\()"([^"]+)"/g;
 
 /** Each specifier as seen from `path`, which is below the folder of the package. */
@@ -138,7 +148,7 @@ export function withPaths(text: string, path: string): string {
       if (name.startsWith(".")) return `${lead}"${name.replace(/\.ts$/, ".js")}"`;
       const [, workspace, door = ""] = /^@kcp-ts\/([\w-]+)\/?(.*)$/.exec(name) ?? [];
       if (workspace === undefined) return whole;
-      const file = door === "" ? "index" : door === "testing" ? "testing" : `${door}/index`;
+      const file = door === "" ? "index" : isFile(door) ? door : `${door}/index`;
       const to = relative(posix.dirname(path), `types/${workspace}/${file}.js`);
       return `${lead}"${to.startsWith(".") ? to : `./${to}`}"`;
     });

@@ -23,6 +23,7 @@ if (files.length === 0) {
   const steps = [await runStep("bundle", process.execPath, ["tools/dist/bundle.js"])];
   if (pattern === undefined) {
     steps.push(await runStep("lint", "node_modules/.bin/biome", ["check", "."]));
+    steps.push(await runStep("lint of promises", "node_modules/.bin/oxlint", []));
   }
   const passed = await runTests({ files, missing, failedSteps: steps.filter((step) => !step.ok) });
   process.exitCode = passed && steps.every((step) => step.ok) ? 0 : 1;

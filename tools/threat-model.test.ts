@@ -16,7 +16,7 @@ describe("the threat model", () => {
 
   it("names every file of attacks on a whole control plane", () => {
     const document = read("docs/threat-model.md");
-    const folder = "packages/controlplane/src/security/";
+    const folder = "tests/integration/security/";
     const files = readdirSync(new URL(folder, root)).filter((name) => name.endsWith(".test.ts"));
     assert.ok(files.length > 5);
     assert.deepEqual(
@@ -34,7 +34,7 @@ describe("the threat model", () => {
     const invented =
       'x `packages/no/such.test.ts` "a" y `packages/apiserver/src/server.test.ts` "zzz"';
     assert.equal(missingTests(invented).length, 2);
-    const ofAFunction = 'x `packages/controlplane/src/security/attempts.ts` "attempts"';
+    const ofAFunction = 'x `tests/integration/security/attempts.ts` "attempts"';
     assert.equal(missingTests(ofAFunction.replace(".ts", ".test.ts")).length, 1);
     assert.deepEqual(textsOf('a("b \\" c", `d`) + e'), ['b \\" c', "d"]);
   });

@@ -26,6 +26,7 @@ import {
   functionLengths,
   headers,
   leftovers,
+  packageLengths,
   rooms,
   testsThatDoNotRun,
 } from "./tidy/text-rules.ts";
@@ -48,7 +49,11 @@ const manifests: readonly PackageManifest[] = [
     exports: { ".": "./dist/index.js", "./storage/*": "./dist/storage/*/index.js" },
     dependencies: ["@kcp-ts/machinery", "js-yaml"],
   },
-  { folder: "controlplane", exports: { ".": "./dist/index.js" }, dependencies: ["pino"] },
+  {
+    folder: "controlplane",
+    exports: { ".": "./dist/index.js", "./internal": "./dist/internal.js" },
+    dependencies: ["pino"],
+  },
 ];
 
 function madeUpTree({ sources, documents = {} }: Omit<Example, "finds">): SourceTree {
@@ -154,6 +159,16 @@ describeRule("packages import only what their line of the table says", packageAr
     },
     finds: [/is not a door/, /testkit/],
   },
+  "finds what enters an internal door and is neither a test nor the test server": {
+    sources: {
+      "controlplane/src/internal.ts": "export const a = 1;",
+      "cli/src/a.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "cli/src/a.test.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "testing/src/a.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+      "/tests/integration/b/b.ts": 'import { a } from "@kcp-ts/controlplane/internal";',
+    },
+    finds: [/^packages\/cli\/src\/a\.ts:1: .* is for the test server and for tests/],
+  },
   "lets tests use test tools, and sees through comments and strings": {
     sources: {
       "apiserver/src/index.ts": '// import { a } from "@kcp-ts/cli";\nexport const s = "from";',
@@ -177,6 +192,13 @@ describeRule("rooms import only what their line of the table says", roomArrows, 
       /admission may not import storage/,
       /attic has no line in roomTable/,
     ],
+  },
+  "finds tests that lean on other suites": {
+    sources: {
+      "/tests/conformance/a/a.test.ts": 'import { b } from "../../scenarios/b/index.ts";',
+      "/tests/scenarios/b/index.ts": "",
+    },
+    finds: [/conformance may not import scenarios/],
   },
   "finds a room that imports the wiring above it": {
     sources: {
@@ -379,6 +401,20 @@ describeRule("files are short", (tree) => fileLengths(tree, ratchetFor(tree)), {
   },
 });
 
+const wiringOf = (lines: number): Sources => ({
+  "controlplane/src/index.ts": `export { a } from "./a.ts";${"\n".repeat(lines)}`,
+  "controlplane/src/a.ts": "\n".repeat(100),
+  "controlplane/src/a.test.ts": "\n".repeat(9000),
+});
+
+describeRule("wiring stays small", packageLengths, {
+  "finds a composition root of 3,001 lines, tests left out": {
+    sources: wiringOf(2901),
+    finds: [/^packages\/controlplane: 3001 lines, at most 3000/],
+  },
+  "lets 3,000 be": { sources: wiringOf(2900), finds: [] },
+});
+
 describeRule("every room has a door", rooms, {
   "finds a room without index.ts": {
     sources: { ...server("attic/a.ts"), "apiserver/src/attic/a.ts": "export const a = 1;" },
@@ -397,11 +433,50 @@ describeRule("files of some length say what they are", headers, {
   },
 });
 
-describeRule("decisions have numbers of their own", decisionNumbers, {
+/** A decision as it begins. */
+function decision(title: string, status = "accepted"): string {
+  return `# ${title}\n\nDate: 2026-01-02. Status: ${status}.\n`;
+}
+
+describeRule("decisions are numbered without holes, and listed in their index", decisionNumbers, {
   "finds a number that is used twice, and a file without one": {
     sources: {},
-    documents: { "docs/adr/0001-a.md": "", "docs/adr/0001-b.md": "", "docs/adr/notes.md": "" },
+    documents: {
+      "docs/adr/README.md": "\n- [0001 A](0001-a.md)\n- [0001 B](0001-b.md)\n",
+      "docs/adr/0001-a.md": decision("0001 A"),
+      "docs/adr/0001-b.md": decision("0001 B"),
+      "docs/adr/notes.md": "",
+    },
     finds: [/0001-b\.md: number 0001 is taken/, /notes\.md/],
+  },
+  "finds a hole": {
+    sources: {},
+    documents: {
+      "docs/adr/README.md": "\n- [0001 A](0001-a.md)\n- [0003 C](0003-c.md)\n",
+      "docs/adr/0001-a.md": decision("0001 A"),
+      "docs/adr/0003-c.md": decision("0003 C"),
+    },
+    finds: [/number 0002 is missing below 0003/],
+  },
+  "finds a decision that the index lacks, or lists by another title": {
+    sources: {},
+    documents: {
+      "docs/adr/README.md": "\n- [0001 Else](0001-a.md)\n",
+      "docs/adr/0001-a.md": decision("0001 A"),
+      "docs/adr/0002-b.md": decision("0002 B"),
+    },
+    finds: [/does not list \[0001 A\]/, /does not list \[0002 B\]/],
+  },
+  "finds a superseded decision that the index does not mark, and a heading with another number": {
+    sources: {},
+    documents: {
+      "docs/adr/README.md":
+        "\n- [0001 A](0001-a.md)\n- [0002 B](0002-b.md); superseded in part by 0003\n",
+      "docs/adr/0001-a.md": decision("0001 A", "accepted; superseded by 0003"),
+      "docs/adr/0002-b.md": decision("0002 B", "accepted; superseded in part\nby 0003"),
+      "docs/adr/0003-c.md": decision("0004 C"),
+    },
+    finds: [/does not say that 0001-a\.md is superseded/, /0003-c\.md: begins with "# 0003 Title"/],
   },
 });
 

@@ -7,14 +7,22 @@
  * A hold is processor time of the main thread in one turn of the event loop. The peak is how much more memory was resident at any
  * moment than at the beginning, as the kernel saw it; kept is what a collection leaves of it.
  */
-import { openSync, readFileSync, readSync, writeFileSync } from "node:fs";
+import { appendFileSync, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { TurnProfile } from "./turn-profile.ts";
 
 const intervalMs = 1;
 const schedule = openSync("/proc/thread-self/schedstat", "r");
 const scheduleText = Buffer.alloc(64);
 const collect = (globalThis as { gc?: () => void }).gc;
+
+/** A file to which turns that are longer than half of what is allowed are written, function by function. */
+const profilePath = process.env["KCP_REDTEAM_PROFILE"];
+const profile = profilePath === undefined ? undefined : await TurnProfile.open();
+const profiledMsMin = 25;
+let longest = { from: 0, to: 0 };
+let lookedAt = 0;
 
 let isRunning = false;
 let holdMs = 0;
@@ -25,11 +33,12 @@ let usedBefore = 0;
 const commands = createInterface({ input: process.stdin });
 commands.on("close", () => process.stdin.unref());
 commands.on("line", (line) => {
-  if (line === "begin") begin();
+  if (line === "begin") void begin();
   else if (line === "end") end();
 });
 
-function begin(): void {
+async function begin(): Promise<void> {
+  await profile?.begin();
   collect?.();
   usedBefore = used();
   // From here on the kernel remembers the highest that it sees.
@@ -37,6 +46,7 @@ function begin(): void {
   residentBefore = residentBytes("VmHWM");
   holdMs = 0;
   last = threadMs();
+  lookedAt = profile?.now() ?? 0;
   isRunning = true;
   process.stderr.write('{"redteam":"begun"}\n');
   look();
@@ -45,11 +55,20 @@ function begin(): void {
 function look(): void {
   systemClock.schedule(intervalMs, () => {
     if (!isRunning) return;
-    const now = threadMs();
-    holdMs = Math.max(holdMs, now - last);
-    last = now;
+    turn();
     look();
   });
+}
+
+function turn(): void {
+  const now = threadMs();
+  const to = profile?.now() ?? 0;
+  if (now - last > holdMs) {
+    holdMs = now - last;
+    longest = { from: lookedAt, to };
+  }
+  last = now;
+  lookedAt = to;
 }
 
 /** Others' work goes on after an answer; it belongs to the request until the loop is quiet. */
@@ -60,17 +79,21 @@ const endMsMax = 10_000;
 function end(waitedMs = 0, before = threadMs()): void {
   systemClock.schedule(quietMs, () => {
     const now = threadMs();
-    if (now - before < quietMs * quietShare || waitedMs >= endMsMax) finish();
+    if (now - before < quietMs * quietShare || waitedMs >= endMsMax) void finish();
     else end(waitedMs + quietMs, now);
   });
 }
 
-function finish(): void {
+async function finish(): Promise<void> {
   isRunning = false;
-  holdMs = Math.max(holdMs, threadMs() - last);
+  turn();
   const peakBytes = residentBytes("VmHWM") - residentBefore;
   collect?.();
   const keptBytes = used() - usedBefore;
+  const tree = await profile?.end(longest.from, longest.to);
+  if (profilePath !== undefined && holdMs > profiledMsMin) {
+    appendFileSync(profilePath, `\n${holdMs.toFixed(1)} ms of processor time, ${tree}`);
+  }
   process.stderr.write(`${JSON.stringify({ holdMs, peakBytes, keptBytes })}\n`);
 }
 

@@ -62,7 +62,7 @@ export async function sdkRows({ options, report }: Bench): Promise<void> {
     cpuMicros: controller["cpuMicrosPerEvent"],
     wanted: { what: "figure", atLeast: 10_000 },
   });
-  const program = "@kcp-ts/controlplane|testing/test-control-plane.bench.js";
+  const program = "@kcp-ts/testing|test-control-plane.bench.js";
   const tests = await figuresOf(program, [], {
     BENCH_STARTS: String(inProcessStarts),
     BENCH_AT_ONCE: String(testServersAtOnce),

@@ -4,10 +4,10 @@
  *
  *     node tunnel-cluster.js <url> <token> <bytes of the Pod's log>
  */
-import { runAgent } from "@kcp-ts/controlplane";
-import { startListeningCluster } from "@kcp-ts/controlplane/simulation";
+
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { runAgent } from "@kcp-ts/multicluster";
 import {
   type Client,
   connect,
@@ -15,6 +15,7 @@ import {
   type KubernetesObject,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
+import { startListeningCluster } from "@kcp-ts/simulator";
 
 interface Pod extends KubernetesObject {
   readonly status?: { readonly phase?: string };

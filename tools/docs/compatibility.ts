@@ -21,5 +21,5 @@ function http2Cases(read: Read): number {
 
 /** Rows of the tables of a document, heads left out. */
 function rows(document: string): number {
-  return document.split("\n").filter((line) => /^\| .*`packages\//.test(line)).length;
+  return document.split("\n").filter((line) => /^\| .*`(?:packages|tests)\//.test(line)).length;
 }

@@ -155,7 +155,7 @@ export function checkoutDeclarations(): DeclarationSource {
       }
       const [, folder = "", door = ""] = /^@kcp-ts\/([\w-]+)\/?(.*)$/.exec(specifier) ?? [];
       if (door === "") return `packages/${folder}/dist/index.d.ts`;
-      if (door === "testing") return `packages/${folder}/dist/testing.d.ts`;
+      if (door === "internal") return `packages/${folder}/dist/internal.d.ts`;
       return `packages/${folder}/dist/${door}/index.d.ts`;
     },
   };

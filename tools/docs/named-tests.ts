@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 
 const root = new URL("../../../", import.meta.url);
-const reference = /`(packages\/[^`]+\.test\.ts)` "([^"]*)"/g;
+/** Prose is wrapped, so that a line may end anywhere in it. */
+const reference = /`((?:packages|tests)\/[^`]+\.test\.ts)`\s"([^"]*)"/g;
 
 export function namedTests(document: string): number {
   return [...document.matchAll(reference)].length;
@@ -10,7 +11,8 @@ export function namedTests(document: string): number {
 
 /** What the document names and the checkout does not have. */
 export function missingTests(document: string): string[] {
-  return [...document.matchAll(reference)].flatMap(([, path = "", title = ""]) => {
+  return [...document.matchAll(reference)].flatMap(([, path = "", wrapped = ""]) => {
+    const title = wrapped.replace(/\s+/g, " ");
     const file = new URL(path, root);
     if (!existsSync(file)) return [`${path} does not exist`];
     const texts = textsOf(readFileSync(file, "utf8"));
@@ -24,7 +26,7 @@ export function bareRows(rows: string): string[] {
   return rows
     .split("\n")
     .filter((line) => line.startsWith("| ") && !/shown by \|$/.test(line))
-    .filter((line) => !/`packages\/[^`]+` "[^"]+" \|$/.test(line));
+    .filter((line) => !/`(?:packages|tests)\/[^`]+` "[^"]+" \|$/.test(line));
 }
 
 /** What stands between quotation marks: a title does, the name of a function does not. */

@@ -2,9 +2,9 @@
 
 /** Tests that play all blocks of one language, in their order, of every guide that they name. */
 export const players: readonly Player[] = [
-  { by: "packages/cli/src/e2e/guide.test.ts", language: "sh" },
-  { by: "packages/controlplane/src/transcripts/debugging.ts", language: "console" },
-  { by: "packages/controlplane/src/transcripts/operators.ts", language: "console" },
+  { by: "tests/integration/cli/guide.test.ts", language: "sh" },
+  { by: "tests/scenarios/transcripts/debugging.ts", language: "console" },
+  { by: "tests/scenarios/transcripts/operators.ts", language: "console" },
 ];
 
 export interface Player {
@@ -42,7 +42,7 @@ export const unplayed: readonly Unplayed[] = [
   {
     document: "README.md",
     first: "export KUBECONFIG=$PWD/.kcp/admin.kubeconfig",
-    reason: "packages/cli/src/e2e/readme.test.ts plays it, on a free port, and ends its watch",
+    reason: "tests/integration/cli/readme.test.ts plays it, on a free port, and ends its watch",
   },
   {
     document: "README.md",
@@ -53,7 +53,7 @@ export const unplayed: readonly Unplayed[] = [
   {
     document: "docs/multicluster.md",
     first: "$ kubectl set image deployment/web nginx=nginx:1.28",
-    reason: "played as a transcript: packages/controlplane/src/transcripts/rollouts.ts",
+    reason: "played as a transcript: tests/scenarios/transcripts/rollouts.ts",
   },
   {
     document: "docs/multicluster.md",
@@ -74,43 +74,40 @@ export const unplayed: readonly Unplayed[] = [
   {
     document: "docs/guides/stateful.md",
     first: "$ kubectl get pvc data -o jsonpath",
-    reason:
-      "packages/controlplane/src/physical-clusters/volumes.test.ts looks at the same annotation",
+    reason: "tests/integration/physical-clusters/volumes.test.ts looks at the same annotation",
   },
   {
     document: "docs/guides/stateful.md",
     first: "kubectl annotate pvc data workloads.kcp.io/volume-move=detach",
-    reason:
-      "packages/controlplane/src/physical-clusters/volumes.test.ts reads this line, and does it",
+    reason: "tests/integration/physical-clusters/volumes.test.ts reads this line, and does it",
   },
   {
     document: "docs/guides/stateful.md",
     first: "kubectl annotate pvc data workloads.kcp.io/volume-move=snapshot",
     reason:
-      "needs a CSI driver, which packages/controlplane/src/physical-clusters/volumes-snapshots.test.ts pretends",
+      "needs a CSI driver, which tests/integration/physical-clusters/volumes-snapshots.test.ts pretends",
   },
   {
     document: "docs/guides/stateful.md",
     first: "kubectl annotate pvc data workloads.kcp.io/volume-hook",
-    reason: "needs a hook, which packages/controlplane/src/physical-clusters/volumes.test.ts plays",
+    reason: "needs a hook, which tests/integration/physical-clusters/volumes.test.ts plays",
   },
   {
     document: "docs/guides/stateful.md",
     first: "$ kubectl kcp drain us-east1 --dry-run",
     reason:
-      "packages/controlplane/src/physical-clusters/volumes.test.ts compares what a plan says with the refusal",
+      "tests/integration/physical-clusters/volumes.test.ts compares what a plan says with the refusal",
   },
   {
     document: "docs/guides/workload-kinds.md",
     first: "$ kubectl get secret key -o jsonpath",
-    reason:
-      "packages/controlplane/src/physical-clusters/follow.test.ts looks at the same annotation",
+    reason: "tests/integration/physical-clusters/follow.test.ts looks at the same annotation",
   },
   {
     document: "docs/guides/workload-kinds.md",
     first: "kubectl set image deployment/web",
     reason:
-      "packages/controlplane/src/physical-clusters/rolling-updates.test.ts does the same and looks at what is ready meanwhile",
+      "tests/integration/physical-clusters/rolling-updates.test.ts does the same and looks at what is ready meanwhile",
   },
   { document: "docs/guides/audit.md", first: "kcp start --audit-policy-file", reason: endless },
   {
@@ -172,12 +169,12 @@ export const unplayed: readonly Unplayed[] = [
     document: "docs/guides/operators.md",
     first: "kubectl label namespace messaging workloads.kcp.io/api-address",
     reason:
-      "names an address of the reader's; packages/controlplane/src/physical-clusters/api-access tests connect by it",
+      "names an address of the reader's; tests/integration/physical-clusters/api-access tests connect by it",
   },
   {
     document: "docs/guides/traffic.md",
     first: "kubectl annotate service web workloads.kcp.io/clusterset=true",
-    reason: "packages/controlplane/src/physical-clusters/traffic.test.ts does it",
+    reason: "tests/integration/physical-clusters/traffic.test.ts does it",
   },
   { document: "docs/guides/traffic.md", first: "kcp start &", reason: traffic },
   { document: "docs/guides/traffic.md", first: "kcp crd-puller --kubeconfig", reason: traffic },
@@ -195,6 +192,6 @@ export const unplayed: readonly Unplayed[] = [
     document: "docs/guides/types.md",
     first: "npx kcp generate types --out src/types",
     reason:
-      "reads a cluster and files of the reader; packages/cli/src/e2e/test-server.test.ts generates types of both",
+      "reads a cluster and files of the reader; tests/integration/cli/test-server.test.ts generates types of both",
   },
 ];

@@ -8,9 +8,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
-import { startSimulatedCluster } from "@kcp-ts/controlplane/simulation";
-import { startTestControlPlane } from "@kcp-ts/controlplane/testing";
 import { defineResource, type KubernetesObject, RestMapper } from "@kcp-ts/sdk";
+import { startSimulatedCluster } from "@kcp-ts/simulator";
+import { startTestControlPlane } from "@kcp-ts/testing";
 import { codeBlocks } from "./code-blocks.ts";
 
 const run = promisify(execFile);

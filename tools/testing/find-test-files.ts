@@ -9,6 +9,7 @@ export async function findTestFiles(pattern: string | undefined): Promise<string
       source: join("packages", name, "src"),
       built: join("packages", name, "dist"),
     })),
+    { source: "tests", built: "tests/dist" },
     { source: "tools", built: "tools/dist" },
   ];
   const found: string[] = [];

@@ -22,7 +22,7 @@ export async function runTests(testRun: TestRun): Promise<boolean> {
   const root = process.cwd();
   const nameOf = (file: string) =>
     relative(root, file)
-      .replace(/^tools\/dist\//, "tools/")
+      .replace(/^(tests|tools)\/dist\//, "$1/")
       .replace("/dist/", "/src/")
       .replace(/\.test\.[jt]s$/, "");
   const folder = mkdtempSync(join(tmpdir(), "kcp-last-words-"));

@@ -1,5 +1,5 @@
 /**
- * Whatever somebody else can make large goes through the room of bounds (`machinery/bounds`, docs/adr/0071): calls that parse, gather or unpack without
+ * Whatever somebody else can make large goes through the room of bounds (`machinery/bounds`, docs/adr/0064): calls that parse, gather or unpack without
  * naming a bound are found, unless the file is listed with the reason why nobody else decides how much it is.
  */
 import { lineOf, type SourceFile } from "./source-file.ts";
@@ -42,8 +42,8 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/testkit/src/": "tests only",
   "packages/simulator/src/": "a pretended cluster for development, whose users are its owner",
   "packages/sdk/src/fake-server/": "tests of controllers only",
-  "packages/controlplane/src/certificates/der-writer.ts": own,
-  "packages/controlplane/src/compose/sync-target-admission.ts": annotations,
+  "packages/pki/src/der-writer.ts": own,
+  "packages/multicluster-server/src/sync-target-admission.ts": annotations,
   "packages/controlplane/src/log.ts": own,
   "packages/controlplane/src/manifests/read-manifests.ts": operator,
   "packages/multicluster/src/api/json-object.ts": annotations,
@@ -75,7 +75,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/sdk/src/transport/decoded-body.ts": "a stream, whose reader counts what comes out",
   "packages/sdk/src/transport/stream-body.ts": counted,
   "packages/sdk/src/websocket/": counted,
-  "packages/apiserver/src/api-sharing/kinds/versions.ts": annotations,
+  "packages/tenancy/src/api-sharing/kinds/versions.ts": annotations,
   "packages/apiserver/src/audit/audit.ts": counted,
   "packages/apiserver/src/audit/event-buffer.ts": own,
   "packages/apiserver/src/authorization/rbac/effective-users.ts":
@@ -93,7 +93,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/apiserver/src/openapi/": own,
   "packages/apiserver/src/storage/": stored,
   "packages/apiserver/src/stored-object/": stored,
-  "packages/apiserver/src/tenancy/workspace-owner.ts": annotations,
+  "packages/tenancy/src/workspaces/workspace-owner.ts": annotations,
   "packages/apiserver/src/watch-cache/": own,
 };
 

@@ -27,6 +27,9 @@ export function packageArrows(tree: SourceTree): string[] {
     if (!rule.packages.includes(target)) {
       return `${place.pkg} may not import ${target} (may: ${rule.packages.join(", ") || "nothing"})`;
     }
+    if (one.specifier.endsWith("/internal") && !isForTests && !isTest(file.path)) {
+      return `${one.specifier} is for the test server and for tests`;
+    }
     const door = tree.resolve(file.path, one);
     if (door !== undefined && tree.files.has(door)) return undefined;
     return `${one.specifier} is not a door that ${target} exports`;
@@ -37,7 +40,8 @@ export function roomArrows(tree: SourceTree): string[] {
   const arrows = findImports(tree, ({ file, place, one }) => {
     const target = tree.resolve(file.path, one);
     const to = target === undefined ? undefined : placeOf(target);
-    if (!tree.production().has(file.path) || to === undefined || to.pkg !== place.pkg) return;
+    const isRuled = place.pkg === "tests" || tree.production().has(file.path);
+    if (!isRuled || to === undefined || to.pkg !== place.pkg) return;
     if (place.room === undefined || to.room === place.room) return undefined;
     const rooms = roomTable[place.pkg] ?? {};
     const allowed = rooms[place.room];
@@ -175,15 +179,15 @@ function findImports(tree: SourceTree, check: (found: Found) => string | undefin
 }
 
 function placeOf(path: string): Place | undefined {
-  const match = /^packages\/([\w-]+)\/src\/(?:([\w-]+)\/)?/.exec(path);
-  return match === null ? undefined : { pkg: match[1] as string, room: match[2] };
+  const match = /^(?:packages\/([\w-]+)\/src|(tests))\/(?:([\w-]+)\/)?/.exec(path);
+  return match === null ? undefined : { pkg: (match[1] ?? match[2]) as string, room: match[3] };
 }
 
 /** The innermost room that a file is in. */
 function roomFolder(path: string): string | undefined {
   const inner = subRooms.filter((folder) => isInside(path, folder));
   if (inner.length > 0) return inner.reduce((a, b) => (a.length > b.length ? a : b));
-  return /^packages\/[\w-]+\/src\/[\w-]+(?=\/)/.exec(path)?.[0];
+  return /^(?:packages\/[\w-]+\/src|tests\/[\w-]+)\/[\w-]+(?=\/)/.exec(path)?.[0];
 }
 
 function isInside(path: string, folder: string): boolean {

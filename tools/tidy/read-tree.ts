@@ -4,7 +4,7 @@ import { type PackageManifest, SourceTree } from "./source-tree.ts";
 
 export async function readTree(): Promise<SourceTree> {
   const packages = await Promise.all((await readdir("packages")).map(readManifest));
-  const folders = [...packages.map(({ folder }) => `packages/${folder}/src`), "tools"];
+  const folders = [...packages.map(({ folder }) => `packages/${folder}/src`), "tests", "tools"];
   const sources: Record<string, string> = {};
   for (const folder of folders) {
     for (const path of await filesIn(folder, ".ts")) {
@@ -43,7 +43,7 @@ async function readManifest(folder: string): Promise<PackageManifest> {
 
 /** Generated code has its own rules. */
 function isBuilt(path: string): boolean {
-  return /^tools\/dist\/|\/generated\//.test(path);
+  return /^(?:tests|tools)\/dist\/|\/generated\//.test(path);
 }
 
 async function filesIn(folder: string, ending: string): Promise<string[]> {

@@ -1,6 +1,7 @@
 /** The whole checkout as data: sources, packages and their doors, documents. Rules ask this and never the disk. */
 import { posix } from "node:path";
 import { type Import, isTest, type SourceFile, sourceFile } from "./source-file.ts";
+import { ownTestDoors } from "./tables.ts";
 
 export interface PackageManifest {
   /** The folder under packages/, which is also what follows the scope in its name. */
@@ -45,10 +46,11 @@ export class SourceTree {
     return manifest === undefined ? undefined : doorFile(manifest, door);
   }
 
-  /** Files that a package offers: what its manifest exports. */
+  /** Files that a package offers to users: what its manifest exports, but for what is `internal`. */
   doors(): string[] {
     return this.packages.flatMap((manifest) =>
       Object.keys(manifest.exports).flatMap((door) => {
+        if (door === "./internal") return [];
         const pattern = doorFile(manifest, door);
         if (pattern === undefined || !pattern.includes("*")) return pattern ?? [];
         const [head, tail] = pattern.split("*") as [string, string];
@@ -64,7 +66,8 @@ export class SourceTree {
 
   /** What runs for users: reachable from doors and entry points. The rest is there for tests, or for nothing. */
   production(): ReadonlySet<string> {
-    this.#production ??= this.reachableFrom([...this.doors(), ...this.#entryPoints]);
+    const doors = this.doors().filter((door) => !ownTestDoors.includes(door));
+    this.#production ??= this.reachableFrom([...doors, ...this.#entryPoints]);
     return this.#production;
   }
 

@@ -10,22 +10,82 @@ export interface PackageRule {
 
 export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
+  pki: { packages: ["machinery"], node: "everywhere" },
+  // Of the process: what V8 and the C library keep.
+  "process-memory": { packages: ["machinery"], node: "everywhere" },
   apiserver: { packages: ["machinery"], node: "everywhere" },
+  // Extends the API server by what any embedder has: docs/adr/next-tenancy.md.
+  tenancy: { packages: ["machinery", "apiserver"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
-  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
-  simulator: { packages: ["machinery", "sdk", "apiserver", "controllers"], node: "everywhere" },
-  controlplane: {
-    packages: ["machinery", "sdk", "apiserver", "controllers", "multicluster", "simulator"],
+  // The half of it that lives inside the server.
+  "multicluster-server": {
+    packages: ["machinery", "sdk", "apiserver", "tenancy", "multicluster"],
     node: "everywhere",
   },
-  cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
+  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
+  simulator: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "controllers"],
+    node: "everywhere",
+  },
+  controlplane: {
+    packages: [
+      "machinery",
+      "pki",
+      "process-memory",
+      "sdk",
+      "apiserver",
+      "tenancy",
+      "controllers",
+      "multicluster",
+      "multicluster-server",
+    ],
+    node: "everywhere",
+  },
+  // The published test server.
+  testing: {
+    packages: ["machinery", "pki", "sdk", "apiserver", "tenancy", "multicluster", "controlplane"],
+    node: "everywhere",
+  },
+  cli: {
+    packages: ["machinery", "sdk", "multicluster", "simulator", "controlplane", "testing"],
+    node: "everywhere",
+  },
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
-  "kcp-ts": { packages: ["machinery", "sdk", "apiserver", "controlplane"], node: [] },
+  "kcp-ts": {
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "tenancy",
+      "multicluster",
+      "controlplane",
+      "testing",
+    ],
+    node: [],
+  },
   testkit: { packages: ["machinery"], node: "everywhere" },
+  // What needs the whole product.
+  tests: {
+    packages: [
+      "machinery",
+      "pki",
+      "sdk",
+      "apiserver",
+      "tenancy",
+      "controllers",
+      "multicluster",
+      "multicluster-server",
+      "simulator",
+      "controlplane",
+      "testing",
+    ],
+    node: "everywhere",
+  },
 };
 
 /** Packages from npm that are few on purpose. Others may use what their own manifest declares. */
@@ -39,7 +99,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   machinery: {
     base: [],
     json: ["base"],
-    // What others may make large: docs/adr/0071.
+    // What others may make large: docs/adr/0064.
     bounds: ["base", "json"],
     names: ["base"],
     status: ["json"],
@@ -90,35 +150,6 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "registry",
       "webhooks",
     ],
-    tenancy: [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "admission",
-    ],
-    "api-sharing": [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "admission",
-      "tenancy",
-      "topology",
-    ],
-    topology: [
-      "request",
-      "storage",
-      "stored-object",
-      "watch-cache",
-      "registry",
-      "custom-resources",
-      "tenancy",
-    ],
     // Supplies what admission declares; admission itself knows none of these.
     "admission-sources": [
       "request",
@@ -155,6 +186,13 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "registry",
     ],
   },
+  tenancy: {
+    workspaces: [],
+    topology: ["workspaces"],
+    "api-sharing": ["workspaces", "topology"],
+    access: ["workspaces", "api-sharing"],
+    mounts: [],
+  },
   sdk: {
     client: [],
     metrics: ["client"],
@@ -190,9 +228,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
-    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0045; also in clusters of others: 0059.
+    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0043; also in clusters of others: 0054.
     explain: ["api", "scheduling", "coordination", "volumes", "compute"],
-    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0045.
+    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0043.
     drain: ["api", "agent", "coordination"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
@@ -208,15 +246,10 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compute: ["api", "negotiation"],
   },
   controlplane: {
-    certificates: [],
-    kubeconfig: ["certificates"],
     backup: ["compose"],
     // An audit policy is a manifest.
-    compose: ["kubeconfig", "certificates", "manifests"],
+    compose: ["manifests"],
     manifests: [],
-    testing: ["certificates", "compose", "manifests"],
-    // Tests only: the same requests to a real server and to ours.
-    "side-by-side": ["testing"],
   },
   cli: {
     commands: ["type-generator", "demo"],
@@ -225,15 +258,20 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "process-output": [],
     "workspace-browser": [],
     "workspace-plugin": ["process-output", "workspace-browser"],
-    e2e: [],
+  },
+  tests: {
+    // Some tests of physical clusters borrow real ones from `grounds`.
+    integration: ["scenarios"],
+    conformance: [],
+    scenarios: [],
   },
 };
 
-/** Doors that only tests of users go through: what is behind them may hold test tools. */
-export const testDoors: readonly string[] = [
-  "packages/controlplane/src/testing.ts",
-  "packages/controlplane/src/testing/",
-];
+/** What only tests go through, ours and those of users: it may hold test tools, and enter doors named `internal`. */
+export const testDoors: readonly string[] = ["packages/testing/src/", "tests/"];
+
+/** Doors for tests of our own packages: what is behind them is no part of what users run. */
+export const ownTestDoors: readonly string[] = ["packages/apiserver/src/testing/index.ts"];
 
 /** What the table may never say, whoever edits it. */
 export const forbiddenArrows: readonly {
@@ -259,6 +297,11 @@ export const forbiddenArrows: readonly {
   { from: ["apiserver/request"], to: ["apiserver/*"], because: "vocabulary lives in a leaf" },
   { from: ["apiserver/*"], to: ["apiserver/http"], because: "nothing but http/ knows HTTP" },
   {
+    from: ["apiserver"],
+    to: ["tenancy"],
+    because: "the API server knows no workspaces",
+  },
+  {
     from: ["controllers", "multicluster"],
     to: ["apiserver"],
     because: "controllers know no server",
@@ -274,6 +317,8 @@ export const socketFolders: Readonly<Record<string, readonly string[]>> = {
     "packages/apiserver/src/storage/etcd/grpc/",
     "packages/apiserver/src/webhooks/",
   ],
+  // Requests to workspaces that are served elsewhere are sent on.
+  tenancy: ["packages/tenancy/src/mounts/"],
 };
 
 /** Folders below a room with a door of their own. */
@@ -287,9 +332,8 @@ export const subRooms = [
 /** Rooms without a door, each for a reason. */
 export const openRooms: Readonly<Record<string, string>> = {
   "packages/apiserver/src/request": "the leaf vocabulary: its files are imported by name",
-  "packages/controlplane/src/compose": "wiring that control-plane.ts, backup/ and testing/ read",
+  "packages/controlplane/src/compose": "wiring that control-plane.ts and backup/ read",
   "packages/cli/src/commands": "one verb per file; main.ts lists them",
-  "packages/cli/src/e2e": "tests only",
 };
 
 /** Files that may be imported past their room's door. */

@@ -5,6 +5,7 @@ import {
   headerLinesMin,
   longFiles,
   longFunctions,
+  packageLinesMax,
 } from "./ratchets.ts";
 import { isTest, lineOf, type SourceFile } from "./source-file.ts";
 import type { SourceTree } from "./source-tree.ts";
@@ -107,6 +108,15 @@ export function exportForms(tree: SourceTree): string[] {
 export function fileLengths(tree: SourceTree, ratchet = longFiles): string[] {
   const long = [...tree.files.values()].map((file) => [file.path, file.lines.length - 1] as const);
   return overLimit(long, fileLinesMax, ratchet);
+}
+
+export function packageLengths(tree: SourceTree, limits = packageLinesMax): string[] {
+  return Object.entries(limits).flatMap(([name, max]) => {
+    const lines = [...tree.files.values()]
+      .filter(({ path }) => path.startsWith(`packages/${name}/`) && tree.production().has(path))
+      .reduce((sum, file) => sum + file.lines.length - 1, 0);
+    return lines <= max ? [] : [`packages/${name}: ${lines} lines, at most ${max}: it is wiring`];
+  });
 }
 
 export function functionLengths(tree: SourceTree, ratchet = longFunctions): string[] {

@@ -9,12 +9,14 @@ export interface SourceLines {
 
 /** Folder to its lines, in the order of their names. */
 export function sourceLines(): ReadonlyMap<string, SourceLines> {
-  const packages = readdirSync("packages").map((name) => `packages/${name}`);
-  const tests = readdirSync(".").includes("tests")
-    ? readdirSync("tests").map((name) => `tests/${name}`)
-    : [];
-  const folders = [...packages, ...tests, "tools"].sort();
+  const folders = [...foldersIn("packages"), ...foldersIn("tests"), "tools"].sort();
   return new Map(folders.map((folder) => [folder, linesIn(folder)]));
+}
+
+function foldersIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== "dist")
+    .map(({ name }) => `${folder}/${name}`);
 }
 
 function linesIn(folder: string): SourceLines {

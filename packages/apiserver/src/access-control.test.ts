@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+import { plainExtension } from "./extension.ts";
 import {
   collectionPath,
   RoleWriter,
@@ -160,7 +161,8 @@ describe("a gate", () => {
   const closed = { allowed: false, reason: "closed" } as const;
   const closing = () => ({ authorize: () => closed });
   const statusWith = async (options: Parameters<typeof TestServer.start>[0]) => {
-    const test = await TestServer.start({ ...options, gate: closing });
+    const extension = () => ({ ...plainExtension(), gate: closing });
+    const test = await TestServer.start({ ...options, extension });
     const { status } = await test.get("/clusters/a/api/v1/namespaces", { user: "masters" });
     await test.close();
     return status;

@@ -22,7 +22,7 @@ import type { Exchange } from "./exchange.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
 import { apiVersionOf } from "./registry/index.ts";
 import type { ApiResponse, MaybePromise } from "./request/api-request.ts";
-import type { ServerLog } from "./server.ts";
+import type { ServerLog } from "./server-log.ts";
 
 export interface AuditTrailOptions {
   readonly policy: AuditPolicy;

@@ -1,12 +1,12 @@
 /** Who asks, for a request in a logical cluster: known to all of them, or to this one. The latter is asked only when the former do not know. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
+  type ClusterTokens,
   type Credentials,
   isAuthenticationError,
   parseBearerToken,
   type RequestAuthenticator,
   type TokenIdentity,
-  type WorkspaceTokens,
 } from "./authentication/index.ts";
 import type { MaybePromise } from "./request/api-request.ts";
 import type { ClusterScope } from "./request/request-scope.ts";
@@ -14,9 +14,9 @@ import type { UserInfo } from "./request/user.ts";
 
 export class ClusterAuthenticator {
   readonly #everywhere: RequestAuthenticator;
-  readonly #workspaces: WorkspaceTokens;
+  readonly #workspaces: ClusterTokens;
 
-  constructor(everywhere: RequestAuthenticator, workspaces: WorkspaceTokens) {
+  constructor(everywhere: RequestAuthenticator, workspaces: ClusterTokens) {
     this.#everywhere = everywhere;
     this.#workspaces = workspaces;
   }

@@ -8,9 +8,9 @@ import { CheckedStorage, type Damage } from "./stored-object/index.ts";
 const loggedMax = 1000;
 
 /** The options with a store that shows nothing but objects, and what it leaves out. */
-export function withCheckedStorage(
-  options: ApiServerOptions,
-): ApiServerOptions & { readonly damaged: DamagedValues } {
+export function withCheckedStorage<Options extends Pick<ApiServerOptions, "storage" | "log">>(
+  options: Options,
+): Options & { readonly damaged: DamagedValues } {
   const damaged = new DamagedValues(options);
   return { ...options, storage: damaged.storage, damaged };
 }

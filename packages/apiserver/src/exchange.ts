@@ -9,6 +9,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { AuditedExchange, AuditRecord } from "./audit/index.ts";
+import type { Detour } from "./cluster-directory.ts";
 import type { TranslatedYaml } from "./content/index.ts";
 import type { FlowSchema, Visitor, Waiter, WatchPlace } from "./fairness/index.ts";
 import type { HandlerRequest } from "./handlers/index.ts";
@@ -21,7 +22,6 @@ import {
 } from "./request/api-request.ts";
 import type { RequestScope, ResourceScope } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo } from "./request/user.ts";
-import type { Resolution } from "./tenancy/index.ts";
 
 const auditIdPattern = /^[\w.-]{1,64}$/;
 
@@ -32,8 +32,8 @@ export class Exchange implements Visitor, AuditedExchange {
   readonly isWrite: boolean;
   readonly warnings: string[] = [];
   scope: RequestScope | undefined;
-  /** Set when the path of the request leads to no logical cluster of this server. */
-  detour: Exclude<Resolution, { kind: "cluster" }> | undefined;
+  /** Set when the request is answered in another way than by objects of a logical cluster. */
+  detour: Detour | undefined;
   user: UserInfo = anonymousUser;
   /** Who really asks, when they ask in another's name. */
   impersonator: UserInfo | undefined;

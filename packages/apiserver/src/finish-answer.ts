@@ -7,7 +7,7 @@ import type { Exchange } from "./exchange.ts";
 import { type Fairness, keepingPlace, type WatchPlace } from "./fairness/index.ts";
 import { type ApiResponse, leaveUnread, type MaybePromise } from "./request/api-request.ts";
 import { type RequestScope, unresolvedCluster } from "./request/request-scope.ts";
-import { isMaster, type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { mayEnterAll } from "./request/user.ts";
 
 export interface FinishRooms {
   readonly clock: Clock;
@@ -114,10 +114,6 @@ function showsCluster({ scope, user }: Exchange): boolean {
     scope.cluster !== unresolvedCluster &&
     (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
   );
-}
-
-export function mayEnterAll(user: UserInfo): boolean {
-  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }
 
 // The headers that every answer carries, whoever made it.

@@ -1,6 +1,6 @@
 /**
  * Wiring: the FlowSchemas and PriorityLevelConfigurations of the logical cluster root, the operator's, become what fairness goes by. Once the server looks
- * after root, the bootstrap ones are among them and stay there (ADR 0055).
+ * after root, the bootstrap ones are among them and stay there (ADR 0051).
  */
 import { setMaxListeners } from "node:events";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";

@@ -8,15 +8,6 @@ export {
   type Operation,
 } from "./admission/index.ts";
 export {
-  type ExportConsumers,
-  type ExportPlace,
-  type SeenObject,
-  type ServiceDecision,
-  type ShownPart,
-  type SyncerViews,
-  shownPart,
-} from "./api-sharing/index.ts";
-export {
   type AuditBackend,
   type AuditPolicy,
   AuditPolicyError,
@@ -69,14 +60,12 @@ export {
   anyOf,
   bootstrapAuthorizer,
   type Decision,
-  type LogicalClusterSource,
   privilegedGroups,
   publicPaths,
   RbacAuthorizer,
   type ReviewVersion,
   reviewVersions,
   WebhookAuthorizer,
-  workspaceContent,
 } from "./authorization/index.ts";
 export {
   BackupFormatError,
@@ -87,8 +76,16 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
+export type { ClusterDirectory, CountedKind, Detour, DetourRequest } from "./cluster-directory.ts";
 export { parseYamlDocuments, toYaml } from "./content/index.ts";
 export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
+export {
+  plainExtension,
+  type ServedExtension,
+  type ServerCore,
+  type ServerExtension,
+  type ServerHost,
+} from "./extension.ts";
 export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {
   Listener,
@@ -121,15 +118,16 @@ export {
   wantedUpgrade,
 } from "./request/api-request.ts";
 export type { Attributes } from "./request/attributes.ts";
-export type { ResourceScope, SyncerScope } from "./request/request-scope.ts";
+export type { ResourceScope } from "./request/request-scope.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
-export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
+export { ApiServer, type ApiServerOptions } from "./server.ts";
+export type { ServerLog } from "./server-log.ts";
+export type { ServiceDecision, ServiceViews } from "./service-views.ts";
 export { decodeObject } from "./stored-object/index.ts";
 export type { TrafficOptions } from "./traffic.ts";
 export {
   isPrivateAddress,
-  parseMountHosts,
   type ServiceAddress,
   type ServiceObjects,
   type ServiceReference,

@@ -4,20 +4,13 @@
  * A stage fills in what later ones need, or answers, or throws a StatusError. Nothing after an answer runs, except `finish`.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import type { VirtualWorkspaces } from "./api-sharing/index.ts";
 import { beginTrail } from "./audit-trail.ts";
 import { hasImpersonation, homeOfAccount, isAuthenticationError } from "./authentication/index.ts";
-import {
-  type Authorizer,
-  accessDenied,
-  type Decision,
-  forbidden,
-  isThemselvesIn,
-} from "./authorization/index.ts";
+import { type Authorizer, type Decision, forbidden } from "./authorization/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
-import { failure, json, toStatusError } from "./content/index.ts";
+import type { ClusterDirectory, Detour, DetourRequest } from "./cluster-directory.ts";
+import { failure, toStatusError } from "./content/index.ts";
 import { type Deadlines, setDeadline } from "./deadlines.ts";
 import { tooBusy } from "./event-loop/index.ts";
 import { Exchange } from "./exchange.ts";
@@ -27,7 +20,7 @@ import {
   tooBusyResponse,
   type WatchCounter,
 } from "./fairness/index.ts";
-import { type FinishRooms, finish, mayEnterAll } from "./finish-answer.ts";
+import { type FinishRooms, finish } from "./finish-answer.ts";
 import { type HandlerRooms, handlerOf } from "./handlers/index.ts";
 import { impersonate } from "./impersonate.ts";
 import { flowControlOfBody, receiveBody } from "./receive-body.ts";
@@ -53,19 +46,16 @@ import {
   unresolvedCluster,
 } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
-import { route } from "./route-request.ts";
-import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
-import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
-import type { RequestForwarder } from "./webhooks/index.ts";
+import { type RouteRooms, route } from "./route-request.ts";
+import { type PathRooms, servePath } from "./routing/index.ts";
+import type { ServiceDecision, ServiceViews } from "./service-views.ts";
 
-export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms {
+export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms, RouteRooms {
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
-  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "hasHomes" | "ownTarget">;
-  /** For workspaces that are served elsewhere. */
-  readonly forwarder: Pick<RequestForwarder, "forward">;
-  readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf" | "scopeOf">;
+  readonly directory: Pick<ClusterDirectory, "resolve" | "enter" | "detourOf">;
+  readonly services: ServiceViews;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   readonly objectCount: ObjectCounter;
@@ -200,7 +190,7 @@ function recognize(exchange: Exchange, user: UserInfo): undefined {
   return undefined;
 }
 
-/** Virtual workspaces are entered by those who are known to all logical clusters, and so is what leads nowhere. */
+/** Views are entered by those who are known to all logical clusters, and so is what leads nowhere. */
 function whereKnown({ scope }: Exchange): ClusterScope {
   const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;
   return isPlain ? (scope?.cluster ?? "*") : "*";
@@ -250,63 +240,56 @@ function impersonateStage(
 }
 
 function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
-  const { tenancy } = rooms;
   const attributes = notedAttributesOf(exchange);
-  if (exchange.detour?.kind === "mount")
-    return authorizeMount(exchange, exchange.detour.parent, rooms);
-  if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
+  if (exchange.detour !== undefined) return authorizeDetour(exchange, exchange.detour, attributes);
   const { cluster } = attributes;
-  const isInactive = cluster !== "*" && tenancy.isInactive(cluster);
-  if (isInactive instanceof Promise)
-    return isInactive.then((is) => {
-      if (is && !servedWhileInactive(attributes.path)) throw inactive(attributes);
-      return authorizeActive(exchange, attributes, rooms);
-    });
-  if (isInactive && !servedWhileInactive(attributes.path)) throw inactive(attributes);
-  return authorizeActive(exchange, attributes, rooms);
+  const entered = cluster === "*" ? undefined : rooms.directory.enter(cluster, attributes);
+  return entered instanceof Promise
+    ? entered.then(() => authorizeEntered(exchange, attributes, rooms))
+    : authorizeEntered(exchange, attributes, rooms);
 }
 
-function authorizeActive(
+function authorizeEntered(
   exchange: Exchange,
   attributes: Attributes,
-  rooms: PipelineRooms,
+  { authorizer, directory, services }: PipelineRooms,
 ): Promise<undefined> | undefined {
-  const { authorizer } = rooms;
-  if (exchange.scope?.service !== undefined)
-    return authorizeService(exchange, exchange.scope.service, attributes, rooms);
-  const wantsHome = rooms.tenancy.hasHomes && isHome(exchange.scope);
-  const asked = wantsHome ? { ...attributes, verb: "create" } : attributes;
-  // A home is found by its user's name, and elsewhere's users may have any name.
-  if (wantsHome && !isThemselvesIn(exchange.user, rootCluster)) throw forbidden(asked, homeRefused);
-  const decision = authorizer.authorize(asked);
+  const scope = exchange.scope as RequestScope;
+  if (scope.service !== undefined)
+    return authorizeService(exchange, scope.service, attributes, { authorizer, services });
+  const detour = directory.detourOf(scope);
+  if (detour !== undefined) {
+    exchange.detour = detour;
+    return authorizeDetour(exchange, detour, attributes);
+  }
+  const decision = authorizer.authorize(attributes);
   if (decision instanceof Promise)
-    return decision.then((decided) => enforce(exchange, decided, asked));
-  return enforce(exchange, decision, asked);
+    return decision.then((decided) => enforce(exchange, decided, attributes));
+  return enforce(exchange, decision, attributes);
 }
 
-/** Who may enter the workspace that something is mounted in may ask there; what they may do is for that one to say. */
-async function authorizeMount(
+async function authorizeDetour(
   exchange: Exchange,
-  parent: ClusterName,
-  { authorizer, tenancy }: PipelineRooms,
+  detour: Detour,
+  attributes: Attributes,
 ): Promise<undefined> {
-  const attributes = attributesOf(exchange);
-  const asked: Attributes = {
-    ...{ user: exchange.user, verb: "get", cluster: parent, path: "/api" },
-    ...{ isResourceRequest: false, ...noResource },
-  };
-  if (await tenancy.isInactive(parent)) throw forbidden(attributes, accessDenied);
-  const decision = await authorizer.authorize(asked);
-  noteDecision(exchange, decision);
-  if (!decision.allowed) throw forbidden(attributes, accessDenied);
+  await detour.authorize(detourRequest(exchange, attributes));
 }
 
-/** Virtual workspaces decide for themselves, and may have somebody else act. */
+function detourRequest(exchange: Exchange, attributes: Attributes): DetourRequest {
+  const { request, user, signal } = exchange;
+  return {
+    ...{ request, user, signal, attributes, scope: exchange.scope as RequestScope },
+    note: (decision) => noteDecision(exchange, decision),
+  };
+}
+
+/** Views decide for themselves, and may have somebody else act. */
 async function authorizeService(
   exchange: Exchange,
   service: ServiceScope,
   attributes: Attributes,
-  { services, authorizer }: PipelineRooms,
+  { services, authorizer }: Pick<PipelineRooms, "services" | "authorizer">,
 ): Promise<undefined> {
   const decision = await services.authorize(service, attributes);
   enforce(exchange, decision, attributes);
@@ -319,7 +302,7 @@ async function authorizeService(
   enforce(exchange, await authorizer.authorize(asked), asked);
 }
 
-/** Whether a write that turns out to create may: in a virtual workspace that is for it to decide. */
+/** Whether a write that turns out to create may: in a view that is for it to decide. */
 function creatingIn(
   exchange: Exchange,
   { services }: PipelineRooms,
@@ -331,48 +314,20 @@ function creatingIn(
   };
 }
 
-function enforce(exchange: Exchange, decision: Decision, attributes: Attributes): undefined {
+function enforce(
+  exchange: Exchange,
+  decision: Decision | ServiceDecision,
+  attributes: Attributes,
+): undefined {
   noteDecision(exchange, decision);
   if (decision.allowed) return undefined;
-  throw forbidden(attributes, attributes.name === homeName ? homeRefused : decision.reason);
+  throw forbidden(attributes, decision.reason);
 }
 
-/** Clients look for these words. */
-const homeRefused = "workspace access not permitted";
-
-/** `~` is the home of whoever asks: those who may have one made may see it. */
-function isHome(scope: RequestScope | undefined): boolean {
-  return (
-    scope?.kind === "resource" &&
-    scope.service === undefined &&
-    scope.name === homeName &&
-    scope.verb === "get" &&
-    scope.cluster === rootCluster &&
-    scope.resource === workspaces.resource &&
-    scope.group === workspaces.group
-  );
-}
-
-/** Whether a workspace exists is nobody's business but that of those who may enter every one of them. */
-function leadsNowhere({ detour, scope, user }: Exchange, attributes: Attributes): Error {
-  if (!mayEnterAll(user)) return forbidden(attributes, accessDenied);
-  return detour?.kind === "missing"
-    ? statusError.notFound(workspaces, scope?.clusterPath?.text ?? "")
-    : statusError.unavailable("Not available.");
-}
-
-function servedWhileInactive(path: string): boolean {
-  return (
-    path.startsWith("/openapi") || path.startsWith("/apis/core.kcp.io/v1alpha1/logicalclusters")
-  );
-}
-
-function inactive(attributes: Attributes): Error {
-  const resource = { group: "core.kcp.io", resource: "logicalclusters" };
-  return statusError.forbidden(resource, attributes.cluster, "logical cluster is marked inactive");
-}
-
-function noteDecision({ audit }: Exchange, { allowed, reason }: Decision): void {
+function noteDecision(
+  { audit }: Exchange,
+  { allowed, reason }: Pick<Decision, "allowed" | "reason">,
+): void {
   if (audit === undefined) return;
   audit.annotate("authorization.k8s.io/decision", allowed ? "allow" : "forbid");
   audit.annotate("authorization.k8s.io/reason", reason);
@@ -417,30 +372,20 @@ const noResource = {
   name: "",
 } as const;
 
-/** Finds what answers the request: the handler of a resource, a path, or the server that a workspace is a mount of. */
+/** Finds what answers the request: the handler of a resource, a path, or what the cluster directory has instead. */
 function resolve(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
-  const asked = exchange.scope as RequestScope;
-  const scope = asked.service === undefined ? asked : rooms.services.scopeOf(asked);
   const { detour } = exchange;
-  if (detour?.kind === "mount") {
-    exchange.serve = () => {
-      const { request, user, signal } = exchange;
-      return rooms.forwarder.forward({
-        ...{ request, user, signal, cluster: detour.parent, isWatch: scope.verb === "watch" },
-        ...{ url: detour.url, path: withoutCluster(request.target) },
-      });
-    };
+  if (detour !== undefined) {
+    exchange.serve = () => detour.serve(detourRequest(exchange, attributesOf(exchange)));
     return undefined;
   }
+  const asked = exchange.scope as RequestScope;
+  const scope = asked.service === undefined ? asked : rooms.services.scopeOf(asked);
   const view = scope.service === undefined ? undefined : rooms.services.catalogOf(scope);
   const catalog = view ?? rooms.catalog;
   if (scope.kind === "path") {
     const served = view === undefined ? rooms : { ...rooms, catalog };
     exchange.serve = () => servePath(exchange.request, scope, exchange.user, served);
-    return undefined;
-  }
-  if (rooms.tenancy.hasHomes && isHome(scope)) {
-    exchange.serve = () => rooms.tenancy.home(exchange.user).then((home) => json(200, home));
     return undefined;
   }
   const { cluster, group, version, resource } = scope;

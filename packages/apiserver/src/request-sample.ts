@@ -5,7 +5,7 @@ import { servedVerbs } from "./handlers/index.ts";
 import type { RequestSample, ServerMetrics } from "./metrics/index.ts";
 import { type ApiResponse, isNoted } from "./request/api-request.ts";
 import type { RequestScope, ResourceScope } from "./request/request-scope.ts";
-import type { ServerLog } from "./server.ts";
+import type { ServerLog } from "./server-log.ts";
 
 export interface Observers {
   readonly clock: Clock;

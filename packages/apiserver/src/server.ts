@@ -17,27 +17,27 @@ import {
 } from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
-import {
-  type ApiSharing,
-  type ExportConsumers,
-  type SyncerViews,
-  VirtualWorkspaces,
-} from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import {
   type AccountObjects,
+  ClusterTokens,
   type RequestAuthenticator,
-  WorkspaceTokens,
 } from "./authentication/index.ts";
-import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
+import type { Authorizer } from "./authorization/index.ts";
 import { createAuthorization } from "./authorize-create.ts";
 import { ClusterAuthenticator } from "./cluster-authenticator.ts";
+import type { ClusterDirectory } from "./cluster-directory.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
-import type { CustomResources } from "./custom-resources/index.ts";
+import { CustomResources } from "./custom-resources/index.ts";
 import { withCheckedStorage } from "./damaged-values.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
-import { maximalPermissions, serviceAccess } from "./export-access.ts";
+import {
+  plainExtension,
+  type ServedExtension,
+  type ServerExtension,
+  type ServerHost,
+} from "./extension.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
@@ -46,34 +46,30 @@ import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import {
   type BesideResource,
+  builtIns,
   type Catalog,
+  ExtendedCatalog,
   Registry,
   type ResourceDefinition,
 } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
-import { servedKinds } from "./served-kinds.ts";
+import type { ServerLog } from "./server-log.ts";
 import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { storeFaultTeller } from "./store-faults.ts";
 import { StoredLimits } from "./stored-limits.ts";
 import { StoredObjects } from "./stored-objects.ts";
-import type { SyncerViewSources } from "./syncer-view-sources.ts";
-import type { NamespaceContent, RootContent, Tenancy } from "./tenancy/index.ts";
-import type { Topology } from "./topology/index.ts";
 import { composeTraffic, type TrafficOptions } from "./traffic.ts";
 import { type UnreadBudget, WatchCache, type WatchCacheOptions } from "./watch-cache/index.ts";
-import {
-  type ForwarderOptions,
-  RequestForwarder,
-  tenantDocuments,
-  WebhookClient,
-  type WebhookClientOptions,
-} from "./webhooks/index.ts";
+import { tenantDocuments, WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
-export interface ApiServerOptions extends TrafficOptions {
+export interface ApiServerOptions<Extension extends ServerExtension = ServerExtension>
+  extends TrafficOptions {
+  /** Kinds, a directory of logical clusters and views of the embedder's; the server has none of its own if it is left out. */
+  readonly extension?: ((host: ServerHost) => Extension) | undefined;
   /** Which requests are written down, and where; nothing is when it is left out. */
   readonly audit?: AuditTrailOptions | undefined;
   readonly storage: Storage;
@@ -85,7 +81,7 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly authenticator:
     | RequestAuthenticator
     | ((objects: AccountObjects) => RequestAuthenticator);
-  /** Whom tokens must be meant for that issuers of workspace types sign. */
+  /** Whom tokens must be meant for that issuers of one logical cluster sign. */
   readonly apiAudiences?: readonly string[] | undefined;
   /** Makes the tokens of service accounts; without it they get none. */
   readonly tokens?: TokenSource | undefined;
@@ -93,8 +89,6 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly issuerDocuments?: PublishedDocuments | undefined;
   /** system:masters, then RBAC, if left out. */
   readonly authorization?: ComposeAuthorization;
-  /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
-  readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -105,51 +99,28 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly unread?: WatchCacheOptions["unread"];
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
-  /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
-  readonly mounts?: Pick<
-    ForwarderOptions,
-    "certificatePem" | "privateKeyPem" | "caPem" | "allowedHosts"
-  >;
-  /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
-  readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
   readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
   /** Who answers further kinds that are questions, by group and resource. */
   readonly furtherReviewers?: ((authorizer: Authorizer) => Reviewers) | undefined;
   /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
   readonly besides?: readonly BesideResource[] | undefined;
-  /** What the logical cluster root begins with, where it is not as usual. */
-  readonly root?: RootContent | undefined;
-  /** False: users have no homes, and `~` in root is a name like any other. */
-  readonly homeWorkspaces?: boolean | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
 
-/** The words of a log; structured fields first, constant message last, as pino has them. */
-export interface ServerLog {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-  isLevelEnabled(level: string): boolean;
-}
-
-export class ApiServer {
-  readonly #options: ApiServerOptions;
+export class ApiServer<Extension extends ServerExtension = ServerExtension> {
+  readonly extension: Extension;
+  readonly #options: ApiServerOptions<Extension>;
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #storedObjects: StoredObjects;
   readonly #customResources: CustomResources;
-  readonly #tenancy: Tenancy;
-  readonly #topology: Topology;
-  readonly #sharing: ApiSharing;
+  readonly #served: ServedExtension;
   readonly #webhooks: WebhookClient;
-  readonly #forwarder: RequestForwarder;
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
-  readonly #services: VirtualWorkspaces;
   readonly #limits: StoredLimits;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
@@ -157,7 +128,7 @@ export class ApiServer {
   #isDraining = false;
   #idle: (() => void) | undefined;
 
-  constructor(given: ApiServerOptions) {
+  constructor(given: ApiServerOptions<Extension>) {
     const { damaged, ...options } = withCheckedStorage(given);
     const { storage, clock, random, log } = options;
     this.#options = options;
@@ -172,25 +143,20 @@ export class ApiServer {
     this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
     const metrics = metricsOf(watchCache, this.#storedObjects, damaged, () => this.#inFlight);
     this.#watchCache = watchCache;
+    this.extension = this.#extend({ registry, watchCache });
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
       ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
-      authenticator,
-      gate: this.#gate(options),
-      limit: maximalPermissions((cluster, group, resource) =>
-        this.#sharing.policyOn(cluster, group, resource),
-      ),
+      ...{ authenticator, gate: this.extension.gate, limit: this.extension.limit },
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
-    const { rules } = this.#access;
     this.#webhooks = this.#webhookClient({ registry, watchCache, storage, random });
-    this.#forwarder = forwarderOf(options);
-    const rooms = { registry, watchCache, rules, webhooks: this.#webhooks };
-    const kinds = servedKinds(options, rooms);
-    ({ tenancy: this.#tenancy, topology: this.#topology } = kinds);
-    this.#sharing = kinds.sharing;
-    this.#customResources = kinds.customResources;
-    this.#services = this.#virtualWorkspaces();
+    this.#customResources = this.#defineResources(registry);
+    this.#served = this.extension.complete({
+      ...this.#access,
+      customResources: this.#customResources,
+    });
+    const catalog = this.#allServed();
     this.#policyChecker = this.#checkPolicies(registry);
     this.#compactor = compactorOf(options, watchCache);
     const observers = { clock, metrics, log };
@@ -202,7 +168,7 @@ export class ApiServer {
       ...{ clock, random },
       deadlines,
       audit: composeAudit(options.audit, observers),
-      ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog: kinds.catalog }),
+      ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
@@ -210,10 +176,9 @@ export class ApiServer {
       authorizeCreate: createAuthorization(this.#access.authorizer),
       furtherSubresource: options.furtherSubresources?.(this.#access.authorizer),
       reviewers: allReviewers(this.#access, options),
-      tenancy: this.#tenancy,
-      forwarder: this.#forwarder,
-      services: this.#services,
-      catalog: kinds.catalog,
+      directory: this.#directory,
+      services: this.#served.services,
+      catalog,
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
@@ -230,25 +195,55 @@ export class ApiServer {
 
   #storedLimits({ hub }: WatchCache): StoredLimits {
     const { storage, clock, tenantLimits } = this.#options;
-    const catalog = () => this.#sharing.catalog;
     return new StoredLimits(tenantLimits, {
-      ...{ storage, clock, hub, catalog },
-      tenancy: () => this.#tenancy,
+      ...{ storage, clock, hub },
+      directory: () => this.#directory,
     });
+  }
+
+  get #directory(): ClusterDirectory {
+    return this.#served.directory;
+  }
+
+  #extend({ registry, watchCache }: Pick<ServerHost, "registry" | "watchCache">): Extension {
+    const { extension = plainExtension, storage, clock, random, log } = this.#options;
+    const { resources = [], webhooks = {} } = this.#options;
+    return extension({
+      ...{ storage, registry, watchCache, clock, random, log, builtIns, resources, webhooks },
+    }) as Extension;
+  }
+
+  /** What is built in, what the extension adds to it, and what logical clusters define themselves. */
+  #defineResources(registry: Registry): CustomResources {
+    const { storage, clock, log, resources = [] } = this.#options;
+    const { extension } = this;
+    return new CustomResources({
+      ...{ storage, clock, registry, watchCache: this.#watchCache, webhooks: this.#webhooks },
+      builtIns: [...builtIns, ...extension.resources, ...resources],
+      rootOnly: extension.rootResources,
+      onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
+    });
+  }
+
+  /** With what is served beside it. */
+  #allServed(): ClusterDirectory["catalog"] {
+    const { besides = [] } = this.#options;
+    const { catalog } = this.#directory;
+    return besides.length === 0 ? catalog : new ExtendedCatalog(catalog, besides);
   }
 
   #authenticator(registry: Registry): ClusterAuthenticator {
     const { authenticator: given } = this.#options;
     const everywhere =
       typeof given === "function" ? given(accountObjects(registry, this.#watchCache)) : given;
-    return new ClusterAuthenticator(everywhere, this.#workspaceTokens());
+    return new ClusterAuthenticator(everywhere, this.#clusterTokens());
   }
 
-  /** Those of the issuers that types of workspaces name. */
-  #workspaceTokens(): WorkspaceTokens {
+  /** Those of issuers that one logical cluster believes. */
+  #clusterTokens(): ClusterTokens {
     const { clock, log, webhooks, apiAudiences = [] } = this.#options;
-    return new WorkspaceTokens({
-      issuersIn: (cluster) => this.#tenancy.authenticationIn(cluster),
+    return new ClusterTokens({
+      issuersIn: (cluster) => this.extension.issuersIn(cluster),
       apiAudiences,
       fetch: tenantDocuments({ ...webhooks, clock }),
       clock,
@@ -257,29 +252,12 @@ export class ApiServer {
     });
   }
 
-  #virtualWorkspaces(): VirtualWorkspaces {
-    const { authorizer, roles } = this.#access;
-    const { syncerViews } = this.#options;
-    const own = { authorizer, catalog: this.catalog };
-    const views =
-      syncerViews && ((consumers: ExportConsumers) => syncerViews({ ...own, consumers }));
-    return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, roles), views);
-  }
-
   #webhookClient(rooms: Omit<ServiceObjectsOptions, "catalog">): WebhookClient {
     return new WebhookClient({
       ...this.#options.webhooks,
       clock: this.#options.clock,
       serviceObjects: serviceObjects({ ...rooms, catalog: () => this.#rooms.catalog }),
     });
-  }
-
-  #gate({ gate }: ApiServerOptions): ((inner: Authorizer) => Authorizer) | undefined {
-    if (gate === undefined) return undefined;
-    const clusters: LogicalClusterSource = {
-      logicalCluster: (cluster) => this.#tenancy.logicalCluster(cluster),
-    };
-    return (inner) => gate(inner, clusters);
   }
 
   /** What open watches hold for clients that have not read it. */
@@ -293,20 +271,13 @@ export class ApiServer {
   }
 
   get catalog(): Catalog {
-    return this.#sharing.catalog;
-  }
-
-  /** Who is bound to whose exports, for those in this process who must know. */
-  get exportConsumers(): ExportConsumers {
-    return this.#services.consumers;
+    return this.#directory.catalog;
   }
 
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
-    this.#tenancy.start();
-    await this.#sharing.start();
-    this.#topology.start();
+    await this.extension.start();
     this.#policyChecker.start();
     this.#access.aggregation.start();
     this.#compactor.start();
@@ -316,15 +287,8 @@ export class ApiServer {
 
   /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
   async bootstrap(externalUrl: string): Promise<void> {
-    this.#sharing.externalUrl = externalUrl;
-    await this.#tenancy.bootstrap(externalUrl);
-    await this.#sharing.bootstrap();
+    await this.extension.bootstrap(externalUrl);
     await this.#flowObjects?.keep();
-  }
-
-  /** What namespaces have that come with a new workspace; a control loop puts it into others, and looks after it. */
-  namespacesBeginWith(content: NamespaceContent): void {
-    this.#tenancy.namespaceContent = content;
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
@@ -365,11 +329,8 @@ export class ApiServer {
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
     await this.#storedObjects.close();
-    await this.#sharing.stop();
-    await this.#topology.stop();
-    await this.#tenancy.stop();
+    await this.extension.stop();
     this.#webhooks.close();
-    this.#forwarder.close();
     await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
@@ -381,11 +342,11 @@ export class ApiServer {
     const { storage, admissionPlugins = [] } = this.#options;
     const { authorizer, escalation } = this.#access;
     const watchCache = this.#watchCache;
-    const { catalog, admissionPlugins: sharingPlugins } = this.#sharing;
+    const directory = this.#directory;
+    const { catalog } = directory;
     const webhooks = this.#webhooks;
     return new Admission([
-      ...this.#tenancy.admissionPlugins,
-      ...sharingPlugins,
+      ...this.#served.admissionPlugins,
       this.#limits.plugin,
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
@@ -394,8 +355,8 @@ export class ApiServer {
       ...admissionPlugins,
       ...configuredAdmission({
         ...{ storage, watchCache, registry, catalog, authorizer, webhooks },
-        ownerOf: (cluster, group, resource) => this.#sharing.ownerOf(cluster, group, resource),
-        mayHave: (cluster, collection) => this.#tenancy.mayHave(cluster, collection),
+        ownerOf: (cluster, group, resource) => directory.ownerOf(cluster, group, resource),
+        mayHave: (cluster, collection) => directory.mayHave(cluster, collection),
       }),
     ]);
   }
@@ -406,7 +367,7 @@ export class ApiServer {
       storage,
       watchCache: this.#watchCache,
       registry,
-      catalog: this.#sharing.catalog,
+      catalog: this.#directory.catalog,
       onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
     });
   }
@@ -468,14 +429,6 @@ function compactorOf(
     progress: () => ({ revision: hub.revision, bytes: hub.changedBytes }),
     onError: (error) => log.warn({ err: error }, "history could not be compacted"),
     policy: compaction ?? {},
-  });
-}
-
-function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwarder {
-  return new RequestForwarder({
-    ...webhooks,
-    ...mounts,
-    onError: (error, url) => log.warn({ err: error, url }, "a mount did not answer"),
   });
 }
 

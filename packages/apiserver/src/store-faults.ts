@@ -1,6 +1,6 @@
 /** What is wrong with the store, in the log: once in a while, however many requests it fails. */
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { ServerLog } from "./server.ts";
+import type { ServerLog } from "./server-log.ts";
 import type { Storage } from "./storage/index.ts";
 
 const everyMs = 10_000;

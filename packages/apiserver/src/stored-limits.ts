@@ -3,18 +3,12 @@ import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type AdmissionPlugin, denied } from "./admission/index.ts";
+import type { ClusterDirectory, CountedKind } from "./cluster-directory.ts";
 import { ObjectLimiter, type Usage } from "./fairness/index.ts";
-import {
-  type Capacity,
-  type Catalog,
-  collectionKeyOf,
-  type Growth,
-  type StoredPlace,
-} from "./registry/index.ts";
+import { type Capacity, collectionKeyOf, type Growth, type StoredPlace } from "./registry/index.ts";
 import type { MaybePromise } from "./request/api-request.ts";
 import { type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { clusterPrefix, type Storage, type StorageKey } from "./storage/index.ts";
-import type { Tenancy } from "./tenancy/index.ts";
 import type { TrafficOptions } from "./traffic.ts";
 import type { WatchHub } from "./watch-cache/index.ts";
 
@@ -24,25 +18,32 @@ interface StoredLimitsParts {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly hub: WatchHub;
-  readonly catalog: () => Catalog;
-  readonly tenancy: () => Pick<Tenancy, "objectLimitOf" | "isBootstrapping">;
+  /** Asked for when it is needed: it is made later than what stores objects. */
+  readonly directory: () => LimitsDirectory;
 }
+
+type LimitsDirectory = Pick<
+  ClusterDirectory,
+  "catalog" | "objectLimitOf" | "isBootstrapping" | "isUncounted"
+>;
 
 /** kcp's limit of objects in a logical cluster, and ours of their bytes. */
 export class StoredLimits implements Capacity {
   readonly #limiter: ObjectLimiter;
+  readonly #directory: () => LimitsDirectory;
 
   constructor(limits: TrafficOptions["tenantLimits"], parts: StoredLimitsParts) {
-    const { storage, clock, hub, catalog, tenancy } = parts;
+    const { storage, clock, hub, directory } = parts;
+    this.#directory = directory;
     const { objectsPerClusterMax = 0, bytesPerClusterMax = 0 } = limits ?? {};
     const { objectCountIntervalMs = objectCountIntervalDefaultMs } = limits ?? {};
     this.#limiter = new ObjectLimiter({
       limits: { objectsPerClusterMax, bytesPerClusterMax, objectCountIntervalMs },
       clock,
       usageOf: (cluster, withBytes) =>
-        usageOf(cluster as ClusterName, withBytes, { storage, catalog: catalog() }),
-      ownLimitOf: (cluster) => tenancy().objectLimitOf(cluster as ClusterName),
-      isBootstrapping: (cluster) => tenancy().isBootstrapping(cluster as ClusterName),
+        usageOf(cluster as ClusterName, withBytes, { storage, directory: directory() }),
+      ownLimitOf: (cluster) => directory().objectLimitOf(cluster as ClusterName),
+      isBootstrapping: (cluster) => directory().isBootstrapping(cluster as ClusterName),
     });
     hub.gone.tell((cluster) => this.#limiter.forget(cluster));
   }
@@ -53,7 +54,7 @@ export class StoredLimits implements Capacity {
     admit: (request) => {
       const { operation, subresource, isDryRun, cluster } = request;
       if (operation !== "CREATE" || subresource !== "" || isDryRun) return undefined;
-      if (isUncounted(request, request.name)) return undefined;
+      if (this.#isUncounted(request, request.name)) return undefined;
       return unlessRefused(this.#limiter.refusal(cluster), (reason) => denied(request, reason));
     },
   };
@@ -64,7 +65,7 @@ export class StoredLimits implements Capacity {
    */
   take(place: StoredPlace, growth: Growth, user: UserInfo | undefined): MaybePromise<void> {
     const { definition, cluster, name } = place;
-    if (isUncounted(definition, name)) return undefined;
+    if (this.#isUncounted(definition, name)) return undefined;
     const isShrinking = growth.objects <= 0 && growth.bytes <= 0;
     const isOwn = user === undefined || (growth.objects === 0 && isMaster(user));
     if (!isShrinking && !isOwn)
@@ -76,8 +77,12 @@ export class StoredLimits implements Capacity {
   }
 
   giveBack({ definition, cluster, name }: StoredPlace, { objects, bytes }: Growth): void {
-    if (isUncounted(definition, name)) return;
+    if (this.#isUncounted(definition, name)) return;
     this.#limiter.note(cluster, { objects: -objects, bytes: -bytes });
+  }
+
+  #isUncounted(kind: CountedKind, name: string): boolean {
+    return isEvent(kind) || this.#directory().isUncounted(kind, name);
   }
 }
 
@@ -97,23 +102,9 @@ function isMaster({ groups }: UserInfo): boolean {
   return groups.includes(wellKnownGroup.masters);
 }
 
-interface Kind {
-  readonly group: string;
-  readonly resource: string;
-}
-
-/** As in kcp: events come and go by themselves, and are needed to see what is wrong in a full cluster; the rest every workspace begins with. */
-function isUncounted(kind: Kind, name: string): boolean {
-  return isUncountedKind(kind) || (isRoleBinding(kind) && name === "workspace-admin");
-}
-
-function isUncountedKind({ group, resource }: Kind): boolean {
-  if (resource === "events") return group === "" || group === "events.k8s.io";
-  return resource === "logicalclusters" && group === "core.kcp.io";
-}
-
-function isRoleBinding({ group, resource }: Kind): boolean {
-  return resource === "clusterrolebindings" && group === "rbac.authorization.k8s.io";
+/** As in kcp: events come and go by themselves, and are needed to see what is wrong in a full cluster. */
+function isEvent({ group, resource }: CountedKind): boolean {
+  return resource === "events" && (group === "" || group === "events.k8s.io");
 }
 
 const pageEntries = 500;
@@ -121,12 +112,12 @@ const pageEntries = 500;
 async function usageOf(
   cluster: ClusterName,
   withBytes: boolean,
-  { storage, catalog }: { storage: Storage; catalog: Catalog },
+  { storage, directory }: { storage: Storage; directory: LimitsDirectory },
 ): Promise<Usage> {
   const signal = neverAborted;
   const prefixes = new Set(
-    (await catalog.all(cluster))
-      .filter((definition) => !isUncountedKind(definition))
+    (await directory.catalog.all(cluster))
+      .filter((definition) => !isEvent(definition) && !directory.isUncounted(definition))
       .map((definition) => clusterPrefix({ ...collectionKeyOf(definition), cluster })),
   );
   let [objects, bytes] = [0, 0];

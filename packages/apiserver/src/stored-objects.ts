@@ -3,7 +3,7 @@
  * and kept true by what changes from then on. Kinds of tenants' own are not told: there would be more of them with every tenant.
  */
 import { builtIns, collectionKeyOf, type ResourceDefinition } from "./registry/index.ts";
-import type { ServerLog } from "./server.ts";
+import type { ServerLog } from "./server-log.ts";
 import { resourcePrefix, type Storage, type StorageKey } from "./storage/index.ts";
 import type { HubListener, WatchHub } from "./watch-cache/index.ts";
 

@@ -6,32 +6,27 @@ import { join, resolve } from "node:path";
 import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/apiserver";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
+import {
+  type AdminTokens,
+  ensureServingCertificates,
+  keepServingCertificates,
+  loadOrCreateAdminTokens,
+  newToken,
+  writeAdminKubeconfig,
+} from "@kcp-ts/pki";
+import { garbageCollector, memoryTidier, startQuietCollector } from "@kcp-ts/process-memory";
 import type { Client } from "@kcp-ts/sdk";
 import { type Battery, batteriesOf } from "./batteries.ts";
-import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
-import {
-  allocatorReturner,
-  garbageCollector,
-  memoryReturner,
-  memoryTidier,
-  unlessLarge,
-} from "./compose/garbage-collector.ts";
 import { loadMounts } from "./compose/mounts.ts";
-import { QuietCollector, type QuietWork } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
+import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
 import { trafficOf } from "./compose/traffic.ts";
 import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
-import {
-  type AdminTokens,
-  loadOrCreateAdminTokens,
-  newToken,
-  writeAdminKubeconfig,
-} from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
 export interface ControlPlane {
@@ -59,19 +54,20 @@ export async function startControlPlane(
   const batteries = batteriesOf(options.batteriesIncluded);
   checkNames(options, log);
   await makeRootDirectory(rootDirectory);
-  const storage = await openStorage(options.storage, { rootDirectory, clock, log });
-  const undo: Undo[] = [() => storage.close()];
+  const started = new Started();
   try {
+    const storage = await openStorage(options.storage, { rootDirectory, clock, log });
+    started.endsBy(() => storage.close());
     const context = { log, clock, extensions, batteries };
-    return await compose({ ...options, rootDirectory }, storage, context, undo);
+    return await compose({ ...options, rootDirectory }, storage, context, started);
   } catch (error) {
     // What was started holds the process: it would neither serve nor end.
-    for (const step of undo.reverse()) await step();
+    await started.close("failure").catch((failure: unknown) => {
+      log.error({ err: failure }, "what was started could not be closed");
+    });
     throw error;
   }
 }
-
-type Undo = () => Promise<void> | void;
 
 interface ComposeContext {
   readonly log: ServerLog;
@@ -94,7 +90,7 @@ async function compose(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  undo: Undo[],
+  started: Started,
 ): Promise<ControlPlane> {
   const { log, clock } = context;
   const { rootDirectory: directory } = options;
@@ -107,7 +103,7 @@ async function compose(
   const collectGarbage = garbageCollector();
   const core = await composeCore(options, storage, context, { tokens, collectGarbage });
   const { server } = core;
-  undo.push(() => core.close());
+  started.endsBy(() => core.close());
   await core.start();
   const listener = new Listener({
     host: options.bindAddress,
@@ -119,8 +115,12 @@ async function compose(
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
   const address = await listen(listener, options);
+  started.endsBy((ending) =>
+    ending === "failure"
+      ? listener.drain(AbortSignal.abort())
+      : shutDown(server, listener, options, clock),
+  );
   await tls.follow(listener, core.files);
-  undo.push(() => listener.drain(AbortSignal.abort()));
   const keeper = keepServingCertificates({
     directory,
     hostnames,
@@ -132,7 +132,7 @@ async function compose(
     },
     onError: (error) => log.error({ err: error }, "the serving certificate could not be renewed"),
   });
-  undo.push(() => keeper.stop());
+  started.endsBy(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
   const externalUrl = options.shardExternalUrl?.replace(/\/+$/, "") ?? url;
   await server.bootstrap(externalUrl);
@@ -140,23 +140,17 @@ async function compose(
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   if (tokens !== undefined)
     await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
+  started.endsBy(() => core.stopControllers());
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
   const { peerUrl } = options;
   // Whose certificate is not of our making is verified as the system does it.
   const caPem = tls.own === undefined ? certificates.caPem : undefined;
   if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
-  const collector = startCollector(context, server, collectGarbage);
-  const stop = once(async () => {
-    collector.stop();
-    keeper.stop();
-    await core.stopControllers();
-    server.beginDraining();
-    if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
-    await shutDown(server, listener, options.shutdownTimeoutMs, clock);
-    await core.close();
-    await storage.close();
-  });
+  const settle = () => server.settle();
+  const collector = startQuietCollector({ clock, log, collectGarbage, settle });
+  started.endsBy(() => collector.stop());
+  const stop = () => started.close("stop");
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
 }
 
@@ -168,36 +162,6 @@ async function tokensOf(
   const tokens = await loadOrCreateAdminTokens(paths);
   return batteries.has("user") ? { ...tokens, userToken: newToken() } : tokens;
 }
-
-function processorMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-function startCollector(
-  { clock, log }: ComposeContext,
-  server: ApiServer,
-  collectGarbage: () => void,
-): QuietCollector {
-  const busyMs = () => performance.eventLoopUtilization().active;
-  const collect = unlessLarge(memoryReturner(collectGarbage));
-  const settle = () => server.settle();
-  const giveBack = allocatorReturner();
-  const onFailure = (work: QuietWork, error: unknown) =>
-    log.warn({ err: error, work }, quietFailures[work]);
-  const work = { settle, collect, giveBack, onFailure };
-  const collector = new QuietCollector({ clock, busyMs, processorMs, ...work });
-  collector.start();
-  return collector;
-}
-
-/** Nothing is lost by any of them. */
-const quietFailures = {
-  settle:
-    "the store could not put away what it holds in memory and in its log, and tries again in a later quiet time: check the disk if this goes on",
-  collect: "memory could not be collected in a quiet time, which is tried again in a later one",
-  giveBack: "memory could not be given back in a quiet time, which is tried again in a later one",
-} as const satisfies Record<QuietWork, string>;
 
 function startControlLoops(
   core: Core,
@@ -246,11 +210,13 @@ async function composeCore(
 async function shutDown(
   server: ApiServer,
   listener: Listener,
-  timeoutMs: number,
+  { shutdownDelayMs, shutdownTimeoutMs }: ControlPlaneOptions,
   clock: Clock,
 ): Promise<void> {
+  server.beginDraining();
+  if (shutdownDelayMs > 0) await sleep(clock, shutdownDelayMs);
   const giveUp = new AbortController();
-  const timer = clock.schedule(timeoutMs, () => giveUp.abort());
+  const timer = clock.schedule(shutdownTimeoutMs, () => giveUp.abort());
   // Stop accepting first: what is not in yet does not get in.
   const drained = listener.drain(giveUp.signal);
   await Promise.race([
@@ -284,14 +250,6 @@ function hostnamesOf({ externalHostname, bindAddress, peerUrl }: ControlPlaneOpt
     }
   }
   return [...names];
-}
-
-function once(body: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  return () => {
-    running ??= body();
-    return running;
-  };
 }
 
 function peerHost(url: string): string {

@@ -1,7 +1,7 @@
+import type { PhysicalClusterOptions } from "@kcp-ts/multicluster-server";
 import type { AuthorizationOptions } from "./compose/authorization.ts";
 import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
 import type { IssuerOptions } from "./compose/issuers.ts";
-import type { PhysicalClusterOptions } from "./compose/physical-clusters.ts";
 import type { RequestHeaderOptions } from "./compose/request-headers.ts";
 import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
 import type { TlsOptions } from "./compose/tls.ts";

@@ -1,4 +1,4 @@
-/** The door `kcp-ts/apiserver`: the parts of the API server, for types, plug-ins and servers of your own. */
+/** The door `kcp-ts/apiserver`: the API server by itself, and its parts, for types, plug-ins and servers of your own. */
 
 export {
   type AccountObjects,
@@ -34,17 +34,19 @@ export {
   bootstrapAuthorizer,
   type Catalog,
   ClientCertificateAuthenticator,
+  type ClusterDirectory,
   type ComposeAuthorization,
   type ComputedObjects,
   type ComputedQuestion,
+  type CountedKind,
   checkBackup,
   clusterUnit,
   type Decision,
+  type Detour,
+  type DetourRequest,
   type Draft,
   decodeObject,
   denied,
-  type ExportConsumers,
-  type ExportPlace,
   encodeBackup,
   type FetchDocument,
   type FurtherSubresource,
@@ -60,19 +62,18 @@ export {
   Listener,
   type ListenerOptions,
   LogBackend,
-  type LogicalClusterSource,
   listenerLimits,
   type MutableObject,
   type NamedTlsMaterial,
   type Operation,
   parseAuditPolicy,
   parseAuthenticationConfiguration,
-  parseMountHosts,
   parseSigningKey,
   parseTokenFile,
   parseVerificationKeys,
   parseYamlDocuments,
   pipeline,
+  plainExtension,
   podMetricsKind,
   privilegedGroups,
   publicPaths,
@@ -87,7 +88,10 @@ export {
   type ReviewVersion,
   readBackup,
   reviewVersions,
-  type SeenObject,
+  type ServedExtension,
+  type ServerCore,
+  type ServerExtension,
+  type ServerHost,
   type ServerLog,
   ServiceAccountAuthenticator,
   ServiceAccountTokenIssuer,
@@ -96,7 +100,7 @@ export {
   type ServiceObjects,
   type ServiceReference,
   type ServiceResolver,
-  type ShownPart,
+  type ServiceViews,
   type SigningKey,
   type SimpleColumn,
   type SimpleResource,
@@ -106,10 +110,7 @@ export {
   type SubresourceCall,
   type SubresourceStrategy,
   SwitchedTokens,
-  type SyncerScope,
-  type SyncerViews,
   type SystemKind,
-  shownPart,
   signatureAlgorithms,
   simpleResource,
   systemDefinition,
@@ -126,11 +127,10 @@ export {
   WebhookBackend,
   type WebhookClientOptions,
   wantedUpgrade,
-  workspaceContent,
 } from "@kcp-ts/apiserver";
 export type { Storage } from "@kcp-ts/apiserver/storage";
 export { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
-export { runYielding } from "@kcp-ts/machinery/base";
+export { runYielding, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 export {
   bool,
   bytes,
@@ -158,3 +158,4 @@ export {
   fieldError,
   statusError,
 } from "@kcp-ts/machinery/status";
+export { issueServingMaterial, type ServingMaterial } from "@kcp-ts/pki";

@@ -19,7 +19,8 @@ const behind: Readonly<Record<string, string>> = {
   index: "controlplane/src/index.ts",
   sdk: "sdk/src/index.ts",
   apiserver: "apiserver/src/index.ts",
-  testing: "controlplane/src/testing.ts",
+  tenancy: "tenancy/src/index.ts",
+  testing: "testing/src/index.ts",
 };
 
 describe("the published package", () => {
@@ -39,7 +40,7 @@ describe("the published package", () => {
     const { startTestControlPlane } = await import("kcp-ts/testing");
     const k = await startTestControlPlane();
     await k.close();
-    for (const door of ["kcp-ts", "kcp-ts/sdk", "kcp-ts/apiserver"]) {
+    for (const door of ["kcp-ts", "kcp-ts/sdk", "kcp-ts/apiserver", "kcp-ts/tenancy"]) {
       assert.ok(Object.keys(await import(door)).length > 0);
     }
   });

@@ -9,9 +9,11 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const folder = new URL("../../../examples/", import.meta.url);
 
-/** What each prints; undefined for those that others import. */
+/** What each prints; undefined for those that others import or end. */
 const programs = new Map<string, string | undefined>([
   ["all-clusters", "team-a team-b team-c"],
+  // Runs until it is stopped: tests/integration/apiserver.
+  ["apiserver", undefined],
   ["config-maps", undefined],
   ["crd-controller", "<h1>Hello</h1>"],
   ["embedding", undefined],

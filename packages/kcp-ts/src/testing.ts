@@ -23,4 +23,4 @@ export {
   type TestControlPlane,
   type TestControlPlaneOptions,
   type TestListener,
-} from "@kcp-ts/controlplane/testing";
+} from "@kcp-ts/testing";

@@ -1,3 +1,4 @@
+export { asyncListener } from "./async-listener.ts";
 export { type EtcdVersion, etcdMissing, etcdVersion, findEtcd } from "./etcd-binary.ts";
 export {
   type EtcdCluster,
@@ -8,6 +9,7 @@ export {
 export { addUser, compactEtcd, type EtcdUser, setNoSpaceAlarm } from "./etcd-gateway.ts";
 export type { EtcdMember } from "./etcd-member.ts";
 export type { EtcdPeers } from "./etcd-peers.ts";
+export { type EventuallyOptions, eventually } from "./eventually.ts";
 export { executablesOnPath, findKubectl, isExecutable, kubectlMissing } from "./executables.ts";
 export { FakeClock, settle } from "./fake-clock.ts";
 export {

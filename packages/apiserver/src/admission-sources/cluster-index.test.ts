@@ -146,6 +146,7 @@ describe("a cluster that is gone", () => {
   it("is forgotten at once, and once more if somebody asks late", async () => {
     const index = open();
     const logical = { group: "core.kcp.io", resource: "logicalclusters", identity: "" };
+    watchCache.hub.gone.follow(logical);
     const key = objectKey({ ...logical, cluster: cluster("a"), namespace: "", name: "cluster" });
     const value = Buffer.from("{}");
     const made = await storage.commit({ key, value, expected: "absent" }, { signal });

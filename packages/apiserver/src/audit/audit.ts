@@ -21,8 +21,8 @@ import { Refusals, refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
 export interface AuditBackend {
   readonly name: string;
   /**
-   * Takes an event, or drops and counts it. A promise is one that the answer waits for: it resolves when the event is written, or cannot be. A long one comes
-   * with its text, which takes long to make.
+   * Takes an event, or drops and counts it. A promise is one that the answer waits for: it resolves when the event is written, or cannot be, and never
+   * rejects. A long one comes with its text, which takes long to make.
    */
   write(event: JsonObject, encoded?: string): MaybePromise<void>;
   /** Hands on what it has. */
@@ -62,7 +62,7 @@ export class Audit {
     if (rule === undefined) return undefined;
     const record = new AuditRecord(exchange, rule);
     if (user.username === wellKnownUser.anonymous) this.#admit(record, exchange);
-    if (!record.isCrowdedOut) this.#write(record, "RequestReceived", undefined, undefined);
+    if (!record.isCrowdedOut) void this.#write(record, "RequestReceived", undefined, undefined);
     return record;
   }
 
@@ -73,13 +73,13 @@ export class Audit {
       return response;
     }
     const { body } = response;
-    if (record.isPanic) this.#write(record, "Panic", response, decode);
+    if (record.isPanic) void this.#write(record, "Panic", response, decode);
     else if (body === undefined || body instanceof Uint8Array) {
       record.responseBody = body;
       const written = this.#write(record, "ResponseComplete", response, decode);
       if (written instanceof Promise) return written.then(() => response);
     } else {
-      if (response.isWatch === true) this.#write(record, "ResponseStarted", response, decode);
+      if (response.isWatch === true) void this.#write(record, "ResponseStarted", response, decode);
       const keeps = response.isWatch !== true && record.rule.level === "RequestResponse";
       const end = () => this.#write(record, "ResponseComplete", response, decode);
       return { ...response, body: observed(body, keeps ? record : undefined, end) };
@@ -114,7 +114,7 @@ export class Audit {
     }
     const record = new AuditRecord(exchange, { ...rule, level: "Metadata" });
     tellLeftOut(record, refusals);
-    this.#write(record, "ResponseStarted", response, undefined);
+    void this.#write(record, "ResponseStarted", response, undefined);
   }
 
   /** Strangers who ask for too much are written down only for what they are given. */
@@ -134,6 +134,7 @@ export class Audit {
     await Promise.all(this.#options.backends.map((backend) => backend.close()));
   }
 
+  /** Awaited by the answer that it completes. Other stages void the promise: backends report what they lose. */
   #write(
     record: AuditRecord,
     stage: AuditStage,
@@ -158,7 +159,7 @@ export class Audit {
 
   *#handLong(made: Resumable<JsonObject>): Resumable<void> {
     const event = yield* made;
-    this.#hand(event, yield* stringifyInPieces(event));
+    void this.#hand(event, yield* stringifyInPieces(event));
   }
 
   #hand(event: JsonObject, encoded?: string): MaybePromise<void> {
@@ -194,7 +195,7 @@ function tellLeftOut(record: AuditRecord, refusals: Refusals): void {
 async function* observed(
   body: AsyncIterable<Uint8Array>,
   keeper: AuditRecord | undefined,
-  end: () => void,
+  end: () => MaybePromise<void>,
 ): AsyncGenerator<Uint8Array> {
   const kept: Uint8Array[] = [];
   let bytes = 0;
@@ -208,6 +209,6 @@ async function* observed(
     if (keeper !== undefined && bytes <= auditObjectBytesMax)
       keeper.responseBody = Buffer.concat(kept);
     else if (keeper !== undefined) keeper.annotate("audit.k8s.io/truncated", "true");
-    end();
+    await end();
   }
 }

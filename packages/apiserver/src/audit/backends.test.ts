@@ -37,7 +37,7 @@ function logIn(name: string, options: Partial<LogBackendOptions> = {}) {
 describe("the audit log", () => {
   it("has a line for each event, in order", async () => {
     const { backend, path } = logIn("lines");
-    for (let i = 0; i < 100; i++) backend.write(event(i));
+    for (let i = 0; i < 100; i++) void backend.write(event(i));
     await backend.close();
     const lines = readFileSync(path, "utf8").trimEnd().split("\n");
     assert.deepEqual(idsIn(lines.join("")), [...Array(100).keys()]);
@@ -70,7 +70,7 @@ describe("the audit log", () => {
   it("has more than is written in one piece, in order, too", async () => {
     const { backend, path, dropped } = logIn("pieces");
     const text = "v".repeat(600_000);
-    for (let i = 0; i < 20; i++) backend.write({ ...event(i), text });
+    for (let i = 0; i < 20; i++) void backend.write({ ...event(i), text });
     await backend.close();
     assert.deepEqual(idsIn(readFileSync(path, "utf8")), [...Array(20).keys()]);
     assert.deepEqual(dropped, []);
@@ -85,7 +85,7 @@ describe("the audit log", () => {
     const files = () => readdirSync(join(path, "..")).sort();
     writeFileSync(join(directory, "other"), "");
     for (let i = 0; i < 5; i++) {
-      backend.write(event(i));
+      void backend.write(event(i));
       await backend.close();
       clock.advance(1000);
     }
@@ -96,7 +96,7 @@ describe("the audit log", () => {
     ]);
     assert.deepEqual(idsIn(readFileSync(path, "utf8")), [4]);
     clock.advance(25 * 3_600_000);
-    backend.write(event(5));
+    void backend.write(event(5));
     await backend.close();
     assert.deepEqual(files(), ["audit-2026-11-16T01-00-05.000.log", "audit.log"]);
   });
@@ -104,7 +104,7 @@ describe("the audit log", () => {
   it("drops and counts what does not fit into its buffer", async () => {
     const line = JSON.stringify(event(0)).length + 1;
     const { backend, path, dropped } = logIn("bounded", { bufferBytesMax: 3 * line });
-    for (let i = 0; i < 5; i++) backend.write(event(i));
+    for (let i = 0; i < 5; i++) void backend.write(event(i));
     await backend.close();
     assert.deepEqual(dropped, [1, 1]);
     assert.deepEqual(idsIn(readFileSync(path, "utf8")), [0, 1, 2]);
@@ -112,8 +112,8 @@ describe("the audit log", () => {
 
   it("counts what the disk did not take, and goes on", async () => {
     const { backend, dropped, errors } = logIn("broken", { path: directory });
-    backend.write(event(0));
-    backend.write(event(1));
+    void backend.write(event(0));
+    void backend.write(event(1));
     await backend.close();
     assert.deepEqual(dropped, [2]);
     assert.equal(errors.length, 1);
@@ -265,7 +265,7 @@ describe("the audit webhook", () => {
     await backend.close();
     assert.deepEqual([sent.flatMap(idsIn), dropped(), errors.length], [[1], 1, 1]);
     const log = logIn("unwritable");
-    log.backend.write(endless);
+    void log.backend.write(endless);
     assert.deepEqual([log.dropped, log.errors.length], [[1], 1]);
   });
 });

@@ -124,7 +124,11 @@ describe("what waits to be written", () => {
     ] as const) {
       const record = audit.begin({ ...asked, auditId });
       assert.ok(record);
-      audit.answered(record, { status, headers: {} as ApiResponse["headers"], body }, noDecode);
+      await audit.answered(
+        record,
+        { status, headers: {} as ApiResponse["headers"], body },
+        noDecode,
+      );
     }
     await audit.close();
     const completed = told.filter(({ stage }) => stage === "ResponseComplete");

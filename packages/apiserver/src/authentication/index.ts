@@ -14,6 +14,12 @@ export {
   verifiedCertificatesMax,
 } from "./client-certificate.ts";
 export {
+  type ClusterIssuers,
+  ClusterTokens,
+  type ClusterTokensOptions,
+  configurationsMax,
+} from "./cluster-tokens.ts";
+export {
   AuthenticationConfigurationError,
   AuthenticationError,
   type AuthenticationErrorCode,
@@ -107,9 +113,3 @@ export {
 } from "./static-tokens.ts";
 export { SwitchedTokens } from "./switched-tokens.ts";
 export { parseTokenFile } from "./token-file.ts";
-export {
-  configurationsMax,
-  type WorkspaceIssuers,
-  WorkspaceTokens,
-  type WorkspaceTokensOptions,
-} from "./workspace-tokens.ts";

@@ -90,9 +90,12 @@ async function serve(
     requestCert: true,
     rejectUnauthorized: false,
   });
-  server.on("request", async (request: Http2ServerRequest, response) => {
+  server.on("request", (request: Http2ServerRequest, response) => {
     const socket = request.stream.session?.socket as TLSSocket;
-    response.end(await answer(socket.getPeerX509Certificate()));
+    answer(socket.getPeerX509Certificate()).then(
+      (text) => response.end(text),
+      (error) => response.destroy(error),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => new Promise((resolve) => server.close(resolve)));

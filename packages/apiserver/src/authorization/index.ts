@@ -18,7 +18,7 @@ export {
   type PolicyKey,
   type PolicyResource,
 } from "./rbac/cluster-policy.ts";
-export { isThemselvesIn, readWarrant, userExtra } from "./rbac/effective-users.ts";
+export { effectiveUsers, isThemselvesIn, readWarrant, userExtra } from "./rbac/effective-users.ts";
 export { EscalationCheck, type RoleWrite, rbacGroup } from "./rbac/escalation.ts";
 export { allowsPath, allowsResource, type PolicyRule, readRules } from "./rbac/policy-rule.ts";
 export { type HeldRules, type PolicySource, RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
@@ -31,4 +31,3 @@ export {
   WebhookAuthorizer,
   type WebhookAuthorizerOptions,
 } from "./webhook/webhook-authorizer.ts";
-export { accessDenied, type LogicalClusterSource, workspaceContent } from "./workspace-content.ts";

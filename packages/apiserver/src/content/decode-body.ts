@@ -19,7 +19,7 @@ import {
 } from "@kcp-ts/machinery/json";
 import {
   decodeEnvelope,
-  decodeMessage,
+  decodeMessageInPieces,
   FieldCount,
   type MessageShape,
 } from "@kcp-ts/machinery/shape";
@@ -68,7 +68,7 @@ export function isProtobuf(contentType: string | undefined): boolean {
   return mediaTypeOf(contentType) === protobufType;
 }
 
-/** Rests between the steps of parsing JSON. */
+/** Rests between the steps of parsing. */
 export function* decodeInPieces(sent: SentBody, expected: BodyKind): Resumable<DecodedBody> {
   const { bytes } = sent;
   switch (mediaTypeOf(sent.contentType)) {
@@ -77,7 +77,8 @@ export function* decodeInPieces(sent: SentBody, expected: BodyKind): Resumable<D
     case "application/yaml":
       return asObject(yield* decodeYaml(sent, expected), expected);
     case protobufType:
-      if (expected.shape !== undefined) return decodeProtobuf(bytes, expected, expected.shape);
+      if (expected.shape !== undefined)
+        return yield* decodeProtobuf(bytes, expected, expected.shape);
   }
   throw statusError.unsupportedMediaType([
     "application/json",
@@ -153,15 +154,15 @@ export function yamlProblemOf(problems: readonly string[]): string {
   return `yaml: unmarshal errors:\n  ${problems.join("\n  ")}`;
 }
 
-function decodeProtobuf(
+function* decodeProtobuf(
   bytes: Uint8Array,
   { kind, apiVersion }: BodyKind,
   shape: MessageShape,
-): DecodedBody {
+): Resumable<DecodedBody> {
   try {
     const count = new FieldCount(bounds.requestBody);
     const envelope = decodeEnvelope(bytes, count);
-    const value = decodeMessage(shape, envelope.raw, count);
+    const value = yield* decodeMessageInPieces(shape, envelope.raw, count);
     return {
       value: {
         kind: envelope.kind || kind,

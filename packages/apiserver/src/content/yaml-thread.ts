@@ -15,7 +15,10 @@ import { YamlTurns } from "./yaml-turns.ts";
 export interface YamlThreadOptions {
   /** Processor time that one text may take; by the clock where the system does not tell. What takes longest of 3 MiB takes a fourth of it. */
   readonly workMsMax: number;
-  /** Heap of the thread. Manifests of 3 MiB take half of it; what is denser than any may take more, and ends it. */
+  /**
+   * Heap of the thread, beyond its youngest objects. All that a body may be, 100,000 values, takes less; what is denser than any manifest may take
+   * more, and ends it.
+   */
   readonly heapMbMax: number;
   /** After so long without work it ends. */
   readonly idleMs: number;
@@ -23,9 +26,12 @@ export interface YamlThreadOptions {
 
 export const yamlThreadDefaults: YamlThreadOptions = {
   workMsMax: 10_000,
-  heapMbMax: 256,
+  heapMbMax: 32,
   idleMs: 10_000,
 };
+
+/** Memory of objects that were just made. */
+const youngMbMax = 4;
 
 export type WorkerOptions = Pick<YamlThreadOptions, "idleMs">;
 
@@ -113,7 +119,7 @@ export class YamlThread {
     const worker = new Worker(new URL("./yaml-worker.js", import.meta.url), {
       name: "yaml",
       workerData: { idleMs } satisfies WorkerOptions,
-      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: youngMbMax },
       // Neither flags nor secrets of the server are its business.
       execArgv: [],
       env: {},
@@ -172,7 +178,8 @@ export class YamlThread {
 
   #stop({ worker }: Thread): void {
     this.#thread = undefined;
-    worker.terminate();
+    // The promise resolves when the thread has ended, for which no request waits.
+    void worker.terminate();
     this.#settle()?.refuse(statusError.tooLarge("reading it as YAML takes too long, send JSON"));
     this.#next();
   }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import fc from "fast-check";
-import { toYaml } from "./yaml.ts";
+import { parseYamlDocuments, toYaml } from "./yaml.ts";
+import { longTextChars } from "./yaml-long-text.ts";
 import { yamlEnd, yamlItemTexts, yamlTexts } from "./yaml-writer.ts";
 
 const texts = fc.oneof(
@@ -81,6 +82,35 @@ describe("YAML that is written in pieces", () => {
         assert.equal(`items:\n${texts.join("")}${end}`, toYaml({ items }));
       }),
       { numRuns: 1000 },
+    );
+  });
+
+  it("says the same of long texts and names, in parts, whatever they consist of", () => {
+    const long = fc
+      .tuple(
+        fc.array(
+          fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\n", "\u{1f600}", "\x85")),
+          {
+            minLength: 1,
+            maxLength: 5,
+          },
+        ),
+        fc.integer({ min: 0, max: 3 }),
+      )
+      .map(([parts, shift]) => {
+        const some = `${parts.join("")}x`;
+        return "y".repeat(shift) + some.repeat(Math.ceil((3 * longTextChars) / some.length));
+      });
+    fc.assert(
+      fc.property(long, (text) => {
+        const value = { [text]: text, list: [text, { a: [text], b: { [text]: { c: 1 } } }], z: 1 };
+        const written = [...yamlTexts(value)];
+        const longest = Math.max(...written.map(({ length }) => length));
+        assert.ok(longest <= 7 * (longTextChars + 1), `${longest} characters at once`);
+        assert.deepEqual(parseYamlDocuments(written.join("")), [value]);
+        assert.deepEqual(parseYamlDocuments([...yamlTexts(text)].join("")), [text]);
+      }),
+      { numRuns: 100 },
     );
   });
 

@@ -1,11 +1,13 @@
 /**
- * A value as YAML, some lines at a time: the same text as `toYaml` gives, which takes half a second for a megabyte and does not rest.
+ * A value as YAML, some lines at a time: the same text as `toYaml` gives, which takes half a second for a megabyte and does not rest. Only texts of several
+ * kilobytes look different: they stand in double quotes, and are written in parts.
  *
  * Containers are walked here, and so are texts that nothing could take for something else; all others are asked of the library, one by one, because it
  * knows what has to be quoted.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { toYaml } from "./yaml.ts";
+import { isLongText, longTextParts } from "./yaml-long-text.ts";
 
 export type YamlTexts = Generator<string, void, void>;
 
@@ -19,10 +21,9 @@ interface Place {
 }
 
 export function* yamlTexts(value: JsonValue, scalars = new YamlScalars()): YamlTexts {
-  if (!isContainer(value)) {
-    yield toYaml(value);
-    return;
-  }
+  if (isLongText(value)) yield* writeScalar("", value, "", scalars);
+  else if (!isContainer(value)) yield toYaml(value);
+  if (!isContainer(value)) return;
   let last = "";
   for (const text of write(value, { indent: "", lead: "", scalars })) {
     yield text;
@@ -47,7 +48,23 @@ const keepsEnd = /^[^\n]*\|\d?\+\n./s;
 function* write(value: JsonValue, place: Place): YamlTexts {
   if (Array.isArray(value) && value.length > 0) yield* writeItems(value, place);
   else if (isJsonObject(value) && !isEmpty(value)) yield* writeMembers(value, place);
-  else yield `${place.lead}${place.scalars.text(value, place.indent.slice(2))}\n`;
+  else yield* writeScalar(place.lead, value, place.indent.slice(2), place.scalars);
+}
+
+/** `indent` is that of the container. */
+function* writeScalar(
+  before: string,
+  value: JsonValue,
+  indent: string,
+  scalars: YamlScalars,
+): YamlTexts {
+  if (!isLongText(value)) {
+    yield `${before}${scalars.text(value, indent)}\n`;
+    return;
+  }
+  yield before;
+  yield* longTextParts(value);
+  yield "\n";
 }
 
 function* writeItems(items: readonly JsonValue[], place: Place): YamlTexts {
@@ -58,7 +75,7 @@ function* writeItems(items: readonly JsonValue[], place: Place): YamlTexts {
     first = undefined;
     if (isContainer(item))
       yield* write(item, { indent: `${indent}  `, lead: `${before}- `, scalars });
-    else yield `${before}- ${scalars.text(item, indent)}\n`;
+    else yield* writeScalar(`${before}- `, item, indent, scalars);
   }
 }
 
@@ -75,18 +92,21 @@ function* writeMembers(object: JsonObject, place: Place): YamlTexts {
     else if (isContainer(value)) {
       yield `${before}${key}:\n`;
       yield* write(value, { indent: `${indent}  `, lead: `${indent}  `, scalars });
-    } else yield `${before}${key}: ${scalars.text(value, indent)}\n`;
+    } else yield* writeScalar(`${before}${key}: `, value, indent, scalars);
   }
 }
 
 /** A name that is long, or has several lines, stands alone. */
 function* writeLongNamed(name: string, value: JsonValue, place: Place): YamlTexts {
   const { indent, lead, scalars } = place;
-  const text = toYaml({ [name]: 0 });
-  yield `${lead}${text.slice(0, text.lastIndexOf("\n: 0\n"))}\n`;
+  if (isLongText(name)) yield* writeScalar(`${lead}? `, name, indent, scalars);
+  else {
+    const text = toYaml({ [name]: 0 });
+    yield `${lead}${text.slice(0, text.lastIndexOf("\n: 0\n"))}\n`;
+  }
   if (isContainer(value))
     yield* write(value, { indent: `${indent}  `, lead: `${indent}: `, scalars });
-  else yield `${indent}: ${scalars.text(value, indent)}\n`;
+  else yield* writeScalar(`${indent}: `, value, indent, scalars);
 }
 
 /** Names and texts of one answer, of which many stand in every object: what the library said of short ones is kept. */
@@ -97,6 +117,7 @@ export class YamlScalars {
   /** Undefined when it does not stand on the line of its value. */
   key(name: string): string | undefined {
     if (isPlain(name)) return name;
+    if (isLongText(name)) return undefined;
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
     const text = toYaml({ [name]: 0 });

@@ -4,13 +4,19 @@
  * Whatever is stored was shaped by the schema of the storage version, so bytes that were written in that version since the definition last
  * changed are served as they are. All others are parsed, converted, pruned and defaulted; what came out is remembered with the entry.
  */
-import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { apiVersionOf, type StoredForm } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObject, encodeObject, hasHead, headOf } from "../stored-object/index.ts";
+import {
+  decodeObject,
+  decodeObjectInPieces,
+  encodeInPieces,
+  hasHead,
+  headOf,
+} from "../stored-object/index.ts";
 import { type Conversion, isTrivial } from "./conversion.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
@@ -74,12 +80,16 @@ export class CustomForm implements StoredForm {
     return entry.modifiedAt > this.#since && hasHead(entry, this.#head);
   }
 
+  #known(entry: Entry): Entry | undefined {
+    return this.#isRight(entry) ? entry : this.#turned.get(entry);
+  }
+
   #presentOne(entry: Entry): Entry {
-    if (this.#isRight(entry)) return entry;
-    const known = this.#turned.get(entry);
+    const known = this.#known(entry);
     if (known !== undefined) return known;
     const object = decodeObject(entry);
-    return this.#shaped(entry, object, { ...object, apiVersion: this.#apiVersion });
+    const converted = { ...object, apiVersion: this.#apiVersion };
+    return runSync(this.#shapeInPieces(entry, object, converted));
   }
 
   async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
@@ -90,7 +100,8 @@ export class CustomForm implements StoredForm {
   }
 
   async #convertBatch(batch: readonly Entry[], shown: Map<Entry, Entry>): Promise<void> {
-    const objects = batch.map(decodeObject);
+    const objects: JsonObject[] = [];
+    for (const entry of batch) objects.push(await runSyncFirst(decodeObjectInPieces(entry)));
     const { definition } = this.#version;
     const converted = await this.#conversion.convert(
       definition,
@@ -99,27 +110,41 @@ export class CustomForm implements StoredForm {
       this.#owner,
     );
     for (const [i, entry] of batch.entries()) {
-      const object = objects[i] as JsonObject;
-      shown.set(entry, this.#shaped(entry, object, converted[i] as JsonObject));
+      const [from, to] = [objects[i] as JsonObject, converted[i] as JsonObject];
+      shown.set(entry, await runSyncFirst(this.#shapeInPieces(entry, from, to)));
     }
   }
 
   *#presentAll(entries: readonly Entry[]): Resumable<readonly Entry[]> {
     const shown: Entry[] = [];
     for (const entry of entries) {
-      const presented = this.#presentOne(entry);
-      shown.push(presented);
-      if (presented !== entry) yield;
+      const known = this.#known(entry);
+      if (known === undefined) yield;
+      shown.push(known ?? (yield* this.#presentInPieces(entry)));
     }
     return shown;
   }
 
-  #shaped(entry: Entry, stored: JsonObject, converted: JsonObject): Entry {
-    const { value } = this.#version.compiled().schema.restore(converted);
-    const isSame = value === converted && stored["apiVersion"] === this.#apiVersion;
-    const turned = isSame ? entry : { ...entry, value: encodeObject(value as JsonObject) };
+  *#presentInPieces(entry: Entry): Resumable<Entry> {
+    const object = yield* decodeObjectInPieces(entry);
+    yield;
+    return yield* this.#shapeInPieces(entry, object, { ...object, apiVersion: this.#apiVersion });
+  }
+
+  *#shapeInPieces(entry: Entry, stored: JsonObject, converted: JsonObject): Resumable<Entry> {
+    const shaped = this.#restored(stored, converted);
+    yield;
+    const turned =
+      shaped === undefined ? entry : { ...entry, value: yield* encodeInPieces(shaped) };
     this.#turned.set(entry, turned);
     return turned;
+  }
+
+  /** The object as the schema wants it; undefined when it is stored as that. */
+  #restored(stored: JsonObject, converted: JsonObject): JsonObject | undefined {
+    const { value } = this.#version.compiled().schema.restore(converted);
+    const isSame = value === converted && stored["apiVersion"] === this.#apiVersion;
+    return isSame ? undefined : (value as JsonObject);
   }
 }
 

@@ -3,8 +3,9 @@
  *
  * It holds no state but what it compiled; a compiled schema keeps its rules for as long as it lives.
  */
-import { type Resumable, runSync } from "@kcp-ts/machinery/base";
+import { type MaybeResumable, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import {
+  type Activation,
   BOOL,
   CelError,
   COST_PER_CALL_MAX,
@@ -13,6 +14,7 @@ import {
   declaredDynamic,
   declaredOptional,
   type Environment,
+  type Evaluation,
   estimateCost,
   kubernetesEnvironment,
   type Program,
@@ -134,17 +136,13 @@ function evaluate(
   rule: ValidationRule,
   values: RuleValues,
   costMax: number,
-): RuleOutcome {
+): MaybeResumable<RuleOutcome> {
   if (program === undefined) return { error: "the rule does not compile", cost: 0 };
-  const costLimit = Math.min(costMax, COST_PER_CALL_MAX);
-  const {
-    result,
-    charged: cost,
-    cancelled,
-  } = program.evaluate(activation(values, rule), { costLimit });
-  if (cancelled !== undefined) return { exceeded: true, cost };
-  if (result instanceof CelError) return { error: result.message, cost };
-  return { result: result === true, cost };
+  return run(program, activation(values, rule), costMax, ({ result, charged: cost, cancelled }) => {
+    if (cancelled !== undefined) return { exceeded: true, cost };
+    if (result instanceof CelError) return { error: result.message, cost };
+    return { result: result === true, cost };
+  });
 }
 
 function evaluateMessage(
@@ -152,16 +150,26 @@ function evaluateMessage(
   rule: ValidationRule,
   values: RuleValues,
   costMax: number,
-): MessageOutcome {
-  const costLimit = Math.min(costMax, COST_PER_CALL_MAX);
-  const {
-    result,
-    charged: cost,
-    cancelled,
-  } = program.evaluate(activation(values, rule), { costLimit });
-  if (cancelled !== undefined) return { exceeded: true, cost };
-  if (result instanceof CelError) return { error: result.message, cost };
-  return typeof result === "string"
-    ? { message: result, cost }
-    : { error: "the message is no string", cost };
+): MaybeResumable<MessageOutcome> {
+  return run(program, activation(values, rule), costMax, ({ result, charged: cost, cancelled }) => {
+    if (cancelled !== undefined) return { exceeded: true, cost };
+    if (result instanceof CelError) return { error: result.message, cost };
+    return typeof result === "string"
+      ? { message: result, cost }
+      : { error: "the message is no string", cost };
+  });
+}
+
+/** At once, or in pieces where there is a loop in it. */
+function run<Outcome extends object>(
+  program: Program,
+  values: Activation,
+  costMax: number,
+  outcomeOf: (evaluation: Evaluation) => Outcome,
+): MaybeResumable<Outcome> {
+  const budget = { costLimit: Math.min(costMax, COST_PER_CALL_MAX) };
+  if (!program.isLong) return outcomeOf(program.evaluate(values, budget));
+  return (function* () {
+    return outcomeOf(yield* program.evaluateInPieces(values, budget));
+  })();
 }

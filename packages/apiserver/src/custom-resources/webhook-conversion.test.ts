@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { createTestAuthority, type TestAuthority } from "@kcp-ts/testkit";
+import { asyncListener, createTestAuthority, type TestAuthority } from "@kcp-ts/testkit";
 import {
   type AnyObject,
   condition,
@@ -63,15 +63,18 @@ before(async () => {
   directory = await mkdtemp(join(tmpdir(), "webhook-"));
   authority = createTestAuthority(directory);
   const { key, cert } = authority.issue("localhost", ["DNS:localhost", "IP:127.0.0.1"]);
-  webhook = createServer({ key, cert }, async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
-    const review = JSON.parse(Buffer.concat(parts).toString("utf8")) as Review;
-    reviews.push(review);
-    const result = await answer(review);
-    if (typeof result === "string") response.statusCode = result === "" ? 503 : 200;
-    response.end(typeof result === "string" ? result : JSON.stringify(result));
-  });
+  webhook = createServer(
+    { key, cert },
+    asyncListener(async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+      const review = JSON.parse(Buffer.concat(parts).toString("utf8")) as Review;
+      reviews.push(review);
+      const result = await answer(review);
+      if (typeof result === "string") response.statusCode = result === "" ? 503 : 200;
+      response.end(typeof result === "string" ? result : JSON.stringify(result));
+    }),
+  );
   webhook.listen(0, "localhost");
   await once(webhook, "listening");
 });

@@ -45,11 +45,6 @@ describe("legacy discovery", () => {
           "apiextensions.k8s.io",
           "coordination.k8s.io",
           "flowcontrol.apiserver.k8s.io",
-          "core.kcp.io",
-          "tenancy.kcp.io",
-          "topology.kcp.io",
-          "apis.kcp.io",
-          "cache.kcp.io",
         ],
       );
       const version = { groupVersion: "events.k8s.io/v1", version: "v1" };
@@ -204,7 +199,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 14);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 9);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {

@@ -181,69 +181,6 @@ describe("objects", () => {
   });
 });
 
-describe("objects of a cluster that says how many it has room for", () => {
-  const cluster = "/clusters/a/apis/core.kcp.io/v1alpha1/logicalclusters/cluster";
-
-  async function limited(server: TestServer, objects: string): Promise<void> {
-    const metadata = { annotations: { "core.kcp.io/max-total-objects": objects } };
-    const options = { user: "masters" } as const;
-    const { status } = await server.patch(cluster, "merge", { metadata }, options);
-    assert.equal(status, 200);
-  }
-
-  async function withCluster(options: TestServerOptions): Promise<TestServer> {
-    const server = await started(options);
-    const all = cluster.slice(0, cluster.lastIndexOf("/"));
-    await server.must("POST", all, { body: named("cluster"), user: "masters" });
-    return server;
-  }
-
-  it("are refused beyond it, whatever the server's limit is, or if it has none", async () => {
-    for (const tenantLimits of [{}, { objectsPerClusterMax: 100 }]) {
-      const server = await withCluster({ tenantLimits });
-      await limited(server, "2");
-      await server.must("POST", pathOf("a"), { body: named("one") });
-      const refused = await server.request("POST", pathOf("a"), { body: named("two") });
-      assert.equal(refused.status, 403);
-      assert.match(refused.object.message ?? "", /total object count limit \(2\/2 objects\)/);
-      await server.must("POST", pathOf("b"), { body: named("two") });
-      await limited(server, "0");
-      await server.must("POST", pathOf("a"), { body: named("two") });
-    }
-  });
-
-  it("are held to the server's limit when what it says is no number, and to none before it is ready", async () => {
-    const server = await withCluster({ tenantLimits: { objectsPerClusterMax: 2 } });
-    await limited(server, "many");
-    await server.must("POST", pathOf("a"), { body: named("one") });
-    const two = () => server.request("POST", pathOf("a"), { body: named("two") });
-    assert.equal((await two()).status, 403);
-    const status = { phase: "Initializing", initializers: ["x:y"] };
-    await server.patch(`${cluster}/status`, "merge", { status }, { user: "masters" });
-    assert.equal((await two()).status, 201);
-  });
-
-  it("are held to what is said of root, which the server's limit is not for", async () => {
-    const server = await started({ tenantLimits: { objectsPerClusterMax: 1 } });
-    const metadata = { annotations: { "core.kcp.io/max-total-objects": "1" } };
-    const root = cluster.replace("/a/", "/root/");
-    await server.must("POST", pathOf("root"), { body: named("one") });
-    await server.must("POST", root.slice(0, root.lastIndexOf("/")), {
-      body: { metadata: { name: "cluster", ...metadata } },
-      user: "masters",
-    });
-    const refused = await server.request("POST", pathOf("root"), { body: named("two") });
-    assert.equal(refused.status, 403);
-  });
-
-  it("are not for those in it to say", async () => {
-    const server = await withCluster({});
-    const metadata = { annotations: { "core.kcp.io/max-total-objects": "0" } };
-    const refused = await server.patch(cluster, "merge", { metadata }, { user: "a" });
-    assert.equal(refused.status, 403);
-  });
-});
-
 describe("bytes", () => {
   const body = (name: string, bytes: number) => ({
     ...named(name),

@@ -1,9 +1,7 @@
 /** Deletes one object, at once or, when something holds it back, by marking it. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
 import { json, success } from "../content/index.ts";
 import type { Written } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
-import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
@@ -23,7 +21,7 @@ export async function handleDelete(
     options,
   );
   if (written.outcome === "deleted" && !handled.definition.strategy.returnsDeletedObject) {
-    return json(200, success(detailsOf(handled, written)));
+    return json(200, success(detailsOf(handled, written, scope.name)));
   }
   const status = written.outcome === "marked" && options.isOrphaningRefused ? 202 : 200;
   return renderWritten(status, await finishWrite(written, handled, rooms), form, handled, rooms);
@@ -54,11 +52,12 @@ export async function deleteOne(
 }
 
 /** kubectl waits for exactly this uid to be gone. */
-function detailsOf({ definition }: HandlerRequest, { entry }: Written) {
-  const { name, uid } = decodeObject(entry)["metadata"] as JsonObject as {
-    name: string;
-    uid: string;
-  };
+function detailsOf({ definition }: HandlerRequest, { uid }: Written, name: string) {
   const { group, resource } = definition;
-  return { name, ...(group === "" ? {} : { group }), kind: resource, uid };
+  return {
+    name,
+    ...(group === "" ? {} : { group }),
+    kind: resource,
+    ...(uid === undefined ? {} : { uid }),
+  };
 }

@@ -27,7 +27,14 @@ import {
   type StorageKey,
   type Write,
 } from "../storage/index.ts";
-import { decodeObject, encodeInPieces, encodeObject, mayHoldSame } from "../stored-object/index.ts";
+import {
+  decodeObject,
+  decodeObjectInPieces,
+  encodeInPieces,
+  encodeObject,
+  isBeingDeleted,
+  mayHoldSame,
+} from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { Capacity, Growth } from "./capacity.ts";
 import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
@@ -97,6 +104,8 @@ export interface Written {
   readonly entry: Entry;
   readonly isStored: boolean;
   readonly outcome: "created" | "updated" | "unchanged" | "deleted" | "marked";
+  /** Of what was deleted. */
+  readonly uid?: string | undefined;
 }
 
 /** Builds the wanted object from the present one; called again when the present one changed meanwhile. */
@@ -253,24 +262,24 @@ export class Registry {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) throw statusError.notFound(definition, address.name);
       refuseHidden(definition, address.name, entry);
-      const old = decodeObject(entry);
+      const rests = entry.value.length > largeBytes;
+      if (rests) await yieldToEventLoop();
+      const old = await decoded(entry);
+      const { uid } = old["metadata"] as { uid?: string };
       const refusal = definition.strategy.deletionRefusal?.(old);
       if (refusal !== undefined) throw statusError.forbidden(definition, address.name, refusal);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       // Admission is shown what was asked for, whatever it is stored as.
-      const seen = definition.form === undefined ? old : await this.#shown(definition, entry);
+      const shown = await presented(definition, entry);
+      const seen = shown === entry ? old : await decoded(shown);
       await options.validate(seen, seen);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
+      const value = step.kind === "mark" ? await encoded(step.object, rests) : "delete";
       if (options.isDryRun) {
-        const marked =
-          step.kind === "mark" ? { ...entry, value: encodeObject(step.object) } : entry;
-        return {
-          entry: marked,
-          isStored: true,
-          outcome: step.kind === "mark" ? "marked" : "deleted",
-        };
+        return value === "delete"
+          ? { entry, isStored: true, outcome: "deleted", uid }
+          : { entry: { ...entry, value }, isStored: true, outcome: "marked" };
       }
-      const value = step.kind === "mark" ? encodeObject(step.object) : "delete";
       const revision = await this.#commit(definition, address, {
         write: { key, value, expected: entry.modifiedAt },
         growth: growthOf(entry, value),
@@ -278,7 +287,8 @@ export class Registry {
       });
       if (revision === undefined) continue;
       if (value === "delete") {
-        return { entry: { ...entry, modifiedAt: revision }, isStored: true, outcome: "deleted" };
+        const gone = { ...entry, modifiedAt: revision };
+        return { entry: gone, isStored: true, outcome: "deleted", uid };
       }
       return {
         entry: { ...entry, value, modifiedAt: revision },
@@ -290,7 +300,7 @@ export class Registry {
   }
 
   async #shown(definition: ResourceDefinition, entry: Entry): Promise<JsonObject> {
-    return decodeObject(await presented(definition, entry));
+    return decoded(await presented(definition, entry));
   }
 
   #ownership(
@@ -313,7 +323,7 @@ export class Registry {
     const key = this.key(definition, address);
     const form = storedForm(definition, object);
     const stored = form instanceof Promise ? await form : form;
-    const value = isLarge ? await runYielding(encodeInPieces(stored)) : encodeObject(stored);
+    const value = await encoded(stored, isLarge);
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -355,7 +365,7 @@ export class Registry {
     { isDryRun, signal, user, isLarge = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const stored = await storedForm(definition, updated);
-    const value = isLarge ? await runYielding(encodeInPieces(stored)) : encodeObject(stored);
+    const value = await encoded(stored, isLarge || entry.value.length > largeBytes);
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && (await runSyncFirst(isSame(entry, value))))
       return { entry, isStored: true, outcome: "unchanged" };
@@ -411,11 +421,19 @@ export class Registry {
   ): Promise<Error> {
     const exists = statusError.alreadyExists(definition, address.name);
     const entry = await this.#read(definition, this.key(definition, address), signal);
-    const metadata =
-      entry === undefined ? undefined : (decodeObject(entry)["metadata"] as JsonObject);
-    if (metadata?.["deletionTimestamp"] === undefined) return exists;
+    if (entry === undefined || !isBeingDeleted(entry)) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+/** The object in an entry, read in pieces when it is large. */
+function decoded(entry: Entry): MaybePromise<JsonObject> {
+  if (entry.value.length <= largeBytes) return decodeObject(entry);
+  return runSyncFirst(decodeObjectInPieces(entry));
+}
+
+function encoded(object: JsonObject, isLarge: boolean): MaybePromise<Buffer> {
+  return isLarge ? runYielding(encodeInPieces(object)) : encodeObject(object);
 }
 
 /** What is not shown is not there, and what is only shown stays as it is. */
@@ -453,9 +471,8 @@ function* isSame(entry: Entry, value: Buffer): Resumable<boolean> {
   if (value.equals(entry.value)) return true;
   if (!mayHoldSame(value, entry.value)) return false;
   yield;
-  const before = decodeObject(entry);
-  yield;
-  const after = decodeObject({ ...entry, value });
+  const before = yield* decodeObjectInPieces(entry);
+  const after = yield* decodeObjectInPieces({ ...entry, value });
   yield;
   return jsonEqual(before, after);
 }

@@ -24,10 +24,14 @@ export interface StoredForm {
   toStored(object: JsonObject): MaybePromise<JsonObject>;
 }
 
+/** Turning a longer one takes rests. */
+const shortBytes = 64 << 10;
+
 /** One entry as a client of the definition gets it. */
 export function presented({ form }: ResourceDefinition, entry: Entry): MaybePromise<Entry> {
   if (form === undefined) return entry;
-  if (form.presentNow !== undefined) return form.presentNow(entry);
+  const isShort = entry.value.length <= shortBytes;
+  if (isShort && form.presentNow !== undefined) return form.presentNow(entry);
   const entries = form.present([entry]);
   return entries instanceof Promise
     ? entries.then(([only]) => only as Entry)

@@ -18,31 +18,9 @@ export type Verb =
   | "delete"
   | "deletecollection";
 
-/** A virtual workspace: a view of what other logical clusters have, under `/services/`. */
-export type ServiceScope =
-  | { readonly name: "apiexport"; readonly cluster: ClusterName; readonly export: string }
-  | { readonly name: "apiresourceschema"; readonly cluster: ClusterName }
-  | ReplicationScope
-  | {
-      readonly name: "initializingworkspaces" | "terminatingworkspaces";
-      /** Of the initializer or terminator: `<cluster>:<WorkspaceType>`. */
-      readonly id: string;
-    }
-  | SyncerScope;
-
-/** What a ClusterCachedResourceEndpointSlice leads to. */
-export interface ReplicationScope {
-  readonly name: "replication";
-  readonly cluster: ClusterName;
-  readonly slice: string;
-}
-
-/** What the agent of one physical cluster sees of a logical cluster. The uid tells its SyncTarget from an earlier one of the same name. */
-export interface SyncerScope {
-  readonly name: "syncer";
-  readonly cluster: ClusterName;
-  readonly target: string;
-  readonly uid: string;
+/** A view of what logical clusters have, under `/services/`. What it is about is known to the extension that serves it. */
+export interface ServiceScope {
+  readonly name: string;
 }
 
 export interface ResourceScope {
@@ -52,7 +30,7 @@ export interface ResourceScope {
   readonly clusterPath?: ClusterPath | undefined;
   /** True when the request names no cluster: `cluster` is what it means by that, which may depend on who asks. */
   readonly isClusterUnnamed?: boolean;
-  /** Set when the request is to a virtual workspace. */
+  /** Set when the request is to a view. */
   readonly service?: ServiceScope | undefined;
   /** The path behind the cluster prefix, without the query. */
   readonly path: string;

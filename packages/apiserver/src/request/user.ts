@@ -49,6 +49,11 @@ export function isMaster({ groups, extra }: UserInfo): boolean {
   );
 }
 
+/** Whether every logical cluster is open to somebody, also those that do not exist. */
+export function mayEnterAll(user: UserInfo): boolean {
+  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
+}
+
 /**
  * Groups with power over all logical clusters: nobody gets them by way of another. Upstream lists some of kcp's own; here it is all of them, since
  * some open what no role could.

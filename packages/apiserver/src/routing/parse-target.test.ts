@@ -1,18 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { haveSameHiddenClass } from "@kcp-ts/testkit";
 import fc from "fast-check";
 import type { RequestScope } from "../request/request-scope.ts";
-import { parseTarget } from "./parse-target.ts";
+import { parseTarget, type SplitService } from "./parse-target.ts";
 
 function scopeOf(target: string, options: { method?: string; header?: string } = {}): RequestScope {
-  return parseTarget({
-    method: options.method ?? "GET",
-    target,
-    clusterHeader: options.header,
-  });
+  const { method = "GET", header: clusterHeader } = options;
+  return parseTarget({ method, target, clusterHeader }, split);
 }
+
+/** A view named `some`, of one cluster. */
+const split: SplitService = (rawPath, decode) => {
+  const [, , name, cluster = "", ...rest] = rawPath.split("/").map(decode);
+  if (name !== "some") return undefined;
+  return { service: { name }, cluster: cluster as ClusterName, path: `/${rest.join("/")}` };
+};
 
 /** `verb cluster group/version resource[/subresource] namespace/name`, or `verb cluster path`. */
 function shown(scope: RequestScope): string {
@@ -39,13 +44,27 @@ describe("parseTarget: the scope", () => {
       "/api/v1/namespaces/n/configmaps/x",
       "/clusters/a/api/v1/namespaces",
       "/clusters/root:org/api/v1/namespaces",
-      "/services/apiexport/a/e/clusters/b/api/v1/namespaces",
+      "/services/some/b/api/v1/namespaces",
       "/apis/x.io/v1/things?watch=true",
     ]) {
       const scope = scopeOf(target);
       assert.equal(scope.kind, "resource", target);
       assert.ok(haveSameHiddenClass(first, scope), target);
     }
+  });
+});
+
+describe("parseTarget: views", () => {
+  it("are where the server's own say, and nothing but paths elsewhere", () => {
+    const target = "/services/some/b/api/v1/namespaces";
+    const { cluster, service } = scopeOf(target);
+    assert.deepEqual({ cluster, service }, { cluster: "b", service: { name: "some" } });
+    for (const method of ["GET", "POST"]) {
+      scopeOf(target, { method });
+      const plain = parseTarget({ method, target, clusterHeader: undefined });
+      assert.deepEqual([plain.kind, plain.cluster, plain.path], ["path", "root", target], method);
+    }
+    assert.equal(scopeOf("/services/other/b/api/v1/namespaces").kind, "path");
   });
 });
 

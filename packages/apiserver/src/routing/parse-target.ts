@@ -15,7 +15,18 @@ import {
   unresolvedCluster,
   type Verb,
 } from "../request/request-scope.ts";
-import { splitService } from "./split-service.ts";
+
+/** From a path below `/services/` to the view that it is of; undefined when there is none. */
+export type SplitService = (
+  rawPath: string,
+  decode: (segment: string) => string,
+) => ServiceSplit | undefined;
+
+export interface ServiceSplit {
+  readonly service: ServiceScope;
+  readonly cluster: ClusterScope;
+  readonly path: string;
+}
 
 export interface Target {
   readonly method: string;
@@ -28,14 +39,18 @@ const remembered = new Map<string, RequestScope>();
 const rememberedMax = 1000;
 const rememberedLengthMax = 256;
 
-/** Creates are made at the same few paths over and over: what one is about is remembered. Scopes are read-only, and nothing but the two texts decides. */
-export function parseTarget(given: Target): RequestScope {
+/**
+ * Creates are made at the same few paths over and over: what one is about is remembered. Scopes are read-only, and nothing but the two texts decides, except for
+ * views, which each server has of its own.
+ */
+export function parseTarget(given: Target, split?: SplitService): RequestScope {
   const { method, target, clusterHeader } = given;
-  if (method !== "POST" || clusterHeader !== undefined || target.length > rememberedLengthMax)
-    return parse(given);
+  const isRemembered =
+    method === "POST" && clusterHeader === undefined && target.length <= rememberedLengthMax;
+  if (!isRemembered || target.startsWith(servicesPrefix)) return parse(given, split);
   const known = remembered.get(target);
   if (known !== undefined) return known;
-  const scope = parse(given);
+  const scope = parse(given, split);
   if (target.includes("?")) return scope;
   if (remembered.size >= rememberedMax) remembered.clear();
   remembered.set(target, scope);
@@ -47,7 +62,10 @@ export function forgetTargets(): void {
   remembered.clear();
 }
 
-function parse({ method, target, clusterHeader }: Target): RequestScope {
+function parse(
+  { method, target, clusterHeader }: Target,
+  split: SplitService | undefined,
+): RequestScope {
   const mark = target.indexOf("?");
   const rawPath = mark < 0 ? target : target.slice(0, mark);
   const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
@@ -55,7 +73,7 @@ function parse({ method, target, clusterHeader }: Target): RequestScope {
     throw statusError.badRequest("the request path must start with a slash");
 
   if (rawPath.startsWith(servicesPrefix)) {
-    const view = splitService(rawPath, decodeSegment);
+    const view = split?.(rawPath, decodeSegment);
     if (view !== undefined) {
       const { cluster, service } = view;
       return parseScope(method, { ...namedPlace, cluster, service }, view.path, query);

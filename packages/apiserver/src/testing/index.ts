@@ -1,4 +1,5 @@
-/** What the tests of this package are made of. No code of the server imports it. */
+/** What the tests of this package, and of those that extend it, are made of. No code of the server imports it. */
+export { servedVerbs } from "../handlers/index.ts";
 export {
   type Condition,
   condition,
@@ -19,13 +20,12 @@ export { openWatches, untilWatches } from "./open-watches.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
 export { bindingOf, RoleWriter, type RuleObject, rbacPath } from "./role-writer.ts";
 export {
-  allKinds,
   collectionPath,
   type SampleKind,
+  sampleKind,
   sampleKinds,
   sampleObject,
   sampleRequest,
-  systemKinds,
 } from "./sample-objects.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";
@@ -45,7 +45,6 @@ export {
   testAuthenticator,
   testTokens,
 } from "./test-server.ts";
-export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
 export { settle, until } from "./until.ts";
 export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";
 export {

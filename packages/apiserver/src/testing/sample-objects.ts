@@ -18,8 +18,6 @@ export const sampleRequest =
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const flowcontrol = "/apis/flowcontrol.apiserver.k8s.io/v1";
 const admission = "/apis/admissionregistration.k8s.io/v1";
-const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
-const topology = "/apis/topology.kcp.io/v1alpha1";
 const group = "rbac.authorization.k8s.io";
 const rule = {
   operations: ["CREATE"],
@@ -37,20 +35,24 @@ const webhook = (value: string) => ({
 const policy = { matchConstraints: { resourceRules: [rule] } };
 
 export const sampleKinds: readonly SampleKind[] = [
-  kind("/api/v1", "configmaps", "ConfigMap", "namespaced", (value) => ({ data: { k: value } })),
-  kind("/api/v1", "events", "Event", "namespaced", (value, namespace) => ({
+  sampleKind("/api/v1", "configmaps", "ConfigMap", "namespaced", (value) => ({
+    data: { k: value },
+  })),
+  sampleKind("/api/v1", "events", "Event", "namespaced", (value, namespace) => ({
     involvedObject: { kind: "ConfigMap", name: "x", namespace },
     message: value,
   })),
-  kind("/api/v1", "namespaces", "Namespace", "cluster", () => ({})),
-  kind("/api/v1", "resourcequotas", "ResourceQuota", "namespaced", (value) => ({
+  sampleKind("/api/v1", "namespaces", "Namespace", "cluster", () => ({})),
+  sampleKind("/api/v1", "resourcequotas", "ResourceQuota", "namespaced", (value) => ({
     spec: { hard: { [`count/${value}.example.com`]: "5" } },
   })),
-  kind("/api/v1", "secrets", "Secret", "namespaced", (value) => ({ stringData: { k: value } })),
-  kind("/api/v1", "serviceaccounts", "ServiceAccount", "namespaced", (value) => ({
+  sampleKind("/api/v1", "secrets", "Secret", "namespaced", (value) => ({
+    stringData: { k: value },
+  })),
+  sampleKind("/api/v1", "serviceaccounts", "ServiceAccount", "namespaced", (value) => ({
     imagePullSecrets: [{ name: value }],
   })),
-  kind("/apis/events.k8s.io/v1", "events", "Event", "namespaced", (value, namespace) => ({
+  sampleKind("/apis/events.k8s.io/v1", "events", "Event", "namespaced", (value, namespace) => ({
     eventTime: "2026-11-15T10:00:00.000000Z",
     reportingController: "example.com/c",
     reportingInstance: "c-1",
@@ -60,7 +62,7 @@ export const sampleKinds: readonly SampleKind[] = [
     note: value,
     regarding: { kind: "ConfigMap", name: "x", namespace },
   })),
-  kind(
+  sampleKind(
     "/apis/certificates.k8s.io/v1",
     "certificatesigningrequests",
     "CertificateSigningRequest",
@@ -69,71 +71,77 @@ export const sampleKinds: readonly SampleKind[] = [
       spec: { request: sampleRequest, signerName: `example.com/${value}`, usages: ["client auth"] },
     }),
   ),
-  kind(rbac, "clusterrolebindings", "ClusterRoleBinding", "cluster", (value) => ({
+  sampleKind(rbac, "clusterrolebindings", "ClusterRoleBinding", "cluster", (value) => ({
     roleRef: { apiGroup: group, kind: "ClusterRole", name: "x" },
     subjects: [{ apiGroup: group, kind: "User", name: value }],
   })),
-  kind(rbac, "clusterroles", "ClusterRole", "cluster", (value) => ({
+  sampleKind(rbac, "clusterroles", "ClusterRole", "cluster", (value) => ({
     rules: [{ apiGroups: [value], resources: ["*"], verbs: ["get"] }],
   })),
-  kind(rbac, "rolebindings", "RoleBinding", "namespaced", (value) => ({
+  sampleKind(rbac, "rolebindings", "RoleBinding", "namespaced", (value) => ({
     roleRef: { apiGroup: group, kind: "Role", name: "x" },
     subjects: [{ apiGroup: group, kind: "User", name: value }],
   })),
-  kind(rbac, "roles", "Role", "namespaced", (value) => ({
+  sampleKind(rbac, "roles", "Role", "namespaced", (value) => ({
     rules: [{ apiGroups: [value], resources: ["*"], verbs: ["get"] }],
   })),
-  kind(admission, "mutatingadmissionpolicies", "MutatingAdmissionPolicy", "cluster", (value) => ({
-    spec: {
-      ...policy,
-      reinvocationPolicy: "Never",
-      mutations: [
-        { patchType: "JSONPatch", jsonPatch: { expression: `[JSONPatch{op: "${value}"}]` } },
-      ],
-    },
-  })),
-  kind(
+  sampleKind(
+    admission,
+    "mutatingadmissionpolicies",
+    "MutatingAdmissionPolicy",
+    "cluster",
+    (value) => ({
+      spec: {
+        ...policy,
+        reinvocationPolicy: "Never",
+        mutations: [
+          { patchType: "JSONPatch", jsonPatch: { expression: `[JSONPatch{op: "${value}"}]` } },
+        ],
+      },
+    }),
+  ),
+  sampleKind(
     admission,
     "mutatingadmissionpolicybindings",
     "MutatingAdmissionPolicyBinding",
     "cluster",
     (value) => ({ spec: { policyName: value } }),
   ),
-  kind(
+  sampleKind(
     admission,
     "mutatingwebhookconfigurations",
     "MutatingWebhookConfiguration",
     "cluster",
     (value) => ({ webhooks: [webhook(value)] }),
   ),
-  kind(
+  sampleKind(
     admission,
     "validatingadmissionpolicies",
     "ValidatingAdmissionPolicy",
     "cluster",
     (value) => ({ spec: { ...policy, validations: [{ expression: `object.x == "${value}"` }] } }),
   ),
-  kind(
+  sampleKind(
     admission,
     "validatingadmissionpolicybindings",
     "ValidatingAdmissionPolicyBinding",
     "cluster",
     (value) => ({ spec: { policyName: value, validationActions: ["Deny"] } }),
   ),
-  kind(
+  sampleKind(
     admission,
     "validatingwebhookconfigurations",
     "ValidatingWebhookConfiguration",
     "cluster",
     (value) => ({ webhooks: [webhook(value)] }),
   ),
-  kind("/apis/coordination.k8s.io/v1", "leases", "Lease", "namespaced", (value) => ({
+  sampleKind("/apis/coordination.k8s.io/v1", "leases", "Lease", "namespaced", (value) => ({
     spec: { holderIdentity: value },
   })),
-  kind(flowcontrol, "flowschemas", "FlowSchema", "cluster", (value) => ({
+  sampleKind(flowcontrol, "flowschemas", "FlowSchema", "cluster", (value) => ({
     spec: { priorityLevelConfiguration: { name: value } },
   })),
-  kind(
+  sampleKind(
     flowcontrol,
     "prioritylevelconfigurations",
     "PriorityLevelConfiguration",
@@ -151,41 +159,7 @@ export const sampleKinds: readonly SampleKind[] = [
   ),
 ];
 
-/** Kinds of ours that are written down as definitions. */
-export const systemKinds: readonly SampleKind[] = [
-  kind(tenancy, "workspaces", "Workspace", "cluster", (value) => ({
-    spec: { mount: { ref: { apiVersion: "example.com/v1", kind: "Place", name: value } } },
-  })),
-  kind(tenancy, "workspacetypes", "WorkspaceType", "cluster", (value) => ({
-    spec: { additionalWorkspaceLabels: { of: value } },
-  })),
-  kind(
-    tenancy,
-    "workspaceauthenticationconfigurations",
-    "WorkspaceAuthenticationConfiguration",
-    "cluster",
-    (value) => ({
-      spec: {
-        jwt: [
-          {
-            issuer: { url: "https://example.com", audiences: [value] },
-            claimMappings: { username: { claim: "sub", prefix: "" } },
-          },
-        ],
-      },
-    }),
-  ),
-  kind(topology, "partitions", "Partition", "cluster", (value) => ({
-    spec: { selector: { matchLabels: { of: value } } },
-  })),
-  kind(topology, "partitionsets", "PartitionSet", "cluster", (value) => ({
-    spec: { dimensions: [value] },
-  })),
-];
-
-export const allKinds: readonly SampleKind[] = [...sampleKinds, ...systemKinds];
-
-function kind(
+export function sampleKind(
   base: string,
   resource: string,
   name: string,

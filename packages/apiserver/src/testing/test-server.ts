@@ -12,8 +12,10 @@ import {
   StaticTokenAuthenticator,
 } from "../authentication/index.ts";
 import { type Authorizer, anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
+import type { ServerExtension } from "../extension.ts";
 import { type ApiRequest, type ApiResponse, sentHeaders } from "../request/api-request.ts";
-import { ApiServer, type ApiServerOptions, type ServerLog } from "../server.ts";
+import { ApiServer, type ApiServerOptions } from "../server.ts";
+import type { ServerLog } from "../server-log.ts";
 import type { Storage } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -31,8 +33,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface TestServerOptions
-  extends Partial<Omit<ApiServerOptions, "clock" | "storage" | "log">> {
+export interface TestServerOptions<Extension extends ServerExtension = ServerExtension>
+  extends Partial<Omit<ApiServerOptions<Extension>, "clock" | "storage" | "log">> {
   readonly storage?: Storage;
 }
 
@@ -95,24 +97,31 @@ export class Answer {
   }
 }
 
-export class TestServer {
-  readonly server: ApiServer;
+export class TestServer<Extension extends ServerExtension = ServerExtension> {
+  readonly server: ApiServer<Extension>;
   readonly storage: Storage;
   readonly clock: FakeClock;
   readonly logged: LogLine[];
 
-  private constructor(server: ApiServer, storage: Storage, clock: FakeClock, logged: LogLine[]) {
+  private constructor(
+    server: ApiServer<Extension>,
+    storage: Storage,
+    clock: FakeClock,
+    logged: LogLine[],
+  ) {
     this.server = server;
     this.storage = storage;
     this.clock = clock;
     this.logged = logged;
   }
 
-  static async start(options: TestServerOptions = {}): Promise<TestServer> {
+  static async start<Extension extends ServerExtension = ServerExtension>(
+    options: TestServerOptions<Extension> = {},
+  ): Promise<TestServer<Extension>> {
     const storage = options.storage ?? new MemoryStorage();
     const clock = new FakeClock();
     const logged: LogLine[] = [];
-    const server = new ApiServer({
+    const server = new ApiServer<Extension>({
       random: new SeededRandom(1),
       authenticator: testAuthenticator(),
       authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac, ownCluster]),

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestAuthority } from "@kcp-ts/testkit";
+import { asyncListener, createTestAuthority } from "@kcp-ts/testkit";
 import type { AnyObject, TestServer } from "./test-server.ts";
 
 export interface ReviewRequest {
@@ -48,17 +48,20 @@ export class WebhookServer {
     this.#server = server;
     this.#directory = directory;
     this.#ca = ca;
-    server.on("request", async (request, response) => {
-      const parts: Buffer[] = [];
-      for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
-      const review = JSON.parse(Buffer.concat(parts).toString("utf8"));
-      const path = String(request.url);
-      this.asked.push({ path, host: request.headers.host, request: review.request });
-      const answer = this.#answers.get(new URL(path, "https://x").pathname);
-      const given: ReviewAnswer = await (answer ?? unknownPath)(review.request);
-      response.writeHead(given.code ?? 200, given.headers ?? {});
-      response.end(JSON.stringify(given.raw ?? reviewAnswer(review, given)));
-    });
+    server.on(
+      "request",
+      asyncListener(async (request, response) => {
+        const parts: Buffer[] = [];
+        for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+        const review = JSON.parse(Buffer.concat(parts).toString("utf8"));
+        const path = String(request.url);
+        this.asked.push({ path, host: request.headers.host, request: review.request });
+        const answer = this.#answers.get(new URL(path, "https://x").pathname);
+        const given: ReviewAnswer = await (answer ?? unknownPath)(review.request);
+        response.writeHead(given.code ?? 200, given.headers ?? {});
+        response.end(JSON.stringify(given.raw ?? reviewAnswer(review, given)));
+      }),
+    );
   }
 
   /** Certified as this machine, or as what it is told to be. */

@@ -1,15 +1,19 @@
 /**
- * Tells tables that are kept by logical cluster which clusters are no more, so that a deleted workspace leaves nothing behind in memory.
+ * Tells tables that are kept by logical cluster which clusters are no more, so that a deleted cluster leaves nothing behind in memory.
  *
- * A LogicalCluster object is the last thing to go of its cluster. Whoever was late with a question may have had a table load what is left, which
+ * An object that stands for its cluster is the last thing to go of it. Whoever was late with a question may have had a table load what is left, which
  * is nothing: so each table is told once more, some time later.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { parseObjectKey, resourcePrefix, type StorageError } from "../storage/index.ts";
+import {
+  parseObjectKey,
+  type ResourceKey,
+  resourcePrefix,
+  type StorageError,
+  type StorageKey,
+} from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
 import type { HubListener, WatchHub } from "./watch-hub.ts";
-
-const prefix = resourcePrefix({ group: "core.kcp.io", resource: "logicalclusters", identity: "" });
 
 type Forget = (cluster: ClusterName) => void;
 
@@ -19,14 +23,20 @@ export class GoneClusters implements HubListener {
   /** Since the last call of `tidy`, and between the two before it. */
   #recent: ClusterName[] = [];
   #older: ClusterName[] = [];
+  #prefix: StorageKey | undefined;
 
   constructor(hub: Pick<WatchHub, "listen">) {
     this.#hub = hub;
   }
 
   tell(forget: Forget): void {
-    if (this.#tables.length === 0) this.#hub.listen(prefix, this);
     this.#tables.push(forget);
+  }
+
+  /** Names the collection whose objects stand for their clusters; where there is none, clusters stay. */
+  follow(collection: ResourceKey): void {
+    this.#prefix = resourcePrefix(collection);
+    this.#hub.listen(this.#prefix, this);
   }
 
   onEvent({ key, current }: HubEvent): void {
@@ -40,7 +50,7 @@ export class GoneClusters implements HubListener {
   onLost(error: StorageError): void {
     this.#recent = [];
     this.#older = [];
-    if (error.code !== "closed") this.#hub.listen(prefix, this);
+    if (error.code !== "closed" && this.#prefix !== undefined) this.#hub.listen(this.#prefix, this);
   }
 
   tidy(): void {

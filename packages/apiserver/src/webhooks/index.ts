@@ -1,13 +1,6 @@
-/** Calls to hosts that tenants name: one HTTPS client for conversion and admission, one for what is served elsewhere. */
+/** Calls to hosts that tenants name: an HTTPS client for conversion and admission. */
 export { type DocumentOptions, tenantDocuments } from "./fetch-document.ts";
-export {
-  type ForwarderOptions,
-  forwardedPerClusterMax,
-  RequestForwarder,
-  sessionsPerClusterMax,
-} from "./forward-request.ts";
-export { parseMountHosts } from "./mount-hosts.ts";
-export { isPrivateAddress } from "./private-addresses.ts";
+export { isPrivateAddress, publicLookup, refusedHost } from "./private-addresses.ts";
 export { addressOfEndpoints, addressOfService, type ServiceAddress } from "./service-endpoint.ts";
 export {
   type ServiceObjects,

@@ -1,7 +1,8 @@
 /** `kcp crd-puller`: the APIs of a cluster as CustomResourceDefinitions, one file each. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { definitionOf, importApis, toYaml } from "@kcp-ts/controlplane";
+import { toYaml } from "@kcp-ts/controlplane";
+import { definitionOf, importApis } from "@kcp-ts/multicluster";
 import { connect, loadKubeconfig } from "@kcp-ts/sdk";
 import type { Command } from "commander";
 import { durationFlag } from "./flags.ts";

@@ -1,9 +1,7 @@
 /** The flags that say what is done with physical clusters, and which controllers run. Named as in kcp, where it had them. */
-import {
-  type MulticlusterPart,
-  multiclusterParts,
-  type PhysicalClusterOptions,
-} from "@kcp-ts/controlplane";
+
+import type { PhysicalClusterOptions } from "@kcp-ts/controlplane";
+import { type MulticlusterPart, multiclusterParts } from "@kcp-ts/multicluster";
 import { type Command, InvalidArgumentError } from "commander";
 import { booleanFlag, commaSeparated, durationFlag } from "./flags.ts";
 

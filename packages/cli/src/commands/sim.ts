@@ -1,7 +1,7 @@
 /** `kcp sim`: simulated physical clusters, each with a port and a kubeconfig of its own, until a signal. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Generation, SimulatedCluster } from "@kcp-ts/controlplane/simulation";
+import type { Generation, SimulatedCluster } from "@kcp-ts/simulator";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { integerFlag } from "./flags.ts";
 import { aborted, untilInterrupted } from "./signals.ts";
@@ -57,7 +57,7 @@ function clusterName(text: string, before: readonly string[] = []): readonly str
 async function run(flags: SimFlags): Promise<void> {
   const signal = untilInterrupted();
   // Only this command needs it.
-  const { startListeningCluster } = await import("@kcp-ts/controlplane/simulation");
+  const { startListeningCluster } = await import("@kcp-ts/simulator");
   const { nodes, generation, bindAddress: host } = flags;
   const folder = resolve(flags.outDirectory);
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,7 +1,10 @@
 /** `kcp syncer`: keeps one physical cluster in step with a control plane, from a shell or as the agent in the cluster. */
+
+import { createLog } from "@kcp-ts/controlplane";
+import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import {
   AgentTokenKeeper,
-  createLog,
   leaseMsDefault,
   leaseMsMax,
   leaseMsMin,
@@ -11,9 +14,7 @@ import {
   runAgent,
   startSyncer,
   syncTargets,
-} from "@kcp-ts/controlplane";
-import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
+} from "@kcp-ts/multicluster";
 import {
   type Client,
   type Connection,

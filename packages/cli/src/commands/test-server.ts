@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestControlPlane } from "@kcp-ts/controlplane/testing";
+import type { TestControlPlane } from "@kcp-ts/testing";
 import type { Command } from "commander";
 import { integerFlag } from "./flags.ts";
 import { aborted, untilInterrupted } from "./signals.ts";
@@ -47,7 +47,7 @@ Examples:
 
 async function run(command: readonly string[], flags: TestServerFlags): Promise<void> {
   // Only this command needs it.
-  const { startTestControlPlane } = await import("@kcp-ts/controlplane/testing");
+  const { startTestControlPlane } = await import("@kcp-ts/testing");
   const folder = await mkdtemp(join(tmpdir(), "kcp-test-server-"));
   const k = await startTestControlPlane();
   try {

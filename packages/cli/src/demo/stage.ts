@@ -8,7 +8,6 @@ import {
   startControlPlane,
   toYaml,
 } from "@kcp-ts/controlplane";
-import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/controlplane/simulation";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Condition,
@@ -18,6 +17,7 @@ import {
   type ObjectInput,
   stringMember,
 } from "@kcp-ts/sdk";
+import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
 import type { ClusterRow, DeploymentRow, Scene } from "./scene.ts";
 
 const syncTargets = defineResource<DynamicObject>({

@@ -2,10 +2,11 @@
  * `kubectl kcp bind compute <workspace>`: the current workspace uses the clusters that another one offers. An APIBinding brings the APIs, and a Placement says which
  * clusters for which namespaces, where the control plane has that kind.
  */
-import { computeExportName, hashDigits, syncTargetResource } from "@kcp-ts/controlplane";
+
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { computeExportName, hashDigits, syncTargetResource } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, type ResourceClient } from "@kcp-ts/sdk";
 import { apiBindings, phaseOf, reasonOf } from "./bind-export.ts";
 import { durationMs } from "./durations.ts";

@@ -1,5 +1,5 @@
 /** `kubectl kcp explain-placement deployment/web`: for every cluster why it has its share, or why none; and the last decisions. */
-import type { Explanation, FollowerExplanation, PlacementRecord } from "@kcp-ts/controlplane";
+import type { Explanation, FollowerExplanation, PlacementRecord } from "@kcp-ts/multicluster";
 import { askAboutPlacement } from "./placement-review.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";

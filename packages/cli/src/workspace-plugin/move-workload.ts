@@ -2,8 +2,9 @@
  * `kubectl kcp move deployment/web --to us-west1`: one attribute of the object says where its replicas go, and they go there without a gap. What is printed is
  * what was done, so that the next time one can do it by hand.
  */
-import { clusterLabel, selectorAnnotation } from "@kcp-ts/controlplane";
+
 import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
+import { clusterLabel, selectorAnnotation } from "@kcp-ts/multicluster";
 import {
   type Client,
   type Condition,

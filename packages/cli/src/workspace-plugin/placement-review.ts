@@ -1,10 +1,11 @@
 /** Questions about placement are answered by the server: it knows the clusters of other workspaces, and who uses these. */
+
+import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type PlacementReviewSpec,
   type PlacementReviewStatus,
   placementReviews,
-} from "@kcp-ts/controlplane";
-import { isStatusError } from "@kcp-ts/machinery/status";
+} from "@kcp-ts/multicluster";
 import type { Session } from "./session.ts";
 
 export async function askAboutPlacement(

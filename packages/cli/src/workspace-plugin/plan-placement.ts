@@ -1,8 +1,9 @@
 /** `kubectl kcp plan drain us-east1`, `plan join …`, `plan -f edited.yaml`: what would move, without doing it. */
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { type PlannedChange, parseManifests, type ReviewedPlan } from "@kcp-ts/controlplane";
+import { parseManifests } from "@kcp-ts/controlplane";
 import { isStatusError } from "@kcp-ts/machinery/status";
+import type { PlannedChange, ReviewedPlan } from "@kcp-ts/multicluster";
 import {
   type Client,
   type DynamicObject,

@@ -1,6 +1,7 @@
 /** `kubectl kcp cordon|uncordon|drain <name>`: keeps new work away from a cluster, moves away what is there, or takes both back. */
-import { type SyncTarget, syncTargets } from "@kcp-ts/controlplane";
+
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import { findCondition, type ResourceClient } from "@kcp-ts/sdk";
 import { durationMs } from "./durations.ts";
 import { Progress } from "./progress.ts";

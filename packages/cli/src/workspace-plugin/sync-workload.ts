@@ -3,11 +3,13 @@
  * the cluster, and the cluster gets one that opens its own view of the workspace and nothing else.
  */
 import { writeFile } from "node:fs/promises";
+import { agentImageDefault, toYaml } from "@kcp-ts/controlplane";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type AgentServer,
   accountNamespace,
   agentId,
-  agentImageDefault,
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
@@ -18,10 +20,7 @@ import {
   serviceAccounts,
   syncedResourcesDefault,
   syncTargets,
-  toYaml,
-} from "@kcp-ts/controlplane";
-import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { isStatusError } from "@kcp-ts/machinery/status";
+} from "@kcp-ts/multicluster";
 import type { Client, KubernetesObject } from "@kcp-ts/sdk";
 import type { Session } from "./session.ts";
 

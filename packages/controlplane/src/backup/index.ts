@@ -1,4 +1,4 @@
 /** Backup and restore, as the command line has them. */
 export { type BackupContext, type BackupOptions, type BackupResult, backup } from "./backup.ts";
-export type { Progress } from "./backup-file.ts";
+export { type Progress, readBackupFile, writeBackupFile } from "./backup-file.ts";
 export { type RestoreOptions, type RestoreResult, restore } from "./restore.ts";

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { asyncListener } from "@kcp-ts/testkit";
 import { controlPlaneDefaults, OptionsError } from "../options.ts";
 import { composeAudit } from "./audit.ts";
 
@@ -40,13 +41,15 @@ describe("the audit options", () => {
 
   it("write to a file and to a webhook, and count what the webhook refuses", async () => {
     const bodies: string[] = [];
-    const server = createServer(async (request, response) => {
-      let text = "";
-      for await (const part of request) text += String(part);
-      bodies.push(`${request.method} ${request.url} ${text}`);
-      response.statusCode = bodies.length === 1 ? 200 : 503;
-      response.end();
-    }).listen(0, "127.0.0.1");
+    const server = createServer(
+      asyncListener(async (request, response) => {
+        let text = "";
+        for await (const part of request) text += String(part);
+        bodies.push(`${request.method} ${request.url} ${text}`);
+        response.statusCode = bodies.length === 1 ? 200 : 503;
+        response.end();
+      }),
+    ).listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
     const webhookConfigFile = join(directory, "webhook.kubeconfig");
@@ -70,7 +73,7 @@ describe("the audit options", () => {
     };
     for (const auditID of ["one", "two"]) {
       const backends = (await composeAudit(options, parts))?.backends(observer) ?? [];
-      for (const backend of backends) backend.write({ kind: "Event", auditID });
+      for (const backend of backends) void backend.write({ kind: "Event", auditID });
       await Promise.all(backends.map((backend) => backend.close()));
     }
     assert.match(bodies[0] ?? "", /^POST \/events\?from=kcp \{"kind":"EventList".*"one"/);

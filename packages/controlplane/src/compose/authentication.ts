@@ -14,9 +14,7 @@ import {
   StaticTokenAuthenticator,
 } from "@kcp-ts/apiserver";
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { CertificateAuthority } from "../certificates/index.ts";
-import type { AdminTokens } from "../kubeconfig/index.ts";
-import type { FileWatch } from "./file-watch.ts";
+import type { AdminTokens, CertificateAuthority, FileWatch } from "@kcp-ts/pki";
 import type { InProcessIdentities } from "./in-process-identities.ts";
 import type { Issuers } from "./issuers.ts";
 import { composeRequestHeaders, type RequestHeaderOptions } from "./request-headers.ts";

@@ -9,7 +9,7 @@ import {
   readFileIfPresent,
   renewCertificateAuthority,
   writePrivateFile,
-} from "../certificates/index.ts";
+} from "@kcp-ts/pki";
 import { OptionsError } from "../options.ts";
 
 export interface ClientAuthorityOptions {

@@ -13,7 +13,7 @@ import {
   generateKey,
   type IssueOptions,
   issueCertificate,
-} from "../certificates/index.ts";
+} from "@kcp-ts/pki";
 import { Core } from "./core.ts";
 
 const now = systemClock.now();

@@ -17,7 +17,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type MulticlusterOptions, runMulticluster } from "@kcp-ts/multicluster";
 import { Client, fencedTransport, formatKey, LeaderElector, type Transport } from "@kcp-ts/sdk";
-import { inProcessTransport } from "./in-process-transport.ts";
+import { serverTransport } from "@kcp-ts/sdk/client";
 import type { InternalCredential } from "./internal-credential.ts";
 
 export interface ControllersOptions {
@@ -54,7 +54,7 @@ export const controlLoopsLease = {
 export function startControllers(options: ControllersOptions): RunningControllers {
   const { server, credential, log } = options;
   const { authorization } = credential;
-  const transport = inProcessTransport({ server, authorization });
+  const transport = serverTransport({ server, authorization });
   const stopping = new AbortController();
   const work = options.isShared === true ? workWhileLeading : runLoops;
   const running = work(transport, options, stopping.signal).catch((error: unknown) => {

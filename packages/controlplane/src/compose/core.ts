@@ -11,19 +11,27 @@ import {
   type Authorizer,
   anyOf,
   clusterUnit,
-  podMetricsKind,
   publicPaths,
   type RequestAuthenticator,
   type ServerLog,
   type TrafficOptions,
   type UserInfo,
-  workspaceContent,
 } from "@kcp-ts/apiserver";
 import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
-import { Client } from "@kcp-ts/sdk";
-import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
-import { apiAccessAdmission } from "./api-access-admission.ts";
+import {
+  MulticlusterServer,
+  type PeerAddress,
+  type PhysicalClusterOptions,
+} from "@kcp-ts/multicluster-server";
+import { type CertificateAuthority, clientSigner, FileWatch } from "@kcp-ts/pki";
+import type { Client } from "@kcp-ts/sdk";
+import {
+  type TenancyExtension,
+  type TenancyExtensionOptions,
+  tenancy,
+  workspaceContent,
+} from "@kcp-ts/tenancy";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import {
   type Authorization,
@@ -36,32 +44,23 @@ import {
   type RunningControllers,
   startControllers,
 } from "./controllers.ts";
-import { copiesAdmission } from "./copies-admission.ts";
 import {
   type ControllerProgram,
   type Extensions,
   type Handle,
   withMiddleware,
 } from "./extensions.ts";
-import { FileWatch } from "./file-watch.ts";
-import { GivenNamespaces } from "./given-namespaces.ts";
 import { InProcessIdentities } from "./in-process-identities.ts";
-import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
-import { type PeerAddress, Peers } from "./peers.ts";
-import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
-import { placementReviewAuthorizer } from "./placement-reviews.ts";
-import { podEndpoints } from "./pod-endpoints.ts";
+import { Loopback } from "./loopback.ts";
 import {
   composeServiceAccounts,
   type ServiceAccountOptions,
   type ServiceAccounts,
 } from "./service-accounts.ts";
-import { SharedTargets } from "./shared-targets.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
-import { syncerViews } from "./syncer-views.ts";
 
 export interface CoreOptions
   extends Omit<
@@ -72,7 +71,7 @@ export interface CoreOptions
     IssuerOptions,
     AuthorizationOptions,
     ClientAuthorityOptions,
-    Pick<ApiServerOptions, "root" | "homeWorkspaces"> {
+    Pick<TenancyExtensionOptions, "root" | "homeWorkspaces"> {
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
@@ -84,7 +83,7 @@ export interface CoreOptions
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
   readonly webhookServiceNetworks?: readonly string[] | undefined;
   /** How workspaces are reached that are served elsewhere. */
-  readonly mounts?: ApiServerOptions["mounts"];
+  readonly mounts?: TenancyExtensionOptions["mounts"];
   readonly trail?: AuditTrailOptions | undefined;
   readonly limits?: TrafficOptions;
   readonly tidyMemory?: (() => void) | undefined;
@@ -99,7 +98,10 @@ export interface ControlLoopsToStart
 }
 
 interface Parts extends CoreOptions {
-  readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
+  readonly server: ApiServer<TenancyExtension>;
+  readonly handle: Handle;
+  readonly loopback: Loopback;
+  readonly multicluster: MulticlusterServer;
   readonly authorization: Authorization;
   readonly serviceAccounts: ServiceAccounts;
   readonly clientAuthority: CertificateAuthority;
@@ -117,137 +119,43 @@ export const processUser: UserInfo = {
 };
 
 export class Core {
-  readonly server: ApiServer;
+  readonly server: ApiServer<TenancyExtension>;
   /** The way in, middleware included. */
   readonly handle: Handle;
   readonly identities: InProcessIdentities;
   /** Looked at until the controllers stop. */
   readonly files: FileWatch;
   readonly #parts: Parts;
-  readonly #physicalClusters: PhysicalClusters;
-  readonly #peers: Peers;
   readonly #stopping = new AbortController();
   #controlLoops: RunningControllers | undefined;
   #controllers: Promise<void>[] = [];
 
   static async compose(options: CoreOptions): Promise<Core> {
-    const identities = new InProcessIdentities();
-    const credential = createInternalCredential();
-    const internalToken = credential.staticToken;
-    const { clock, log, rootDirectory } = options;
+    const { clock, log } = options;
     const files = new FileWatch({
       clock,
       onError: (error, paths) =>
         log.error({ err: error, paths }, "changed files cannot be used; the old ones stay in use"),
     });
     try {
-      const serviceAccounts = await composeServiceAccounts(options, {
-        rootDirectory,
-        clock,
-        files,
-      });
-      const clientAuthority = await loadClientAuthority(options, { rootDirectory, clock });
-      const apiAudiences = serviceAccounts.audiences;
-      const issuers = await composeIssuers(options, { apiAudiences, clock, log, files });
-      const parts = {
-        ...options,
-        internalToken,
-        identities,
-        serviceAccounts,
-        clientAuthority,
-        issuers,
-        files,
-      };
-      const authenticator = await composeAuthentication(parts);
-      const authorization = await composeAuthorization(options, options);
-      return new Core({ ...parts, authenticator, authorization, credential });
+      return await composeOn(files, options);
     } catch (error) {
       files.stop();
       throw error;
     }
   }
 
-  private constructor(parts: Parts) {
-    const { storage, authenticator, clock, random, log, extensions } = parts;
+  constructor(parts: Parts) {
     this.#parts = parts;
-    const client = () => this.#client(parts.credential.authorization);
-    const shared = new SharedTargets({ consumers: () => this.server.exportConsumers, client });
-    const given = new GivenNamespaces({ client, catalog: () => this.server.catalog });
-    this.#peers = new Peers({
-      ...{ client, clock, log },
-      tokenFor: (user) => parts.identities.tokenFor(user),
-      isStoreShared: parts.isStoreShared === true,
-    });
-    this.#physicalClusters = new PhysicalClusters({
-      ...{ client, clock, log, servers: this.#peers },
-      authorizer: () => this.server.authorizer,
-      sharedTarget: (cluster, name, signal) => shared.offered(cluster, name, signal),
-    });
+    this.server = parts.server;
+    this.handle = parts.handle;
     this.identities = parts.identities;
     this.files = parts.files;
-    this.server = new ApiServer({
-      storage,
-      snapshots: snapshotsOf(storage),
-      clock,
-      random,
-      authenticator,
-      authorization: (rbac, gate) => parts.authorization.around(gate(this.#rules(rbac))),
-      gate: workspaceContent,
-      log,
-      apiAudiences: parts.serviceAccounts.audiences,
-      tokens: parts.serviceAccounts.issuer,
-      issuerDocuments: parts.serviceAccounts.documents,
-      admissionPlugins: [
-        this.#physicalClusters.admissionPlugin,
-        copiesAdmission({
-          authorizer: () => this.server.authorizer,
-          sharedPlace: (cluster, name) => shared.placeOf(cluster, name),
-          given,
-          client,
-        }),
-        apiAccessAdmission(client),
-        ...(extensions.admissionPlugins ?? []),
-      ],
-      syncerViews: (sources) => syncerViews({ ...sources, client, given }),
-      furtherSubresources: (authorizer) => {
-        const ofPods = podEndpoints({ ...this.#physicalClusters, authorizer, client });
-        const ofPeers = this.#peers.endpoint(this.#physicalClusters.connections);
-        return (definition, scope) => ofPods(definition, scope) ?? ofPeers(definition, scope);
-      },
-      furtherReviewers: (authorizer) => this.#physicalClusters.reviewers(authorizer),
-      resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
-      besides: [
-        {
-          definition: podMetricsKind(this.#physicalClusters.podMetrics),
-          beside: { group: "", version: "v1", resource: "pods" },
-        },
-      ],
-      webhooks: {
-        denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true,
-        serviceNetworks: parts.webhookServiceNetworks ?? [],
-      },
-      ...(parts.mounts === undefined ? {} : { mounts: parts.mounts }),
-      ...{ root: parts.root, homeWorkspaces: parts.homeWorkspaces },
-      audit: parts.trail,
-      ...parts.limits,
-      tidyMemory: parts.tidyMemory,
-    });
-    this.handle = withMiddleware(
-      (request) => this.server.handle(request),
-      extensions.middleware ?? [],
-    );
-  }
-
-  /** Of those who may enter a logical cluster. */
-  #rules(rbac: Authorizer): Authorizer {
-    const { authorizers = [] } = this.#parts.extensions;
-    const own = [publicPaths, rbac, this.#peers.authorizer, placementReviewAuthorizer];
-    return anyOf([...own, ...authorizers]);
   }
 
   clientFor(cluster: string, user: UserInfo): Client {
     const authorization = `Bearer ${this.identities.tokenFor(user)}`;
-    return this.#client(authorization).inCluster(cluster);
+    return this.#parts.loopback.client(authorization).inCluster(cluster);
   }
 
   /** The address that others reach this server at, for the documents that name it. */
@@ -261,7 +169,7 @@ export class Core {
 
   /** Other servers of the store find this one there. */
   meetPeers(address: PeerAddress): void {
-    this.#peers.start(address);
+    this.#parts.multicluster.meetPeers(address);
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
@@ -284,10 +192,13 @@ export class Core {
     const { webhookDenyPrivateAddresses: denyPrivateAddresses } = this.#parts;
     const multicluster =
       physicalClusters &&
-      this.#physicalClusters.programOf({ denyPrivateAddresses, ...physicalClusters }, agentServer);
+      this.#parts.multicluster.programOf(
+        { denyPrivateAddresses, ...physicalClusters },
+        agentServer,
+      );
     const shared = { ...keys, server, credential, log, clock, multicluster };
     if (options.controlLoops !== false) {
-      server.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
+      server.extension.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
     }
     this.#controlLoops = startControllers({ ...options, ...shared });
   }
@@ -302,11 +213,7 @@ export class Core {
   async stopControllers(): Promise<void> {
     this.#stopping.abort();
     this.files.stop();
-    const stopping = [
-      this.#controlLoops?.stop(),
-      this.#peers.stop(),
-      this.#physicalClusters.close(),
-    ];
+    const stopping = [this.#controlLoops?.stop(), this.#parts.multicluster.close()];
     await Promise.all([...stopping, ...this.#controllers]);
   }
 
@@ -318,9 +225,9 @@ export class Core {
   }
 
   async #run(program: ControllerProgram): Promise<void> {
-    const { clock, log, credential } = this.#parts;
+    const { clock, log, credential, loopback } = this.#parts;
     const { signal } = this.#stopping;
-    const client = this.#client(credential.authorization).inCluster("root");
+    const client = loopback.client(credential.authorization).inCluster("root");
     try {
       await program({ client, clock, log, signal });
       if (!signal.aborted) log.warn({}, "a controller ended while the server goes on");
@@ -328,13 +235,76 @@ export class Core {
       if (!signal.aborted) log.error({ err: error }, "a controller failed");
     }
   }
+}
 
-  #client(authorization: string): Client {
-    const { clock, random } = this.#parts;
-    return new Client({
-      transport: inProcessTransport({ server: this, authorization }),
-      clock,
-      random,
-    });
-  }
+/** Gates first, then what the server is made with, then the server; each part is given what is there before it. */
+async function composeOn(files: FileWatch, options: CoreOptions): Promise<Core> {
+  const { clock, random, log, rootDirectory, extensions } = options;
+  const identities = new InProcessIdentities();
+  const credential = createInternalCredential();
+  const serviceAccounts = await composeServiceAccounts(options, { rootDirectory, clock, files });
+  const clientAuthority = await loadClientAuthority(options, { rootDirectory, clock });
+  const apiAudiences = serviceAccounts.audiences;
+  const issuers = await composeIssuers(options, { apiAudiences, clock, log, files });
+  const authenticator = await composeAuthentication({
+    ...options,
+    ...{ identities, serviceAccounts, clientAuthority, issuers, files },
+    internalToken: credential.staticToken,
+  });
+  const authorization = await composeAuthorization(options, options);
+  const loopback = new Loopback({ clock, random });
+  const multicluster = new MulticlusterServer({
+    ...{ clock, log },
+    client: () => loopback.client(credential.authorization),
+    tokenFor: (user) => identities.tokenFor(user),
+    isStoreShared: options.isStoreShared === true,
+  });
+  const gates = { authenticator, authorization, serviceAccounts };
+  const server = new ApiServer(serverOptions(options, gates, multicluster));
+  const handle = withMiddleware((request) => server.handle(request), extensions.middleware ?? []);
+  multicluster.serveIn(server);
+  loopback.leadTo(handle);
+  return new Core({
+    ...options,
+    ...{ server, handle, loopback, multicluster, authorization, serviceAccounts },
+    ...{ clientAuthority, files, identities, credential },
+  });
+}
+
+interface Gates {
+  readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
+  readonly authorization: Authorization;
+  readonly serviceAccounts: ServiceAccounts;
+}
+
+function serverOptions(
+  options: CoreOptions,
+  { authenticator, authorization, serviceAccounts }: Gates,
+  { additions, authorizers, syncerViews }: MulticlusterServer,
+): ApiServerOptions<TenancyExtension> {
+  const { storage, clock, random, log, extensions } = options;
+  const { mounts, root, homeWorkspaces } = options;
+  /** Of those who may enter a logical cluster. */
+  const rules = (rbac: Authorizer) =>
+    anyOf([publicPaths, rbac, ...authorizers, ...(extensions.authorizers ?? [])]);
+  return {
+    ...additions,
+    extension: tenancy({ gate: workspaceContent, mounts, root, homeWorkspaces, syncerViews }),
+    storage,
+    snapshots: snapshotsOf(storage),
+    ...{ clock, random, log, authenticator },
+    authorization: (rbac, gate) => authorization.around(gate(rules(rbac))),
+    apiAudiences: serviceAccounts.audiences,
+    tokens: serviceAccounts.issuer,
+    issuerDocuments: serviceAccounts.documents,
+    admissionPlugins: [...additions.admissionPlugins, ...(extensions.admissionPlugins ?? [])],
+    resources: [...additions.resources, ...(extensions.resources ?? [])],
+    webhooks: {
+      denyPrivateAddresses: options.webhookDenyPrivateAddresses === true,
+      serviceNetworks: options.webhookServiceNetworks ?? [],
+    },
+    audit: options.trail,
+    ...options.limits,
+    tidyMemory: options.tidyMemory,
+  };
 }

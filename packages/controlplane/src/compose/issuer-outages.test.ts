@@ -14,14 +14,8 @@ import {
   RequestAuthenticator,
 } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { FakeClock } from "@kcp-ts/testkit";
-import {
-  createCertificateAuthority,
-  exportKey,
-  generateKey,
-  issueCertificate,
-} from "../certificates/index.ts";
-import { eventually } from "../testing/index.ts";
+import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 
 /** Between two looks at an issuer. */

@@ -10,14 +10,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { FakeClock } from "@kcp-ts/testkit";
-import {
-  createCertificateAuthority,
-  exportKey,
-  generateKey,
-  issueCertificate,
-} from "../certificates/index.ts";
-import { eventually } from "../testing/index.ts";
+import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { Core } from "./core.ts";
 import { documentBytesMax, documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 import type { IssuerOptions } from "./issuers.ts";

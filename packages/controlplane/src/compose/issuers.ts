@@ -13,10 +13,10 @@ import {
   type TokenAuthenticator,
 } from "@kcp-ts/apiserver";
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { FileWatch } from "@kcp-ts/pki";
 import { parseManifests } from "../manifests/index.ts";
 import { OptionsError } from "../options.ts";
 import { documentFetcher } from "./fetch-document.ts";
-import type { FileWatch } from "./file-watch.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface IssuerOptions {

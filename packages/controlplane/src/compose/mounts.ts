@@ -1,5 +1,5 @@
 /** From options to how workspaces are reached that are served elsewhere. */
-import { type ApiServerOptions, parseMountHosts } from "@kcp-ts/apiserver";
+import { parseMountHosts, type TenancyExtensionOptions } from "@kcp-ts/tenancy";
 import { type ControlPlaneOptions, OptionsError } from "../options.ts";
 import { readFlagFile } from "./start-up.ts";
 
@@ -10,7 +10,7 @@ type MountFiles = Pick<
 
 export async function loadMounts(
   options: MountFiles,
-): Promise<NonNullable<ApiServerOptions["mounts"]>> {
+): Promise<NonNullable<TenancyExtensionOptions["mounts"]>> {
   const { mountProxyClientCertFile: certFile, mountProxyClientKeyFile: keyFile } = options;
   const { mountProxyCaFile: caFile } = options;
   if ((certFile === undefined) !== (keyFile === undefined))

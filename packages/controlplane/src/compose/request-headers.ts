@@ -7,8 +7,8 @@ import {
   RequestHeaderAuthenticator,
 } from "@kcp-ts/apiserver";
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { FileWatch } from "@kcp-ts/pki";
 import { OptionsError } from "../options.ts";
-import type { FileWatch } from "./file-watch.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface RequestHeaderOptions {

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { isAuthenticationError, type UserInfo } from "@kcp-ts/apiserver";
 import { rootCluster } from "@kcp-ts/machinery/names";
+import { FileWatch } from "@kcp-ts/pki";
 import { FakeClock } from "@kcp-ts/testkit";
-import { FileWatch } from "./file-watch.ts";
 import {
   composeServiceAccounts,
   type ServiceAccountOptions,

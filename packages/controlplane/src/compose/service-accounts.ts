@@ -14,11 +14,11 @@ import {
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
   exportKey,
+  type FileWatch,
   generateKey,
   readFileIfPresent,
   writePrivateFile,
-} from "../certificates/index.ts";
-import type { FileWatch } from "./file-watch.ts";
+} from "@kcp-ts/pki";
 import { readFlagFile } from "./start-up.ts";
 
 export interface ServiceAccountOptions {

@@ -8,15 +8,15 @@ import { after, before, describe, it } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { Listener } from "@kcp-ts/apiserver";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { FakeClock } from "@kcp-ts/testkit";
 import {
   createCertificateAuthority,
   exportKey,
+  FileWatch,
   generateKey,
   issueCertificate,
-} from "../certificates/index.ts";
-import { eventually } from "../testing/index.ts";
-import { FileWatch, pollIntervalMs } from "./file-watch.ts";
+  pollIntervalMs,
+} from "@kcp-ts/pki";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { loadTls, type TlsOptions } from "./tls.ts";
 
 const now = systemClock.now();

@@ -1,8 +1,7 @@
 /** Certificates that the operator brings: from flags to the listener, and again when the files change. */
 import type { Listener, NamedTlsMaterial, TlsMaterial, TlsVersion } from "@kcp-ts/apiserver";
-import { type KeyPair, loadKeyPair } from "../certificates/index.ts";
+import { type FileWatch, type KeyPair, loadKeyPair } from "@kcp-ts/pki";
 import { OptionsError } from "../options.ts";
-import type { FileWatch } from "./file-watch.ts";
 
 export interface TlsOptions {
   readonly tlsCertFile?: string | undefined;

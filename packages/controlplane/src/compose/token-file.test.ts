@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { pollIntervalMs } from "@kcp-ts/pki";
 import { createLog } from "../log.ts";
 import { Core } from "./core.ts";
-import { pollIntervalMs } from "./file-watch.ts";
 
 describe("the token file", () => {
   let folder = "";

@@ -7,6 +7,8 @@ export { neverAborted } from "./never-aborted.ts";
 export { onAbort, untilAborted } from "./on-abort.ts";
 export { type Random, systemRandom } from "./random.ts";
 export {
+  isResumable,
+  type MaybeResumable,
   Pace,
   type Resumable,
   runSync,

@@ -66,6 +66,7 @@ export {
   declaredDynamic,
   declaredInt,
   declaredIntOrString,
+  declaredLazy,
   declaredList,
   declaredMap,
   declaredObject,

@@ -52,6 +52,9 @@ export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
  */
 export const EVALUATION_STEPS_MAX = 500_000;
 
+/** Cost and steps after which a loop rests: part of a millisecond. */
+export const PIECE_WORK_MAX = 20_000;
+
 /** The same for what a compilation does with the literals of its expression: patterns above all. */
 export const COMPILATION_STEPS_MAX = 1_200_000;
 

@@ -5,7 +5,7 @@
  * new one, what a failed rule is called, and when rules are not run at all.
  */
 
-import type { Resumable } from "../base/index.ts";
+import type { MaybeResumable, Resumable } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
 import type { SchemaProps, ValidationRule } from "./schema-props.ts";
 
@@ -37,10 +37,13 @@ export interface CompiledRule {
   /** How often the sub-schema can occur in the largest possible request; used where no parent limits it. */
   readonly maxCardinality: number;
 
-  evaluate(values: RuleValues, costMax: number): RuleOutcome;
+  /** Work in pieces where it may take long. */
+  evaluate(values: RuleValues, costMax: number): MaybeResumable<RuleOutcome>;
 
   /** Present when the rule has a message expression that compiled. */
-  evaluateMessage: ((values: RuleValues, costMax: number) => MessageOutcome) | undefined;
+  evaluateMessage:
+    | ((values: RuleValues, costMax: number) => MaybeResumable<MessageOutcome>)
+    | undefined;
 }
 
 export interface RuleValues {

@@ -3,7 +3,7 @@
  * forgiven. Expressions are evaluated by whoever implements RuleEvaluator.
  */
 
-import { type Resumable, runSync } from "../base/index.ts";
+import { isResumable, type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { utf8Length } from "./format-net.ts";
@@ -11,6 +11,8 @@ import { errorsMax } from "./limits.ts";
 import { correlateItems } from "./list-correlation.ts";
 import {
   type CompiledRule,
+  type MessageOutcome,
+  type RuleOutcome,
   ruleCallCostMax,
   ruleMessageBytesMax,
   ruleObjectCostMax,
@@ -190,21 +192,31 @@ class RuleWalk {
       // A transition rule needs something to compare with, unless it can deal with its absence.
       if (program.usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) continue;
       const run: RuleRun = { node, rule, program, self: value, oldSelf, position };
-      if (!this.#evaluate(run, source)) return;
+      const work = program.evaluate({ self: value, oldSelf }, ruleCallCostMax);
+      const outcome = isResumable(work) ? yield* work : work;
+      const verdict = this.#judge(run, outcome);
+      if (verdict === "stop") return;
+      if (verdict === "failed") {
+        const said = program.evaluateMessage?.({ self: value, oldSelf }, ruleCallCostMax);
+        const message = said !== undefined && isResumable(said) ? yield* said : said;
+        if (!this.#failure(run, source, message)) return;
+      }
       if (this.#pace.isTime(this.#budget.left)) yield;
     }
   }
 
-  /** False: no further rule may run. */
-  #evaluate(run: RuleRun, source: RuleSource): boolean {
-    const { node, rule, program, self, oldSelf } = run;
-    const outcome = program.evaluate({ self, oldSelf }, ruleCallCostMax);
+  /** `stop`: no further rule may run. */
+  #judge({ node, rule, program, position }: RuleRun, outcome: RuleOutcome): Verdict {
     const name = ruleName(rule);
-    if (outcome.cost > this.#budget.left) return this.#stop(node, outOfBudget);
+    if (outcome.cost > this.#budget.left) {
+      this.#stop(node, outOfBudget);
+      return "stop";
+    }
     this.#budget.left -= outcome.cost;
     if ("exceeded" in outcome) {
       const text = `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${name}`;
-      return this.#stop(node, text);
+      this.#stop(node, text);
+      return "stop";
     }
     if ("error" in outcome) {
       this.#fault(
@@ -213,18 +225,17 @@ class RuleWalk {
           ? `'${outcome.error}': call arguments did not match a supported operator, function or macro signature for rule: ${name}`
           : `${outcome.error} evaluating rule: ${name}`,
       );
-      return true;
+      return "done";
     }
-    if (outcome.result) return true;
-    if (!program.usesOldSelf && isForgiven(run.position)) return true;
-    return this.#failure(run, source);
+    if (outcome.result) return "done";
+    return !program.usesOldSelf && isForgiven(position) ? "done" : "failed";
   }
 
-  #failure(run: RuleRun, source: RuleSource): boolean {
-    const { node, rule, program, self, oldSelf } = run;
+  /** False: no further rule may run. */
+  #failure(run: RuleRun, source: RuleSource, outcome: MessageOutcome | undefined): boolean {
+    const { node, rule, self } = run;
     let detail = rule.message === "" ? `failed rule: ${ruleName(rule)}` : rule.message.trim();
-    if (program.evaluateMessage !== undefined) {
-      const outcome = program.evaluateMessage({ self, oldSelf }, ruleCallCostMax);
+    if (outcome !== undefined) {
       if (outcome.cost > this.#budget.left)
         return this.#stop(
           node,
@@ -257,6 +268,8 @@ class RuleWalk {
     return false;
   }
 }
+
+type Verdict = "done" | "failed" | "stop";
 
 interface RuleRun {
   readonly node: SchemaNode;

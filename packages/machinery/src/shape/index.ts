@@ -38,7 +38,9 @@ export {
   ShapeError,
 } from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
+export { FieldCount } from "./field-count.ts";
 export { flowSchema, priorityLevelConfiguration } from "./flowcontrol-v1.ts";
+export { messageDepthMax, ProtobufError } from "./message-decoder.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { nodeMetrics, podMetrics } from "./metrics-v1beta1.ts";
 export { patchRulesOf } from "./patch-rules.ts";
@@ -46,10 +48,8 @@ export { podAttachOptions, podExecOptions, podPortForwardOptions } from "./pod-o
 export {
   decodeEnvelope,
   decodeMessage,
+  decodeMessageInPieces,
   type Envelope,
-  FieldCount,
-  messageDepthMax,
-  ProtobufError,
 } from "./protobuf.ts";
 export { isNegativeQuantity, isWholeQuantity, parseQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";

@@ -1,69 +1,100 @@
-/** Reads protobuf wire format: fields with their numbers, nothing about what they mean. */
+/** Reads protobuf wire format, one field after the other: numbers and bytes, nothing about what they mean. */
 export class WireError extends Error {
   override readonly name = "WireError";
 }
 
-export interface WireField {
-  readonly number: number;
-  bytes(): Uint8Array;
-  string(): string;
-  /** A varint as int64; beyond 2^53 it is a bigint. */
-  integer(): number | bigint;
-  double(): number;
-}
-
 const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+const varintType = 0;
+const longType = 1;
+const bytesType = 2;
+const shortType = 5;
 
 export class WireReader {
   readonly #bytes: Uint8Array;
-  #at = 0;
+  /** The next byte to be read. */
+  #at: number;
+  /** Of the field that was read last. */
+  number = 0;
+  #type = varintType;
+  #from = 0;
+  #to = 0;
+  #value: number | bigint = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, at = 0) {
     this.#bytes = bytes;
+    this.#at = at;
   }
 
-  *fields(): Generator<WireField> {
-    while (this.#at < this.#bytes.length) {
-      const tag = Number(this.#varint());
-      const number = tag >>> 3;
-      if (number === 0) throw new WireError("illegal field number 0");
-      yield this.#field(number, tag & 7);
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Reads a field of a message that ends there. */
+  next(end: number): void {
+    const tag = Number(this.#varint(end));
+    this.number = tag >>> 3;
+    if (this.number === 0) throw new WireError("illegal field number 0");
+    this.#type = tag & 7;
+    if (this.#type === varintType) this.#value = this.#varint(end);
+    else if (this.#type === bytesType) this.#skip(Number(this.#varint(end)), end);
+    else if (this.#type === longType) this.#skip(8, end);
+    else if (this.#type === shortType) this.#skip(4, end);
+    else throw new WireError(`unsupported wire type ${this.#type}`);
+  }
+
+  /** Reads on inside of the field, which is a message; where that ends. */
+  enter(): number {
+    if (this.#type !== bytesType) this.#refuse();
+    this.#at = this.#from;
+    return this.#to;
+  }
+
+  bytes(): Uint8Array {
+    if (this.#type !== bytesType) this.#refuse();
+    return this.#bytes.subarray(this.#from, this.#to);
+  }
+
+  string(): string {
+    const bytes = this.bytes();
+    try {
+      return utf8.decode(bytes);
+    } catch (error) {
+      throw new WireError("string field contains invalid UTF-8", { cause: error });
     }
   }
 
-  #field(number: number, type: number): WireField {
-    switch (type) {
-      case 0:
-        return scalarField(number, this.#varint());
-      case 1:
-        return fixedField(number, this.#take(8));
-      case 2:
-        return bytesField(number, this.#take(Number(this.#varint())));
-      case 5:
-        return fixedField(number, this.#take(4));
-      default:
-        throw new WireError(`unsupported wire type ${type}`);
-    }
+  /** A varint as int64; beyond 2^53 it is a bigint. */
+  integer(): number | bigint {
+    if (this.#type !== varintType) this.#refuse();
+    return this.#value;
   }
 
-  #take(length: number): Uint8Array {
-    const end = this.#at + length;
-    if (length < 0 || end > this.#bytes.length) throw new WireError("unexpected end of message");
-    const part = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
-    return part;
+  double(): number {
+    const { buffer, byteOffset } = this.#bytes;
+    const view = new DataView(buffer, byteOffset + this.#from, this.#to - this.#from);
+    if (this.#type === longType) return view.getFloat64(0, true);
+    if (this.#type === shortType) return view.getFloat32(0, true);
+    return this.#refuse();
   }
 
-  #varint(): bigint | number {
+  #skip(length: number, end: number): void {
+    this.#from = this.#at;
+    this.#to = this.#at + length;
+    if (length < 0 || this.#to > end) throw new WireError("unexpected end of message");
+    this.#at = this.#to;
+  }
+
+  #varint(end: number): bigint | number {
     let low = 0;
     for (let shift = 0; shift < 28; shift += 7) {
-      const byte = this.#byte();
+      const byte = this.#byte(end);
       low |= (byte & 0x7f) << shift;
       if (byte < 0x80) return low;
     }
     let wide = BigInt(low);
     for (let shift = 28n; shift < 70n; shift += 7n) {
-      const byte = this.#byte();
+      const byte = this.#byte(end);
       wide |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) {
         const signed = BigInt.asIntN(64, wide);
@@ -74,52 +105,12 @@ export class WireReader {
     throw new WireError("varint is longer than ten bytes");
   }
 
-  #byte(): number {
-    const byte = this.#bytes[this.#at++];
-    if (byte === undefined) throw new WireError("unexpected end of message");
-    return byte;
+  #byte(end: number): number {
+    if (this.#at >= end) throw new WireError("unexpected end of message");
+    return this.#bytes[this.#at++] as number;
   }
-}
 
-function scalarField(number: number, value: number | bigint): WireField {
-  return {
-    number,
-    integer: () => value,
-    bytes: () => wrongType(number),
-    string: () => wrongType(number),
-    double: () => wrongType(number),
-  };
-}
-
-function bytesField(number: number, value: Uint8Array): WireField {
-  return {
-    number,
-    bytes: () => value,
-    string: () => decodeUtf8(value),
-    integer: () => wrongType(number),
-    double: () => wrongType(number),
-  };
-}
-
-function fixedField(number: number, value: Uint8Array): WireField {
-  const view = new DataView(value.buffer, value.byteOffset, value.byteLength);
-  return {
-    number,
-    double: () => (value.length === 8 ? view.getFloat64(0, true) : view.getFloat32(0, true)),
-    bytes: () => wrongType(number),
-    string: () => wrongType(number),
-    integer: () => wrongType(number),
-  };
-}
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch (error) {
-    throw new WireError("string field contains invalid UTF-8", { cause: error });
+  #refuse(): never {
+    throw new WireError(`field ${this.number} has the wrong wire type`);
   }
-}
-
-function wrongType(number: number): never {
-  throw new WireError(`field ${number} has the wrong wire type`);
 }

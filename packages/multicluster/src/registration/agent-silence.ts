@@ -1,5 +1,5 @@
 /**
- * Which agents have fallen silent by their own word: each heartbeat says by when the next one comes (docs/adr/0068).
+ * Which agents have fallen silent by their own word: each heartbeat says by when the next one comes (docs/adr/0061).
  *
  *     it comes within seconds  ── and does not ──────────────────────────────────────────────────────▶ "late"
  *     it comes later, for there is a tunnel ── which no server has any more, and nobody is heard of ──▶ "orphaned"

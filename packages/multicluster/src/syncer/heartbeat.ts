@@ -1,7 +1,7 @@
 /**
  * Says on the SyncTarget that the syncer lives, and when it will say so again. A SyncTarget of another uid is another one: then nothing more is synced.
  *
- * An agent has a tunnel, or writes a heartbeat every two seconds (docs/adr/0068):
+ * An agent has a tunnel, or writes a heartbeat every two seconds (docs/adr/0061):
  *
  *                        the tunnel is up, and a heartbeat that says so was taken
  *     every two seconds ─────────────────────────────────────────────────────────▶ every third of the lease

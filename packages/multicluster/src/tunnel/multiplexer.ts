@@ -28,7 +28,7 @@ export interface MultiplexerOptions {
 
 /** The other side is asked this often whether it is there… */
 export const pingMs = 1500;
-/** …and is gone when nothing comes for so long. Who sends requests to its cluster is to know within ten seconds (docs/adr/0049). */
+/** …and is gone when nothing comes for so long. Who sends requests to its cluster is to know within ten seconds (docs/adr/0046). */
 export const pingTimeoutMs = 2000;
 export const streamsMax = 2000;
 

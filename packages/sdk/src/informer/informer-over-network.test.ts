@@ -35,10 +35,10 @@ before(() => {
 /** Serves a fake server over the network. */
 function overNetwork(server: FakeApiServer): Handler {
   const transport = server.transport();
-  return async (request, response) => {
+  return (request, response) => {
     const gone = new AbortController();
     response.on("close", () => gone.abort(new Error("the client has left")));
-    try {
+    const relay = async () => {
       const { status, headers, body } = await transport.send({
         method: request.method as Method,
         path: request.url,
@@ -50,9 +50,10 @@ function overNetwork(server: FakeApiServer): Handler {
       if ("flushHeaders" in response) (response.flushHeaders as () => void)();
       for await (const chunk of body) response.write(chunk);
       response.end();
-    } catch (error) {
+    };
+    relay().catch((error) => {
       if (!gone.signal.aborted) throw error;
-    }
+    });
   };
 }
 

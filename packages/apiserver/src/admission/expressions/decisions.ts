@@ -1,7 +1,8 @@
 /**
- * The `authorizer` of expressions. Evaluating is synchronous and deciding need not be: a check whose answer has to be waited for fails for
+ * The `authorizer` of expressions. Evaluating does not wait and deciding may have to: a check whose answer has to be waited for fails for
  * now, and the expression is evaluated again when the answer is there.
  */
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import {
   type AuthorizationAttributes,
   type AuthorizationDecision,
@@ -21,7 +22,9 @@ export class Decisions {
   readonly #request: AdmissionRequest;
   readonly #sources: Pick<AdmissionSources, "authorize">;
   readonly #known = new Map<string, AuthorizationDecision>();
-  #pending: Promise<void>[] = [];
+  readonly #pending = new Set<Promise<void>>();
+  /** Checks that could not be answered at once, over all evaluations: several may be under way. */
+  #unanswered = 0;
 
   constructor(request: AdmissionRequest, sources: Pick<AdmissionSources, "authorize">) {
     this.#request = request;
@@ -43,13 +46,12 @@ export class Decisions {
   }
 
   /** What the body comes to when all its checks are answered. */
-  async settle<Result>(body: () => Result): Promise<Result> {
+  async settle<Result>(body: () => Resumable<Result>): Promise<Result> {
     for (;;) {
-      const result = body();
-      if (this.#pending.length === 0) return result;
-      const pending = this.#pending;
-      this.#pending = [];
-      await Promise.all(pending);
+      const before = this.#unanswered;
+      const result = await runSyncFirst(body());
+      if (this.#unanswered === before) return result;
+      await Promise.all(this.#pending);
     }
   }
 
@@ -76,12 +78,14 @@ export class Decisions {
     try {
       const decision = this.#sources.authorize(this.#attributes(user, asked));
       if (!(decision instanceof Promise)) return this.#keep(key, decision);
-      this.#pending.push(
-        decision.then(
+      this.#unanswered++;
+      const pending = decision
+        .then(
           (settled) => void this.#keep(key, settled),
           (error: Error) => void this.#keep(key, refusal(error.message)),
-        ),
-      );
+        )
+        .finally(() => this.#pending.delete(pending));
+      this.#pending.add(pending);
       return refusal("the check is not answered yet");
     } catch (error) {
       return this.#keep(key, refusal(error instanceof Error ? error.message : String(error)));

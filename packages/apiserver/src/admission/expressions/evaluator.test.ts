@@ -1,6 +1,7 @@
 /** What one expression of a policy may cost with the variables that it asks for. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { runSync } from "@kcp-ts/machinery/base";
 import { COST_PER_CALL_MAX, COST_PER_OBJECT_MAX } from "@kcp-ts/machinery/cel";
 import type { AdmissionRequest } from "../admission.ts";
 import { Decisions } from "./decisions.ts";
@@ -33,15 +34,34 @@ describe("variables of a policy", () => {
   it("cost no more than one call together when one expression asks for all of them", () => {
     const current = evaluator();
     const names = variables.map(({ name }) => `variables.${name}`).join(" && ");
-    const { error } = current.evaluate(expressionOf(names, "validation"));
+    const { error } = runSync(current.evaluate(expressionOf(names, "validation")));
     assert.match(error ?? "", /actual cost limit exceeded/);
     assert.ok(COST_PER_OBJECT_MAX - current.remaining < 1.1 * COST_PER_CALL_MAX);
   });
 
   it("have as much each when expressions ask for them one by one", () => {
     const current = evaluator();
-    for (const { name } of variables)
-      assert.equal(current.evaluate(expressionOf(`variables.${name}`, "validation")).value, true);
+    for (const { name } of variables) {
+      const expression = expressionOf(`variables.${name}`, "validation");
+      assert.equal(runSync(current.evaluate(expression)).value, true);
+    }
     assert.ok(COST_PER_OBJECT_MAX - current.remaining > 2 * COST_PER_CALL_MAX);
   });
+
+  for (const text of [
+    "variables.v0",
+    "has(variables.v0)",
+    "variables['v0']",
+    "[variables].all(v, v.v0)",
+    "variables[?'v0'].orValue(false)",
+  ]) {
+    it(`are computed in pieces: ${text}`, () => {
+      const work = evaluator().evaluate(expressionOf(text, "validation"));
+      let pieces = 1;
+      let next = work.next();
+      for (; next.done !== true; next = work.next()) pieces++;
+      assert.equal(next.value.value, true);
+      assert.ok(pieces >= 20, `${pieces} pieces`);
+    });
+  }
 });

@@ -1,4 +1,5 @@
-/** Runs the expressions of one webhook or policy for one request, within one budget. */
+/** Runs the expressions of one webhook or policy for one request, within one budget, and with rests. */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   CelError,
   CelLazyObject,
@@ -37,10 +38,7 @@ export class Evaluator {
   readonly #variables: readonly Variable[];
   readonly #known: Map<number, CelResult>;
   #remaining: number;
-  /**
-   * What the variables that one expression asks for may cost together: they are computed while it waits, without a rest for others.
-   * Kubernetes gives each of them as much as this.
-   */
+  /** What the variables that one expression asks for may cost together. Kubernetes gives each of them as much as this. */
   #variablesRemaining = COST_PER_CALL_MAX;
 
   constructor(
@@ -61,12 +59,14 @@ export class Evaluator {
    * and cost, is forgotten with the copy that it was tried on.
    */
   async settled<Result>(
-    body: (evaluator: Evaluator) => Result,
+    body: (evaluator: Evaluator) => Resumable<Result>,
   ): Promise<{ readonly result: Result; readonly evaluator: Evaluator }> {
+    const tried = function* (evaluator: Evaluator) {
+      return { result: yield* body(evaluator), evaluator };
+    };
     return this.#decisions.settle(() => {
       const options = { costMax: this.#remaining, variables: this.#variables };
-      const evaluator = new Evaluator(this.#values, this.#decisions, options, this.#known);
-      return { result: body(evaluator), evaluator };
+      return tried(new Evaluator(this.#values, this.#decisions, options, this.#known));
     });
   }
 
@@ -78,9 +78,9 @@ export class Evaluator {
     return this.#remaining;
   }
 
-  evaluate(expression: Expression): Outcome {
+  *evaluate(expression: Expression): Resumable<Outcome> {
     this.#variablesRemaining = COST_PER_CALL_MAX;
-    const result = this.#run(expression, this.#variables.length);
+    const result = yield* this.#run(expression, this.#variables.length);
     if (!(result instanceof CelError)) return { value: result, error: undefined };
     if (this.isOutOfBudget) return { value: undefined, error: outOfBudget };
     const error =
@@ -91,16 +91,17 @@ export class Evaluator {
   }
 
   /** A variable sees those before it only, so none can see itself. */
-  #run(
+  *#run(
     { program, error }: Expression,
     variablesSeen: number,
     costMax = COST_PER_CALL_MAX,
-  ): CelResult {
+  ): Resumable<CelResult> {
     if (program === undefined) return new CelError(error ?? "the expression does not compile");
     const find = (name: string) => this.#find(name, variablesSeen);
     const costLimit = Math.min(costMax, Math.max(0, this.#remaining));
     const before = this.#remaining;
-    const { result, charged: cost, cancelled } = program.evaluate(find, { costLimit });
+    const evaluation = yield* program.evaluateInPieces(find, { costLimit });
+    const { result, charged: cost, cancelled } = evaluation;
     this.#remaining -= cost;
     if (cancelled !== undefined && before < COST_PER_CALL_MAX) this.#remaining = -1;
     return result;
@@ -131,14 +132,14 @@ export class Evaluator {
     }
   }
 
-  #variable(name: string, seen: number): CelResult | undefined {
+  *#variable(name: string, seen: number): Resumable<CelResult | undefined> {
     const at = this.#variables.findIndex((variable) => variable.name === name);
     if (at < 0 || at >= seen) return undefined;
     const known = this.#known.get(at);
     if (known !== undefined) return known;
     const before = this.#remaining;
     const { expression } = this.#variables[at] as Variable;
-    const result = this.#run(expression, at, Math.max(0, this.#variablesRemaining));
+    const result = yield* this.#run(expression, at, Math.max(0, this.#variablesRemaining));
     this.#variablesRemaining -= before - this.#remaining;
     const kept =
       result instanceof CelError

@@ -9,6 +9,7 @@ import {
   compile,
   DYN,
   declaredDynamic,
+  declaredLazy,
   declaredValue,
   type Environment,
   JSON_PATCH_TYPE,
@@ -58,9 +59,10 @@ export function expressionOf(text: string, use: ExpressionUse): Expression {
 }
 
 const variables = new Map([
-  ...["object", "oldObject", "request", "namespaceObject", "params", "variables"].map(
+  ...["object", "oldObject", "request", "namespaceObject", "params"].map(
     (name) => [name, declaredDynamic] as const,
   ),
+  ["variables", declaredLazy] as const,
   ["authorizer", declaredValue(AUTHORIZER_TYPE)] as const,
   ["authorizer.requestResource", declaredValue(RESOURCE_CHECK_TYPE)] as const,
 ]);

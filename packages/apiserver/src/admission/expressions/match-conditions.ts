@@ -1,4 +1,5 @@
 /** Match conditions: a webhook or policy is about requests for which all of them hold. */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { COST_MATCH_CONDITIONS_MAX } from "@kcp-ts/machinery/cel";
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { Decisions } from "./decisions.ts";
@@ -24,14 +25,14 @@ export function checkConditions(
   decisions: Decisions,
   variables: readonly Variable[] = [],
 ): Promise<ConditionsOutcome> {
-  return decisions.settle((): ConditionsOutcome => {
+  return decisions.settle(function* (): Resumable<ConditionsOutcome> {
     const evaluator = new Evaluator(values, decisions, {
       costMax: COST_MATCH_CONDITIONS_MAX,
       variables,
     });
     const errors: string[] = [];
     for (const condition of conditions) {
-      const { value, error } = evaluator.evaluate(condition);
+      const { value, error } = yield* evaluator.evaluate(condition);
       if (error !== undefined) errors.push(error);
       else if (value !== true) return { isMet: false, error: undefined };
       if (evaluator.isOutOfBudget) break;

@@ -96,9 +96,9 @@ async function mutateWith(
     const values = await valuesFor(reviewed, match, params);
     const { decisions } = reviewed;
     const { variables } = policy;
-    const { outcome, evaluator } = await decisions.settle(() => {
+    const { outcome, evaluator } = await decisions.settle(function* () {
       const current = new Evaluator(values, decisions, { costMax, variables });
-      return { outcome: current.evaluate(mutation.expression), evaluator: current };
+      return { outcome: yield* current.evaluate(mutation.expression), evaluator: current };
     });
     if (outcome.error !== undefined) throw new MutationProblem(outcome.error);
     const spent = costMax;

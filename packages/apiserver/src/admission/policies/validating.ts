@@ -1,4 +1,5 @@
 /** Validating policies: every binding that concerns the request has its say; the first denial is the answer. */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { COST_PER_OBJECT_MAX, MESSAGE_EXPRESSION_BYTES_MAX } from "@kcp-ts/machinery/cel";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError, type StatusReason, statusError } from "@kcp-ts/machinery/status";
@@ -134,16 +135,18 @@ async function evaluate(
   }
 }
 
-function check(
+function* check(
   { expression, message, messageExpression, reason }: Validation,
   evaluator: Evaluator,
   isIgnored: boolean,
-): Omit<Violation, "expressionIndex"> | undefined {
-  const { value, error } = evaluator.evaluate(expression);
+): Resumable<Omit<Violation, "expressionIndex"> | undefined> {
+  const { value, error } = yield* evaluator.evaluate(expression);
   if (error !== undefined) return isIgnored ? undefined : { message: error, reason: "Invalid" };
   if (value === true) return undefined;
   const said =
-    messageExpression === undefined ? "" : usable(evaluator.evaluate(messageExpression).value);
+    messageExpression === undefined
+      ? ""
+      : usable((yield* evaluator.evaluate(messageExpression)).value);
   return { message: said || message || `failed expression: ${expression.text}`, reason };
 }
 

@@ -50,7 +50,7 @@ async function time(
 ): Promise<void> {
   const rounds = 20_000;
   await authorizer.authorize(ask(0));
-  for (let i = 0; i < rounds; i++) authorizer.authorize(ask(i));
+  for (let i = 0; i < rounds; i++) await authorizer.authorize(ask(i));
   const times = new Float64Array(rounds);
   for (let i = 0; i < rounds; i++) {
     const asked = ask(i);

@@ -19,7 +19,7 @@ export interface OpenedStorage {
 }
 
 export function describeStorage(name: string, open: () => Promise<OpenedStorage>): void {
-  const test = (title: string, body: (storage: Storage) => Promise<void>) =>
+  const test = (title: string, body: (storage: Storage) => Promise<void>): void => {
     it(title, async () => {
       const opened = await open();
       try {
@@ -28,6 +28,7 @@ export function describeStorage(name: string, open: () => Promise<OpenedStorage>
         await opened.dispose();
       }
     });
+  };
 
   describe(`storage contract: ${name}`, () => {
     describeWrites(test);

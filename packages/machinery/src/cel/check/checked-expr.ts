@@ -40,6 +40,15 @@ export class CheckedExpr {
     return this.#types.get(e.id) ?? DYN;
   }
 
+  /** Variables of the environment that are referred to, and locals. */
+  get variables(): ReadonlySet<string> {
+    const names = new Set<string>();
+    for (const reference of this.#references.values()) {
+      if (reference.kind === "variable") names.add(reference.name.replace(/^\./, ""));
+    }
+    return names;
+  }
+
   referenceOf(e: { readonly id: number }): Reference | undefined {
     return this.#references.get(e.id);
   }

@@ -5,9 +5,10 @@
  * price; the embedder's interrupt is asked now and then. Both stop the evaluation by throwing, which happens once.
  */
 import type { CallContext } from "../check/function-declaration.ts";
-import { EVALUATION_STEPS_MAX, INTERRUPT_CHECK_STEPS } from "../limits.ts";
+import { EVALUATION_STEPS_MAX, INTERRUPT_CHECK_STEPS, PIECE_WORK_MAX } from "../limits.ts";
 import { compilePattern, type Pattern } from "../values/pattern.ts";
 import type { CelError, CelResult } from "../values/value.ts";
+import type { StepCounter } from "../values/work.ts";
 
 /** Why an evaluation was stopped. */
 export type CancelReason = "cost" | "interrupt";
@@ -35,8 +36,9 @@ export interface EvalOptions {
   readonly localCount: number;
 }
 
-export class EvalContext implements CallContext {
+export class EvalContext implements CallContext, StepCounter {
   cost = 0;
+  keys: StepCounter["keys"];
   readonly locals: CelResult[];
   readonly #variables: (CelResult | undefined)[];
   readonly #load: (slot: number) => CelResult;
@@ -44,6 +46,7 @@ export class EvalContext implements CallContext {
   readonly #interrupt: (() => boolean) | undefined;
   #steps = 0;
   #iterations = 0;
+  #restsAt = PIECE_WORK_MAX;
 
   constructor(options: EvalOptions) {
     this.#costLimit = options.costLimit;
@@ -84,6 +87,14 @@ export class EvalContext implements CallContext {
     if (++this.#iterations % INTERRUPT_CHECK_STEPS === 0 && this.#interrupt?.() === true) {
       throw new EvaluationCancelled("interrupt");
     }
+  }
+
+  /** So much was done since the last rest that others are to have their turn. */
+  isRestDue(): boolean {
+    const done = this.cost + this.#steps;
+    if (done < this.#restsAt) return false;
+    this.#restsAt = done + PIECE_WORK_MAX;
+    return true;
   }
 
   variable(slot: number): CelResult {

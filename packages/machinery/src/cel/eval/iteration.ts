@@ -1,10 +1,12 @@
 /** Going through a list or a map, with the iteration variables set for each round. */
+import type { Resumable } from "../../base/index.ts";
 import { toInt } from "../values/small-int.ts";
 import { CelList, CelMap, type CelResult, type CelValue } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
+import type { Plan } from "./plan.ts";
 
 /** Runs a loop; its outcome is left in the accumulator's slot. */
-export type Loop = (context: EvalContext, collection: CelList | CelMap) => void;
+export type Loop = (context: EvalContext, collection: CelList | CelMap) => Resumable<void>;
 
 export type IterationSlots =
   | { readonly one: number; readonly key?: undefined }
@@ -15,13 +17,22 @@ export interface LoopSlots {
   readonly slots: IterationSlots;
 }
 
-/** Sets the iteration variables for each round until `round` returns false. */
-export function forEach(
+export interface Rounds {
+  readonly slots: IterationSlots;
+  /** Before a round is evaluated; false ends the loop. */
+  readonly begin?: () => boolean;
+  readonly plan: Plan;
+  /** What a round came to; false ends the loop. */
+  readonly take: (value: CelResult) => boolean;
+}
+
+/** Sets the iteration variables for each round, and evaluates it. */
+export function* forEach(
   context: EvalContext,
   collection: CelList | CelMap,
-  slots: IterationSlots,
-  round: () => boolean,
-): void {
+  { slots, begin, plan, take }: Rounds,
+): Resumable<void> {
+  const { run, inPieces } = plan;
   const keys = collection instanceof CelMap ? collection.keys() : undefined;
   const { size } = keys === undefined ? (collection as CelList) : { size: keys.length };
   for (let i = 0; i < size; i++) {
@@ -34,7 +45,10 @@ export function forEach(
       context.locals[slots.key] = key;
       context.locals[slots.value] = valueAt(collection, key, i);
     }
-    if (!round()) return;
+    if (begin !== undefined && !begin()) return;
+    const value = run === undefined ? yield* inPieces(context) : run(context);
+    if (!take(value)) return;
+    if (context.isRestDue()) yield;
   }
 }
 

@@ -1,4 +1,5 @@
 /** `map`, `filter`, `transformList` and `transformMap`: the result grows in place. */
+import type { Resumable } from "../../base/index.ts";
 import { LIST_CREATE_COST } from "../cost/estimate.ts";
 import { type CallExpr, type ComprehensionExpr, type Expr, Operator } from "../syntax/ast.ts";
 import { MAP_INSERT } from "../syntax/two-variable-macros.ts";
@@ -6,7 +7,15 @@ import { ArrayList, insertInto, ValueMap } from "../values/collections.ts";
 import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
 import { forEach, type Loop, type LoopSlots } from "./iteration.ts";
-import type { Planning, Run } from "./plan.ts";
+import {
+  isError,
+  type Plan,
+  type Planning,
+  planGuarded,
+  planStrict,
+  type Run,
+  SKIPPED,
+} from "./plan.ts";
 import { isVariable } from "./plan-quantifier.ts";
 
 /** Reading the accumulator, and calling what adds to it. */
@@ -27,14 +36,12 @@ export function planAppend(
   });
   const element = step?.parts[0];
   if (step === undefined || element === undefined) return undefined;
-  const predicate = step.predicate && planning.plan(step.predicate).run;
-  const plan = planning.plan(element);
-  const cost = ACCUMULATOR_COST + ADD_COST + (plan.constant === undefined ? LIST_CREATE_COST : 0);
-  return (context, collection) => {
+  const added = planning.plan(element);
+  const plan = planFiltered(planning, step, added);
+  const cost = ACCUMULATOR_COST + ADD_COST + (added.constant === undefined ? LIST_CREATE_COST : 0);
+  return function* (context, collection) {
     const values: CelValue[] = [];
-    const problem = accumulate(context, collection, slots, predicate, () => {
-      const value = plan.run(context);
-      if (value instanceof CelError) return value;
+    const problem = yield* accumulate(context, collection, slots, plan, (value) => {
       context.charge(cost);
       values.push(value);
       return undefined;
@@ -53,22 +60,38 @@ export function planInsert(
     call.function === MAP_INSERT ? call.args.slice(1) : undefined,
   );
   if (step === undefined) return undefined;
-  const predicate = step.predicate && planning.plan(step.predicate).run;
-  const parts = step.parts.map((part) => planning.plan(part).run);
-  return (context, collection) => {
+  const parts = step.parts.map((part) => planning.plan(part));
+  const plan = planFiltered(planning, step, planStrict(parts, gathered, { stopsAt: isError }));
+  return function* (context, collection) {
     const map = new ValueMap();
-    const problem = accumulate(context, collection, slots, predicate, () => {
-      const values: CelValue[] = [];
-      for (const part of parts) {
-        const value = part(context);
-        if (value instanceof CelError) return value;
-        values.push(value);
-      }
+    const problem = yield* accumulate(context, collection, slots, plan, (entry) => {
       context.charge(ACCUMULATOR_COST + ADD_COST);
-      return insertInto(map, values);
+      return insertInto(map, (entry as ArrayList).values);
     });
     context.locals[slots.accuSlot] = problem ?? map;
   };
+}
+
+/** The key and the value of an entry, or a map of entries. */
+function gathered(parts: readonly Run[]): Run {
+  return (context) => {
+    const values: CelValue[] = [];
+    for (const part of parts) {
+      const value = part(context);
+      if (value instanceof CelError) return value;
+      values.push(value);
+    }
+    return new ArrayList(values);
+  };
+}
+
+/** What a round adds; nothing when its predicate does not hold. */
+function planFiltered(planning: Planning, { predicate }: Step, added: Plan): Plan {
+  if (predicate === undefined) return added;
+  return planGuarded(planning.plan(predicate), added, (passes) => {
+    if (passes === false) return SKIPPED;
+    return passes instanceof CelError ? passes : NO_SUCH_OVERLOAD;
+  });
 }
 
 interface Step {
@@ -96,19 +119,19 @@ function recognizeStep(
 }
 
 /** Runs `add` for each element that passes; the first error is the outcome, though the loop goes on as cel-go's. */
-function accumulate(
+function* accumulate(
   context: EvalContext,
   collection: Parameters<Loop>[1],
   { slots }: LoopSlots,
-  predicate: Run | undefined,
-  add: () => CelError | undefined,
-): CelError | undefined {
+  plan: Plan,
+  add: (value: CelValue) => CelError | undefined,
+): Resumable<CelError | undefined> {
   let problem: CelError | undefined;
-  forEach(context, collection, slots, () => {
-    const passes: CelResult = predicate === undefined ? true : predicate(context);
-    if (passes === true) problem = add();
-    else if (passes !== false) problem = passes instanceof CelError ? passes : NO_SUCH_OVERLOAD;
+  const take = (value: CelResult) => {
+    if (value === SKIPPED) return true;
+    problem = value instanceof CelError ? value : add(value);
     return problem === undefined;
-  });
+  };
+  yield* forEach(context, collection, { slots, plan, take });
   return problem;
 }

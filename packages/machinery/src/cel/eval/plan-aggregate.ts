@@ -3,7 +3,7 @@ import { LIST_CREATE_COST, MAP_CREATE_COST, STRUCT_CREATE_COST } from "../cost/e
 import type { ListExpr, MapExpr, StructExpr } from "../syntax/ast.ts";
 import { ArrayList, EMPTY_LIST, ValueMap } from "../values/collections.ts";
 import { CelError, CelOptional, type CelResult, type CelValue } from "../values/value.ts";
-import { constantPlan, type Plan, type Planning } from "./plan.ts";
+import { constantPlan, isError, type Plan, type Planning, planStrict, type Run } from "./plan.ts";
 
 export function planList(planning: Planning, e: ListExpr): Plan {
   const elements = e.elements.map((element) => planning.plan(element));
@@ -12,11 +12,11 @@ export function planList(planning: Planning, e: ListExpr): Plan {
   if (optional.size === 0 && constants.every((constant) => constant !== undefined)) {
     return constantPlan(constants.length === 0 ? EMPTY_LIST : new ArrayList(constants));
   }
-  return {
-    run: (context) => {
+  const make = (runs: readonly Run[]): Run => {
+    return (context) => {
       const values: CelValue[] = [];
-      for (const [i, element] of elements.entries()) {
-        const value = element.run(context);
+      for (const [i, run] of runs.entries()) {
+        const value = run(context);
         if (value instanceof CelError) return value;
         const kept = optional.has(i) ? unwrapOptional(value) : value;
         if (kept instanceof CelError) return kept;
@@ -24,8 +24,9 @@ export function planList(planning: Planning, e: ListExpr): Plan {
       }
       context.charge(LIST_CREATE_COST);
       return new ArrayList(values);
-    },
+    };
   };
+  return planStrict(elements, make, { stopsAt: isError });
 }
 
 /** What an optional entry contributes: its value, nothing, or an error if it is no optional. */
@@ -45,13 +46,13 @@ export function planMap(planning: Planning, e: MapExpr): Plan {
     else if (constants.insert(key.constant, value.constant) !== undefined) allConstant = false;
   }
   if (allConstant) return constantPlan(constants);
-  return {
-    run: (context) => {
+  const make = (runs: readonly Run[]): Run => {
+    return (context) => {
       const map = new ValueMap();
-      for (const { key, value, optional } of entries) {
-        const k = key.run(context);
+      for (const [i, { optional }] of entries.entries()) {
+        const k = (runs[2 * i] as Run)(context);
         if (k instanceof CelError) return k;
-        const v = value.run(context);
+        const v = (runs[2 * i + 1] as Run)(context);
         if (v instanceof CelError) return v;
         const kept = optional ? unwrapOptional(v) : v;
         if (kept instanceof CelError) return kept;
@@ -61,8 +62,10 @@ export function planMap(planning: Planning, e: MapExpr): Plan {
       }
       context.charge(MAP_CREATE_COST);
       return map;
-    },
+    };
   };
+  const parts = entries.flatMap(({ key, value }) => [key, value]);
+  return planStrict(parts, make, { stopsAt: isError });
 }
 
 export function planStruct(planning: Planning, e: StructExpr): Plan {
@@ -70,14 +73,14 @@ export function planStruct(planning: Planning, e: StructExpr): Plan {
   const typeName = reference?.kind === "type" ? reference.name : e.typeName;
   const construct = planning.environment.constructors.get(typeName);
   const fields = e.fields.map(({ name, value, optional }) => {
-    return { name, value: planning.plan(value).run, optional };
+    return { name, value: planning.plan(value), optional };
   });
-  return {
-    run: (context) => {
-      if (construct === undefined) return new CelError(`unknown type: ${typeName}`);
+  if (construct === undefined) return { run: () => new CelError(`unknown type: ${typeName}`) };
+  const make = (runs: readonly Run[]): Run => {
+    return (context) => {
       const values = new Map<string, CelValue>();
-      for (const { name, value, optional } of fields) {
-        const v = value(context);
+      for (const [i, { name, optional }] of fields.entries()) {
+        const v = (runs[i] as Run)(context);
         if (v instanceof CelError) return v;
         const kept = optional ? unwrapOptional(v) : v;
         if (kept instanceof CelError) return kept;
@@ -85,6 +88,8 @@ export function planStruct(planning: Planning, e: StructExpr): Plan {
       }
       context.charge(STRUCT_CREATE_COST);
       return construct(values);
-    },
+    };
   };
+  const values = fields.map(({ value }) => value);
+  return planStrict(values, make, { stopsAt: isError });
 }

@@ -6,7 +6,18 @@ import { typeNameOf } from "../values/kind.ts";
 import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import { textWork, work } from "../values/work.ts";
 import type { EvalContext } from "./eval-context.ts";
-import { constantErrorPlan, constantPlan, type Plan, type Planning, type Run } from "./plan.ts";
+import {
+  constantErrorPlan,
+  constantPlan,
+  isAtOnce,
+  isError,
+  type Plan,
+  type Planning,
+  planBinary,
+  planStrict,
+  planUnary,
+  type Run,
+} from "./plan.ts";
 import { planComparison } from "./plan-comparison.ts";
 import { planLogic, planOptionalOr } from "./plan-logic.ts";
 import { planPattern } from "./plan-pattern.ts";
@@ -44,17 +55,17 @@ function planFunction(
   overloads: readonly Overload[],
   operandExprs: readonly Expr[],
 ): Plan {
-  const operands = operandExprs.map((operand) => planning.plan(operand).run);
+  const operands = operandExprs.map((operand) => planning.plan(operand));
   const candidates = overloads.filter((overload) => overload.call !== undefined).map(bind);
   const only = candidates.length === 1 ? candidates[0] : undefined;
   const [first, second] = operands;
   if (only !== undefined && operands.length === 1 && first !== undefined) {
-    return { run: unary(name, only, first) };
+    return planUnary(first, (operand) => unary(name, only, operand));
   }
   if (only !== undefined && operands.length === 2 && first !== undefined && second !== undefined) {
-    return { run: binary(name, only, first, second) };
+    return planBinary(first, second, (left, right) => binary(name, only, left, right));
   }
-  return { run: anyNumber(name, candidates, operands) };
+  return planStrict(operands, (runs) => anyNumber(name, candidates, runs), { stopsAt: isError });
 }
 
 /** An overload ready to be called. */
@@ -180,7 +191,7 @@ const CONVERSIONS = new Set([
 function foldConversion(plan: Plan, planning: Planning, operands: readonly Expr[]): Plan {
   const [operand] = operands;
   if (operands.length !== 1 || operand === undefined) return plan;
-  if (planning.plan(operand).constant === undefined) return plan;
+  if (planning.plan(operand).constant === undefined || !isAtOnce(plan)) return plan;
   const value = plan.run(FOLDING as EvalContext);
   return value instanceof CelError ? constantErrorPlan(planning, value) : constantPlan(value);
 }

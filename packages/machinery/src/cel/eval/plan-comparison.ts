@@ -12,21 +12,25 @@ import {
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
-import type { Plan, Planning, Run } from "./plan.ts";
+import { type Plan, type Planning, planBinary, planUnary, type Run } from "./plan.ts";
 
 export function planComparison(planning: Planning, e: CallExpr): Plan | undefined {
   const [leftExpr, rightExpr] = e.args;
   if (leftExpr === undefined || rightExpr === undefined || e.target !== undefined) return undefined;
   if (e.function === Operator.in) {
-    return planMembership(planning.plan(leftExpr).run, planning.plan(rightExpr));
+    return planMembership(planning.plan(leftExpr), planning.plan(rightExpr));
   }
   const holds = ORDERS[e.function];
   if (holds !== undefined) {
-    return { run: ordered(planning.plan(leftExpr).run, planning.plan(rightExpr).run, holds) };
+    return planBinary(planning.plan(leftExpr), planning.plan(rightExpr), (left, right) =>
+      ordered(left, right, holds),
+    );
   }
   if (e.function === Operator.equals || e.function === Operator.notEquals) {
     const wanted = e.function === Operator.equals;
-    return { run: equality(planning.plan(leftExpr).run, planning.plan(rightExpr).run, wanted) };
+    return planBinary(planning.plan(leftExpr), planning.plan(rightExpr), (left, right) =>
+      equality(left, right, wanted),
+    );
   }
   return undefined;
 }
@@ -70,31 +74,31 @@ function failed(context: EvalContext, a: CelResult, b: CelResult): CelResult {
   return a instanceof CelError ? a : b;
 }
 
-function planMembership(value: Run, collection: Plan): Plan {
+function planMembership(needle: Plan, collection: Plan): Plan {
   const { constant } = collection;
   const set = constant instanceof CelList ? scalarSet(constant) : undefined;
   if (set !== undefined) {
     // As in cel-go, membership in a constant list of scalars is a look-up without a price of its own.
-    return {
-      run: (context) => {
-        const needle = value(context);
-        return needle instanceof CelError ? needle : set.has(needle);
-      },
-    };
+    return planUnary(needle, (run) => (context) => {
+      const value = run(context);
+      return value instanceof CelError ? value : set.has(value);
+    });
   }
-  return {
-    run: (context): CelResult => {
-      const needle = value(context);
-      const haystack = collection.run(context);
-      if (needle instanceof CelError) return needle;
-      if (haystack instanceof CelError) return haystack;
-      if (haystack instanceof CelList) {
-        context.charge(haystack.size);
-        return listContains(haystack, needle, context);
-      }
-      context.charge(1);
-      return haystack instanceof CelMap ? haystack.find(needle) !== undefined : NO_SUCH_OVERLOAD;
-    },
+  return planBinary(needle, collection, membership);
+}
+
+function membership(needle: Run, collection: Run): Run {
+  return (context) => {
+    const value = needle(context);
+    const haystack = collection(context);
+    if (value instanceof CelError) return value;
+    if (haystack instanceof CelError) return haystack;
+    if (haystack instanceof CelList) {
+      context.charge(haystack.size);
+      return listContains(haystack, value, context);
+    }
+    context.charge(1);
+    return haystack instanceof CelMap ? haystack.find(value) !== undefined : NO_SUCH_OVERLOAD;
   };
 }
 

@@ -6,33 +6,33 @@
  */
 import { type ComprehensionExpr, isBinding } from "../syntax/ast.ts";
 import { kindOf } from "../values/kind.ts";
-import { CelError, CelList, CelMap, type CelValue } from "../values/value.ts";
+import { CelError, CelList, CelMap, type CelResult, type CelValue } from "../values/value.ts";
 import { forEach, type Loop, type LoopSlots } from "./iteration.ts";
-import type { Plan, Planning, Run } from "./plan.ts";
+import { evaluate, isAtOnce, type Plan, type Planning, planGuarded, SKIPPED } from "./plan.ts";
 import { planAppend, planInsert } from "./plan-accumulation.ts";
 import { planQuantifier } from "./plan-quantifier.ts";
 
 export function planComprehension(planning: Planning, e: ComprehensionExpr): Plan {
   if (isBinding(e)) return planBinding(planning, e);
-  const range = planning.plan(e.iterRange).run;
-  const init = planning.plan(e.accuInit).run;
+  const range = planning.plan(e.iterRange);
+  const init = planning.plan(e.accuInit);
   return planning.locals.with([e.accuVar], (accuSlot) => {
     const iterationNames = e.iterVar2 === undefined ? [e.iterVar] : [e.iterVar, e.iterVar2];
     const loop = planning.locals.with(iterationNames, (slot) => {
       const setSlots = e.iterVar2 === undefined ? { one: slot } : { key: slot, value: slot + 1 };
       return planLoop(planning, e, { accuSlot, slots: setSlots });
     });
-    const result = planning.plan(e.result).run;
+    const result = planning.plan(e.result);
     return {
-      run: (context) => {
-        const collection = range(context);
+      *inPieces(context) {
+        const collection = yield* evaluate(range, context);
         if (collection instanceof CelError) return collection;
         if (!(collection instanceof CelList || collection instanceof CelMap)) {
           return notIterable(collection);
         }
-        context.locals[accuSlot] = init(context);
-        loop(context, collection);
-        return result(context);
+        context.locals[accuSlot] = yield* evaluate(init, context);
+        yield* loop(context, collection);
+        return yield* evaluate(result, context);
       },
     };
   });
@@ -46,14 +46,22 @@ function notIterable(value: CelValue): CelError {
 }
 
 function planBinding(planning: Planning, e: ComprehensionExpr): Plan {
-  const value = planning.plan(e.accuInit).run;
+  const value = planning.plan(e.accuInit);
   return planning.locals.with([e.accuVar], (slot) => {
-    const result = planning.plan(e.result).run;
+    const result = planning.plan(e.result);
+    // An error is bound like any value: it counts only if the name is used.
+    if (isAtOnce(value) && isAtOnce(result)) {
+      return {
+        run: (context) => {
+          context.locals[slot] = value.run(context);
+          return result.run(context);
+        },
+      };
+    }
     return {
-      run: (context) => {
-        // An error is bound like any value: it counts only if the name is used.
-        context.locals[slot] = value(context);
-        return result(context);
+      *inPieces(context) {
+        context.locals[slot] = yield* evaluate(value, context);
+        return yield* evaluate(result, context);
       },
     };
   });
@@ -69,13 +77,14 @@ function planLoop(planning: Planning, e: ComprehensionExpr, slots: LoopSlots): L
 }
 
 function planFold(planning: Planning, e: ComprehensionExpr, { accuSlot, slots }: LoopSlots): Loop {
-  const condition: Run = planning.plan(e.condition).run;
-  const step: Run = planning.plan(e.step).run;
+  const condition = planning.plan(e.condition);
+  const plan = planGuarded(condition, planning.plan(e.step), () => SKIPPED);
   return (context, collection) => {
-    forEach(context, collection, slots, () => {
-      if (condition(context) !== true) return false;
-      context.locals[accuSlot] = step(context);
+    const take = (value: CelResult) => {
+      if (value === SKIPPED) return false;
+      context.locals[accuSlot] = value;
       return true;
-    });
+    };
+    return forEach(context, collection, { slots, plan, take });
   };
 }

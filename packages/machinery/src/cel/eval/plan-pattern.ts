@@ -4,7 +4,7 @@ import type { Expr } from "../syntax/ast.ts";
 import { ArrayList } from "../values/collections.ts";
 import { compilePattern, type Pattern } from "../values/pattern.ts";
 import { CelError, type CelResult } from "../values/value.ts";
-import { constantErrorPlan, type Plan, type Planning } from "./plan.ts";
+import { constantErrorPlan, type Plan, type Planning, planUnary } from "./plan.ts";
 
 interface Application {
   steps(pattern: Pattern, text: string): number;
@@ -41,15 +41,12 @@ export function planPattern(
   if (pattern instanceof CelError) return constantErrorPlan(planning, pattern);
   // The form with a limit finds the compiled pattern in the cache.
   if (operands.length !== 2) return undefined;
-  const text = planning.plan(textExpr).run;
-  return {
-    run: (context) => {
-      const value = text(context);
-      if (value instanceof CelError) return value;
-      if (typeof value !== "string") return new CelError(`no such overload: ${name}`);
-      context.charge(patternCost(true, value, source));
-      context.step(application.steps(pattern, value));
-      return application.apply(pattern, value);
-    },
-  };
+  return planUnary(planning.plan(textExpr), (text) => (context) => {
+    const value = text(context);
+    if (value instanceof CelError) return value;
+    if (typeof value !== "string") return new CelError(`no such overload: ${name}`);
+    context.charge(patternCost(true, value, source));
+    context.step(application.steps(pattern, value));
+    return application.apply(pattern, value);
+  });
 }

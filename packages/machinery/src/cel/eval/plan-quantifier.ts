@@ -1,6 +1,6 @@
 /** `all` and `exists`: they stop as soon as the outcome is known, and absorb errors of other elements. */
 import { type CallExpr, type ComprehensionExpr, type Expr, Operator } from "../syntax/ast.ts";
-import { CelError, NO_SUCH_OVERLOAD } from "../values/value.ts";
+import { CelError, type CelResult, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import { forEach, type Loop, type LoopSlots } from "./iteration.ts";
 import type { Planning } from "./plan.ts";
 
@@ -17,20 +17,23 @@ export function planQuantifier(
   if (quantifier === undefined) return undefined;
   const { decisive } = quantifier;
   const conditionCost = CONDITION_COST[quantifier.kind];
-  const predicate = planning.plan(quantifier.predicate).run;
-  return (context, collection) => {
+  const plan = planning.plan(quantifier.predicate);
+  return function* (context, collection) {
     let accumulated = context.locals[slots.accuSlot] ?? !decisive;
-    forEach(context, collection, slots.slots, () => {
+    const begin = () => {
       context.charge(conditionCost);
       if (accumulated === decisive) return false;
       context.charge(STEP_COST);
-      const value = predicate(context);
+      return true;
+    };
+    const take = (value: CelResult) => {
       if (value === decisive) accumulated = decisive;
       else if (!(accumulated instanceof CelError) && value !== !decisive) {
         accumulated = value instanceof CelError ? value : NO_SUCH_OVERLOAD;
       }
       return true;
-    });
+    };
+    yield* forEach(context, collection, { slots: slots.slots, begin, plan, take });
     context.locals[slots.accuSlot] = accumulated;
   };
 }

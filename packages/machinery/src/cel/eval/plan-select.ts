@@ -1,9 +1,10 @@
 /** Field selection, presence tests, indexing, and their optional forms. */
-import { type CallExpr, Operator, type SelectExpr } from "../syntax/ast.ts";
+import { type CallExpr, type Expr, Operator, type SelectExpr } from "../syntax/ast.ts";
 import { formatDouble } from "../values/format-double.ts";
 import { JsonObjectView } from "../values/json-view.ts";
 import {
   CelError,
+  CelLazyObject,
   CelList,
   CelMap,
   CelObject,
@@ -14,31 +15,56 @@ import {
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
 import { partRefund, rootCost } from "./attribute.ts";
-import type { Plan, Planning } from "./plan.ts";
+import {
+  isError,
+  type Plan,
+  type Planning,
+  planStrict,
+  planUnary,
+  type Run,
+  type StrictOptions,
+} from "./plan.ts";
 
 export function planSelect(planning: Planning, e: SelectExpr): Plan {
-  const operand = planning.plan(e.operand).run;
+  const plan = planning.plan(e.operand);
   const { field } = e;
+  const prepare = preparation(planning, () => field);
   if (e.testOnly) {
     const extra = rootCost(e.operand);
-    return {
-      run: (context) => {
+    const test = (operand: Run): Run => {
+      return (context) => {
         const value = operand(context);
         if (value instanceof CelError) return value;
         if (extra > 0) context.charge(extra);
         return isPresent(value, field);
-      },
+      };
     };
+    return planUnary(plan, test, { prepare });
   }
   const cost = 1 + rootCost(e.operand);
-  return {
-    run: (context) => {
+  const select = (operand: Run): Run => {
+    return (context) => {
       const value = operand(context);
       if (value instanceof CelError) return value;
       context.charge(cost);
       if (value instanceof JsonObjectView) return value.find(field) ?? noSuchKey(field);
       return selectField(value, field);
-    },
+    };
+  };
+  return planUnary(plan, select, { prepare });
+}
+
+/** A field that is computed when it is asked for is computed before it is asked for: that may take long. */
+function preparation(
+  planning: Planning,
+  fieldOf: (operands: readonly CelResult[]) => CelResult | undefined,
+): StrictOptions["prepare"] {
+  if (!planning.mayBeLazy) return undefined;
+  return (operands) => {
+    const [value] = operands;
+    const field = fieldOf(operands);
+    if (!(value instanceof CelLazyObject) || typeof field !== "string") return undefined;
+    return value.compute(field);
   };
 }
 
@@ -99,38 +125,60 @@ export function planOptionalSelect(planning: Planning, e: CallExpr): Plan {
   const [operandExpr, fieldExpr] = e.args;
   if (operandExpr === undefined || fieldExpr?.kind !== "literal")
     return { run: () => NO_SUCH_OVERLOAD };
-  const operand = planning.plan(operandExpr).run;
   const field = String(fieldExpr.literal.value);
   const cost = rootCost(operandExpr);
-  return {
-    run: (context) => {
+  const select = (operand: Run): Run => {
+    return (context) => {
       const value = operand(context);
       if (value instanceof CelError) return value;
       const found = selectOptional(value, field);
       context.charge(found === CelOptional.none ? cost : cost + 1);
       return found;
-    },
+    };
   };
+  const prepare = preparation(planning, () => field);
+  return planUnary(planning.plan(operandExpr), select, { prepare });
 }
 
 export function planIndex(planning: Planning, e: CallExpr): Plan {
   const [operandExpr, indexExpr] = e.args;
   if (operandExpr === undefined || indexExpr === undefined) return { run: () => NO_SUCH_OVERLOAD };
-  const operand = planning.plan(operandExpr).run;
-  const index = planning.plan(indexExpr).run;
   const cost = rootCost(operandExpr);
-  const refund = partRefund(indexExpr);
   const find = e.function === Operator.optIndex ? indexOptional : indexValue;
-  return {
-    run: (context) => {
-      const value = operand(context);
+  const make = ([operand, index]: readonly Run[]): Run => {
+    return (context) => {
+      const value = (operand as Run)(context);
       if (value instanceof CelError) return value;
-      context.refund(refund);
-      const key = index(context);
+      const key = (index as Run)(context);
       if (key instanceof CelError) return key;
       const found = find(value, key);
       context.charge(found === CelOptional.none ? cost : cost + 1);
       return found;
+    };
+  };
+  const operands = [planning.plan(operandExpr), planIndexKey(planning, indexExpr)];
+  const prepare = preparation(planning, ([, key]) => key);
+  return planStrict(operands, make, { stopsAt: isError, prepare });
+}
+
+/** Its root is free. */
+function planIndexKey(planning: Planning, e: Expr): Plan {
+  const plan = planning.plan(e);
+  const refund = partRefund(e);
+  if (refund === 0) return plan;
+  const { run, inPieces } = plan;
+  if (run === undefined) {
+    return {
+      inPieces: (context) => {
+        context.refund(refund);
+        return inPieces(context);
+      },
+    };
+  }
+  return {
+    run: (context) => {
+      context.refund(refund);
+      return run(context);
     },
   };
 }

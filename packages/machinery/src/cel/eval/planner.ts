@@ -3,14 +3,14 @@ import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
 import type { Expr, IdentExpr, LiteralExpr } from "../syntax/ast.ts";
 import { CelError, CelTypeValue, CelUint } from "../values/value.ts";
-import { constantPlan, LocalSlots, type Plan, type Planning, type Run } from "./plan.ts";
+import { constantPlan, LocalSlots, type Plan, type Planning } from "./plan.ts";
 import { planList, planMap, planStruct } from "./plan-aggregate.ts";
 import { planCall } from "./plan-call.ts";
 import { planComprehension } from "./plan-comprehension.ts";
 import { planSelect } from "./plan-select.ts";
 
 export interface PlannedProgram {
-  readonly run: Run;
+  readonly plan: Plan;
   /** Variables by slot. */
   readonly variables: readonly string[];
   readonly localCount: number;
@@ -18,19 +18,23 @@ export interface PlannedProgram {
 
 export function planProgram(checked: CheckedExpr, environment: Environment): PlannedProgram {
   const planner = new Planner(checked, environment);
-  const { run } = planner.plan(checked.expr);
-  return { run, variables: planner.variables, localCount: planner.locals.count };
+  const plan = planner.plan(checked.expr);
+  return { plan, variables: planner.variables, localCount: planner.locals.count };
 }
 
 class Planner implements Planning {
   readonly checked: CheckedExpr;
   readonly environment: Environment;
+  readonly mayBeLazy: boolean;
   readonly locals = new LocalSlots();
   readonly variables: string[] = [];
 
   constructor(checked: CheckedExpr, environment: Environment) {
     this.checked = checked;
     this.environment = environment;
+    this.mayBeLazy = [...checked.variables].some(
+      (name) => environment.variables.get(name)?.isLazy === true,
+    );
   }
 
   plan(e: Expr): Plan {

@@ -21,7 +21,7 @@ const environment = kubernetesEnvironment.extend({
     s: declaredString(),
     list: declaredList(declaredInt),
     any: declaredDynamic,
-    variables: declaredValue(lazyType),
+    variables: { ...declaredValue(lazyType), isLazy: true },
   },
 });
 
@@ -170,8 +170,9 @@ describe("evaluation", () => {
 
   it("computes lazy fields once, when they are used", () => {
     const computed: string[] = [];
-    const variables = new CelLazyObject(lazyType.name, (field) => {
+    const variables = new CelLazyObject(lazyType.name, function* (field) {
       computed.push(field);
+      yield;
       return field === "a" ? 20n : new CelError("no such variable");
     });
     assert.equal(

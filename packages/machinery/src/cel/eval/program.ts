@@ -1,12 +1,12 @@
 /** A compiled expression, ready to be evaluated any number of times. */
+import { type Resumable, runSync } from "../../base/index.ts";
 import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
 import { COST_PER_CALL_MAX } from "../limits.ts";
 import type { DeclaredType } from "../types/declared-type.ts";
 import type { Type } from "../types/type.ts";
-import { forgetKeys } from "../values/object-keys.ts";
 import { CelError, type CelResult } from "../values/value.ts";
-import { counted } from "../values/work.ts";
+import { counted, countedInPieces } from "../values/work.ts";
 import { type CancelReason, EvalContext, EvaluationCancelled } from "./eval-context.ts";
 import { type PlannedProgram, planProgram } from "./planner.ts";
 
@@ -54,32 +54,47 @@ export class Program {
     return this.#planned.variables;
   }
 
+  /** There is a loop in it, so that evaluating it may take long. */
+  get isLong(): boolean {
+    return this.#planned.plan.inPieces !== undefined;
+  }
+
   evaluate(activation: Activation, budget: Budget = {}): Evaluation {
-    const { run, variables, localCount } = this.#planned;
+    const { run } = this.#planned.plan;
+    if (run === undefined) return runSync(this.evaluateInPieces(activation, budget));
+    const context = this.#context(activation, budget);
+    try {
+      return finished(
+        context,
+        counted(context, () => run(context)),
+      );
+    } catch (error) {
+      return cancelled(context, error);
+    }
+  }
+
+  /** The same with rests. */
+  *evaluateInPieces(activation: Activation, budget: Budget = {}): Resumable<Evaluation> {
+    const { inPieces } = this.#planned.plan;
+    if (inPieces === undefined) return this.evaluate(activation, budget);
+    const context = this.#context(activation, budget);
+    try {
+      return finished(context, yield* countedInPieces(context, inPieces(context)));
+    } catch (error) {
+      return cancelled(context, error);
+    }
+  }
+
+  #context(activation: Activation, budget: Budget): EvalContext {
+    const { variables, localCount } = this.#planned;
     const find = lookup(activation);
-    const context = new EvalContext({
+    return new EvalContext({
       costLimit: budget.costLimit ?? COST_PER_CALL_MAX,
       interrupt: budget.interrupt,
       load: (slot) => this.#load(slot, find),
       variableCount: variables.length,
       localCount,
     });
-    try {
-      const result = counted(context, () => run(context));
-      return { result, ...context.spent, cancelled: undefined };
-    } catch (error) {
-      if (error instanceof EvaluationCancelled) {
-        const result = new CelError(error.message);
-        return { result, ...context.spent, cancelled: error.reason };
-      }
-      if (isStackOverflow(error)) {
-        const result = new CelError("operation cancelled: value is nested too deeply");
-        return { result, ...context.spent, cancelled: "cost" };
-      }
-      throw error;
-    } finally {
-      forgetKeys();
-    }
   }
 
   #load(slot: number, find: (name: string) => unknown): CelResult {
@@ -92,6 +107,21 @@ export class Program {
       ? new CelError(`no such attribute(s): ${name}`)
       : declared.adapt(raw);
   }
+}
+
+function finished(context: EvalContext, result: CelResult): Evaluation {
+  return { result, ...context.spent, cancelled: undefined };
+}
+
+/** What came of an evaluation that was stopped; throws what is no such stop. */
+function cancelled(context: EvalContext, error: unknown): Evaluation {
+  if (error instanceof EvaluationCancelled) {
+    const result = new CelError(error.message);
+    return { result, ...context.spent, cancelled: error.reason };
+  }
+  if (!isStackOverflow(error)) throw error;
+  const result = new CelError("operation cancelled: value is nested too deeply");
+  return { result, ...context.spent, cancelled: "cost" };
 }
 
 function lookup(activation: Activation): (name: string) => unknown {

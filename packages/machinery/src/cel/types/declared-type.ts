@@ -46,6 +46,8 @@ export interface DeclaredType {
   readonly serializedBytesMin: number;
   /** Of a list's items or a map's values. */
   readonly element?: DeclaredType;
+  /** Fields are computed when they are first asked for, which may take long. */
+  readonly isLazy?: boolean;
   /** Of an object, by identifier. */
   readonly fields?: ReadonlyMap<string, DeclaredField>;
 }
@@ -63,6 +65,9 @@ export const declaredInt: DeclaredType = simple(INT, scalar.adaptInt, 0, 1);
 export const declaredDouble: DeclaredType = simple(DOUBLE, scalar.adaptDouble, 0, 1);
 /** JSON of any shape, checked at evaluation only. */
 export const declaredDynamic: DeclaredType = simple(DYN, adaptDynamic, undefined, 1);
+
+/** A CelLazyObject. */
+export const declaredLazy: DeclaredType = { ...declaredDynamic, isLazy: true };
 
 /** Bounds of a text. `enumValues` bound it when `maxLength` does not. */
 export interface TextBounds {

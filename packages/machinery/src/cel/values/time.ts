@@ -144,7 +144,7 @@ export function parseDuration(text: string): CelDuration | undefined {
   if (rest === "") return undefined;
   let total = 0n;
   while (rest !== "") {
-    const match = /^(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/.exec(rest);
+    const match = /^(\d*)(?:\.(\d*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/.exec(rest);
     const unit = UNITS.get(match?.[3] ?? "");
     if (match === null || unit === undefined) return undefined;
     const [whole, digits = "", fraction = ""] = match;

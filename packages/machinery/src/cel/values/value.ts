@@ -14,6 +14,7 @@
  * Errors are values too (CelError), because `&&`, `||` and comprehensions absorb them, and because a hostile
  * expression can make one per element: returning them is cheap, throwing is not.
  */
+import { type Resumable, runSync } from "../../base/index.ts";
 import type { CelDuration, CelTimestamp } from "./time.ts";
 
 export type CelValue =
@@ -130,10 +131,10 @@ export class CelStruct extends CelObject {
  */
 export class CelLazyObject extends CelObject {
   readonly typeName: string;
-  readonly #compute: (field: string) => CelResult | undefined;
+  readonly #compute: (field: string) => Resumable<CelResult | undefined>;
   readonly #known = new Map<string, CelResult | undefined>();
 
-  constructor(typeName: string, compute: (field: string) => CelResult | undefined) {
+  constructor(typeName: string, compute: (field: string) => Resumable<CelResult | undefined>) {
     super();
     this.typeName = typeName;
     this.#compute = compute;
@@ -143,8 +144,13 @@ export class CelLazyObject extends CelObject {
     return this === other;
   }
 
+  /** Ahead and with rests: `select` finds what came out. */
+  *compute(field: string): Resumable<void> {
+    if (!this.#known.has(field)) this.#known.set(field, yield* this.#compute(field));
+  }
+
   override select(field: string): CelResult | undefined {
-    if (!this.#known.has(field)) this.#known.set(field, this.#compute(field));
+    runSync(this.compute(field));
     return this.#known.get(field);
   }
 }

@@ -2,12 +2,16 @@
  * What an evaluation does besides what Kubernetes prices: elements visited, characters read, memory filled.
  *
  * Kubernetes prices `size`, deep equality, `format` and many others by a number, whatever they are given. Views of data and the
- * functions of values/ know no evaluation, so the one that runs is found here. Evaluations are synchronous: there is one at a time,
- * and one inside of another (a policy's variable) puts the outer one back.
+ * functions of values/ know no evaluation, so the one that runs is found here. There is one at a time: one that rests is none, and
+ * one inside of another (a policy's variable) puts the outer one back.
  */
+import type { Resumable } from "../../base/index.ts";
+
 export interface StepCounter {
   /** Counts work, some ten nanoseconds each; throws when there was too much of it. */
   step(count: number): void;
+  /** Keys of objects that were listed in this evaluation: see `ownKeys`. */
+  keys?: WeakMap<object, readonly string[]> | undefined;
 }
 
 let current: StepCounter | undefined;
@@ -21,6 +25,23 @@ export function counted<Result>(counter: StepCounter, run: () => Result): Result
   } finally {
     current = outer;
   }
+}
+
+/** The same of an evaluation that rests. */
+export function* countedInPieces<Result>(
+  counter: StepCounter,
+  evaluation: Resumable<Result>,
+): Resumable<Result> {
+  for (;;) {
+    const { done, value } = counted(counter, () => evaluation.next());
+    if (done === true) return value;
+    yield;
+  }
+}
+
+/** The evaluation that runs. */
+export function currentCounter(): StepCounter | undefined {
+  return current;
 }
 
 export function work(count: number): void {

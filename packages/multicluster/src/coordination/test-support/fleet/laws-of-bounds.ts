@@ -99,7 +99,7 @@ export function checkBoundsAtRest(fleet: Fleet, bounds: FleetBounds): void {
     if (isHeldByBounds(whole) && !hasFailed(whole)) checkWaiting(fleet, bounds, whole);
 }
 
-/** What is there; of what is held, what has nowhere to go stays beside what has replaced a part of it (ADR 0059), and does not count. */
+/** What is there; of what is held, what has nowhere to go stays beside what has replaced a part of it (ADR 0054), and does not count. */
 function leftOf(fleet: Fleet, whole: Whole, isIn: (cluster: string) => boolean): number {
   const { parent, tenant } = whole;
   if (placedOf(parent)?.status !== "False") return podsAsked([whole], tenant, isIn);

@@ -1,6 +1,6 @@
 /**
  * What must hold whatever happens, kind by kind; in the world as it is, and not as it is reported. What is done in good faith is no offence: where somebody could not know,
- * the law says so, and by how much. docs/adr/0045 has the reasons.
+ * the law says so, and by how much. docs/adr/0043 has the reasons.
  */
 import assert from "node:assert/strict";
 import {

@@ -1,0 +1,9 @@
+/** The door `@kcp-ts/controlplane/internal`: parts of a control plane, for the test server and for tests. */
+export { readBackupFile, writeBackupFile } from "./backup/index.ts";
+export {
+  controlLoopsLease,
+  type RunningControllers,
+  startControllers,
+} from "./compose/controllers.ts";
+export { Core, processUser } from "./compose/core.ts";
+export { createInternalCredential } from "./compose/internal-credential.ts";

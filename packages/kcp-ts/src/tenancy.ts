@@ -1,0 +1,22 @@
+/** The door `kcp-ts/tenancy`: workspaces and shared APIs for an API server of your own. */
+export {
+  type ExportConsumers,
+  type ExportPlace,
+  type LogicalClusterSource,
+  type NamespaceContent,
+  type NamespaceMember,
+  parseMountHosts,
+  type RootContent,
+  type SeenObject,
+  type ShownPart,
+  type SyncerScope,
+  type SyncerViewSources,
+  type SyncerViews,
+  shownPart,
+  TenancyExtension,
+  type TenancyExtensionOptions,
+  tenancy,
+  type VirtualWorkspaceScope,
+  virtualWorkspaceOf,
+  workspaceContent,
+} from "@kcp-ts/tenancy";

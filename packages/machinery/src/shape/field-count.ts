@@ -1,0 +1,56 @@
+/** Counts what a protobuf body has, over all its messages, before anything is made of it. */
+import type { Resumable } from "../base/index.ts";
+import {
+  type Bound,
+  BoundExceededError,
+  bounds,
+  isBoundExceeded,
+  parseBoundedInPieces,
+} from "../bounds/index.ts";
+import type { JsonValue } from "../json/index.ts";
+import type { WireReader } from "./wire-reader.ts";
+
+export class FieldCount {
+  readonly #bound: Bound;
+  #left: number;
+
+  constructor(bound: Bound = bounds.requestBody) {
+    this.#bound = bound;
+    this.#left = bound.valuesMax;
+  }
+
+  /** Fields on the wire, and values of JSON, that were read. */
+  get counted(): number {
+    return this.#bound.valuesMax - this.#left;
+  }
+
+  /** Reads a field of a message that ends there. Throws BoundExceededError at the first one too many. */
+  next(reader: WireReader, end: number): void {
+    reader.next(end);
+    this.#take(1);
+  }
+
+  *json(text: string): Resumable<JsonValue> {
+    try {
+      const bound = { ...this.#bound, valuesMax: this.#left };
+      const { value, values } = yield* parseBoundedInPieces(bound, text);
+      this.#take(values);
+      return value;
+    } catch (error) {
+      // The bound is that of the whole body.
+      if (isBoundExceeded(error) && error.dimension === "values") this.#take(this.#left + 1);
+      throw error;
+    }
+  }
+
+  /** Throws when a map has more entries than one object may have members. */
+  member(count: number): void {
+    const { membersMax } = this.#bound;
+    if (count > membersMax) throw new BoundExceededError(this.#bound, "members", membersMax);
+  }
+
+  #take(values: number): void {
+    this.#left -= values;
+    if (this.#left < 0) throw new BoundExceededError(this.#bound, "values", this.#bound.valuesMax);
+  }
+}

@@ -1,0 +1,14 @@
+/** The half of multi-cluster that lives inside the server. */
+export {
+  MulticlusterServer,
+  type MulticlusterServerOptions,
+  type ServerAdditions,
+  type ServerInside,
+} from "./multicluster-server.ts";
+export type { PeerAddress } from "./peers.ts";
+export {
+  agentImageDefault,
+  type PhysicalClusterOptions,
+  type PhysicalClusterProgram,
+  runPhysicalClusters,
+} from "./physical-clusters.ts";

@@ -1,0 +1,301 @@
+/**
+ * The servers of one store, as far as they need each other: each writes down where it is and what it is known by, in a Secret of the system's own logical cluster,
+ * which all of them can read and nobody else. By that, one that has no way to a Pod asks the others (docs/adr/0044).
+ *
+ * What is written down opens one thing: sessions with Pods of clusters that this server is connected to. It is made anew by every process.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import type {
+  ApiResponse,
+  Authorizer,
+  FurtherSubresource,
+  ServerLog,
+  SubresourceCall,
+  SubresourceStrategy,
+  UserInfo,
+} from "@kcp-ts/apiserver";
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  hashDigits,
+  muxProtocol,
+  noWayHere,
+  type Peer,
+  PeerWays,
+  type PodConnections,
+  servePeer,
+} from "@kcp-ts/multicluster";
+import {
+  type Client,
+  type Connection,
+  connect,
+  parseKubeconfig,
+  type StringMap,
+} from "@kcp-ts/sdk";
+import { serverHandshake } from "@kcp-ts/sdk/websocket";
+import { secrets, systemPlace } from "./system-secrets.ts";
+
+export interface PeersOptions {
+  /** May do everything in the system's own logical cluster. */
+  readonly client: () => Client;
+  /** A token by which this server, and no other, knows a user. */
+  readonly tokenFor: (user: UserInfo) => string;
+  /** Whether there may be others. */
+  readonly isStoreShared: boolean;
+  readonly clock: Clock;
+  readonly log: Pick<ServerLog, "debug" | "warn">;
+}
+
+/** Where others reach this server, and what they verify it by: the system's authorities if left out. */
+export interface PeerAddress {
+  readonly url: string;
+  readonly caPem?: string | undefined;
+}
+
+export const peerLabel = "core.kcp.io/peer";
+const subresource = "sessions";
+const fieldManager = "kcp-peers";
+/** Between two signs of life… */
+export const peerRenewMs = 20_000;
+/** …and how long one without any is still asked. */
+export const peerStaleMs = 70_000;
+/** A server that was there is not asked for again for so long. */
+const thereMs = 5000;
+const identityBytes = 8;
+
+export class Peers {
+  /** Ways through the others. */
+  readonly ways: PeerWays;
+  /** Lets the others in, to where they belong and nowhere else. */
+  readonly authorizer: Authorizer = { authorize: (attributes) => this.#decide(attributes) };
+  readonly #options: PeersOptions;
+  /** Nobody else can be it: the uid is known to who is given the token. */
+  readonly #user: UserInfo = { username: "system:kcp:peer", uid: randomUUID(), groups: [] };
+  /** Of this process: one that is started anew in its place is another. */
+  readonly #identity = randomBytes(identityBytes).toString("hex");
+  /** When others were last found, by their identities. */
+  readonly #foundAtMs = new Map<string, number>();
+  readonly #connections = new Map<string, Connection>();
+  #address: PeerAddress | undefined;
+  #timer: Timer | undefined;
+  #publishing: Promise<void> = Promise.resolve();
+
+  constructor(options: PeersOptions) {
+    this.#options = options;
+    const { clock, isStoreShared } = options;
+    const hint = isStoreShared
+      ? "another server may be: servers on one store ask each other if each is started with --peer-url"
+      : undefined;
+    this.ways = new PeerWays({ clock, hint, peers: (signal) => this.#others(signal) });
+  }
+
+  /** From now on the others know of this server. */
+  start(address: PeerAddress): void {
+    this.#address = address;
+    this.#publish();
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#publishing;
+    const { name } = this;
+    this.#address = undefined;
+    for (const connection of this.#connections.values()) await connection.close();
+    this.#connections.clear();
+    if (name === undefined) return;
+    try {
+      const { namespace } = systemPlace;
+      await this.#secrets.delete({ namespace, name });
+    } catch (error) {
+      // It is not asked any more when it has been silent for a while.
+      this.#options.log.debug({ err: error }, "the server could not take back where it is");
+    }
+  }
+
+  /** Of its record; undefined while it has none. */
+  get name(): string | undefined {
+    return this.#address && nameFor(this.#address.url);
+  }
+
+  /** By which others can tell whether this process is there; undefined where it cannot be found by them. */
+  get identity(): string | undefined {
+    const canBeFound = !this.#options.isStoreShared || this.#address !== undefined;
+    return canBeFound ? this.#identity : undefined;
+  }
+
+  /** Whether the server process of that identity runs, as far as is known: one that died in silence counts as there until its record is stale, or its address is another's. */
+  async isThere(identity: string, signal: AbortSignal): Promise<boolean> {
+    if (identity === this.#identity) return true;
+    if (!this.#options.isStoreShared) return false;
+    const nowMs = this.#options.clock.monotonic();
+    const foundAtMs = this.#foundAtMs.get(identity) ?? Number.NEGATIVE_INFINITY;
+    if (nowMs - foundAtMs < thereMs) return true;
+    this.#foundAtMs.clear();
+    for (const { record } of await this.#records(signal))
+      this.#foundAtMs.set(record.identity, nowMs);
+    return this.#foundAtMs.has(identity);
+  }
+
+  /** Where the others come in: `secrets/<record>/sessions` of the system's own logical cluster. */
+  endpoint(connections: Pick<PodConnections, "ownWay">): FurtherSubresource {
+    const sessions: SubresourceStrategy = {
+      prepareForUpdate: () => {},
+      validateUpdate: () => [],
+      verbs: ["get"],
+      connect: async (call) => this.#accept(call, connections),
+    };
+    return ({ group, resource }, scope) => {
+      const isHere = group === "" && resource === "secrets" && scope.subresource === subresource;
+      const isOurs = scope.cluster === systemPlace.cluster && scope.service === undefined;
+      return isHere && isOurs ? sessions : undefined;
+    };
+  }
+
+  #accept(
+    { user, scope, query, headers }: SubresourceCall,
+    connections: Pick<PodConnections, "ownWay">,
+  ): ApiResponse {
+    if (!this.#isPeer(user) || scope.name !== this.name)
+      throw statusError.forbidden(secrets, scope.name, "sessions are for other servers");
+    const text = (name: string) => query.get(name) ?? "";
+    const target = { cluster: text("cluster"), name: text("name"), uid: text("uid") };
+    const way = connections.ownWay(target);
+    if (way === undefined) throw noWayHere(target);
+    const handshake = serverHandshake(headers, [muxProtocol]);
+    if (handshake === undefined)
+      throw statusError.badRequest(`sessions are a WebSocket that speaks ${muxProtocol}`);
+    const { clock, log } = this.#options;
+    const onError = (error: unknown) => log.debug({ err: error }, "a session of a peer failed");
+    return {
+      status: 101,
+      headers: handshake.headers,
+      body: undefined,
+      takeOver: (connection) => servePeer({ connection, way, clock, onError }),
+    };
+  }
+
+  #decide({
+    user,
+    cluster,
+    verb,
+    isResourceRequest,
+    ...asked
+  }: Parameters<Authorizer["authorize"]>[0]) {
+    const isTheirs =
+      this.#isPeer(user) &&
+      isResourceRequest &&
+      cluster === (systemPlace.cluster as ClusterName) &&
+      verb === "get" &&
+      asked.group === "" &&
+      asked.resource === "secrets" &&
+      asked.subresource === subresource &&
+      asked.namespace === systemPlace.namespace &&
+      asked.name === this.name;
+    return isTheirs ? { allowed: true, reason: "a server of the same store" } : noOpinion;
+  }
+
+  #isPeer({ username, uid }: UserInfo): boolean {
+    return username === this.#user.username && uid === this.#user.uid;
+  }
+
+  get #secrets() {
+    return this.#options.client().inCluster(systemPlace.cluster).resource(secrets);
+  }
+
+  #publish(): void {
+    const { clock, log } = this.#options;
+    this.#publishing = this.#write().catch((error: unknown) => {
+      log.warn({ err: error }, "other servers cannot be told where this one is; it is tried again");
+    });
+    this.#timer = clock.schedule(peerRenewMs, () => this.#publish());
+  }
+
+  async #write(): Promise<void> {
+    const { clock, tokenFor } = this.#options;
+    if (this.#address === undefined) return;
+    const { url, caPem = "" } = this.#address;
+    const record = {
+      ...{ url, ca: caPem, token: tokenFor(this.#user) },
+      ...{ identity: this.#identity, renewedAt: String(clock.now()) },
+    };
+    const data = Object.fromEntries(
+      Object.entries(record).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+    );
+    const { namespace } = systemPlace;
+    const metadata = { namespace, name: nameFor(url), labels: { [peerLabel]: "true" } };
+    await this.#secrets.apply({ metadata, data }, { fieldManager, force: true });
+  }
+
+  /** Of those that are there now, without this server. */
+  async #records(signal: AbortSignal) {
+    const { namespace } = systemPlace;
+    const labelSelector = `${peerLabel}=true`;
+    const { items } = await this.#secrets.list({ namespace, labelSelector, signal });
+    const nowMs = this.#options.clock.now();
+    return items
+      .map(({ metadata: { name }, data }) => ({ name, record: recordOf(data) }))
+      .filter(({ name, record }) => name !== this.name && nowMs - record.renewedAt <= peerStaleMs);
+  }
+
+  async #others(signal: AbortSignal): Promise<readonly Peer[]> {
+    if (!this.#options.isStoreShared) return [];
+    const { namespace } = systemPlace;
+    const peers: Peer[] = [];
+    const inUse = new Set<string>();
+    for (const { name, record } of await this.#records(signal)) {
+      const id = JSON.stringify([record.url, record.token]);
+      inUse.add(id);
+      const path = `/clusters/${systemPlace.cluster}/api/v1/namespaces/${namespace}/secrets/${name}/${subresource}`;
+      peers.push({ name: record.url, client: this.#connected(id, record).client, path });
+    }
+    for (const [id, connection] of this.#connections) {
+      if (inUse.has(id)) continue;
+      this.#connections.delete(id);
+      await connection.close();
+    }
+    return peers;
+  }
+
+  #connected(id: string, record: PeerRecord): Connection {
+    const known = this.#connections.get(id);
+    if (known !== undefined) return known;
+    const made = connect(parseKubeconfig(kubeconfigOf(record), { trust: "inline" }), { env: {} });
+    this.#connections.set(id, made);
+    return made;
+  }
+}
+
+const noOpinion = { allowed: false, reason: "" };
+
+function nameFor(url: string): string {
+  return `kcp-peer-${hashDigits(url, 16)}`;
+}
+
+interface PeerRecord {
+  readonly url: string;
+  readonly ca: string;
+  readonly token: string;
+  /** Empty where a server of before wrote it. */
+  readonly identity: string;
+  readonly renewedAt: number;
+}
+
+function recordOf(data: StringMap | undefined): PeerRecord {
+  const text = (key: string) => Buffer.from(data?.[key] ?? "", "base64").toString("utf8");
+  const [url, ca, token, identity] = [text("url"), text("ca"), text("token"), text("identity")];
+  return { url, ca, token, identity, renewedAt: Number(text("renewedAt")) };
+}
+
+function kubeconfigOf({ url, ca, token }: PeerRecord): string {
+  const authority =
+    ca === "" ? {} : { "certificate-authority-data": Buffer.from(ca).toString("base64") };
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "peer", cluster: { server: url, ...authority } }],
+    users: [{ name: "peer", user: { token } }],
+    contexts: [{ name: "peer", context: { cluster: "peer", user: "peer" } }],
+    "current-context": "peer",
+  });
+}

@@ -1,0 +1,196 @@
+/**
+ * What can be done with Pods that run in physical clusters (`pods/log`, `pods/exec`, …), and where the agents of such clusters connect to
+ * (`synctargets/tunnel`).
+ *
+ * Requests have passed every gate by now: the roles of the logical cluster say who may. Which Pod is reached is computed from the stored
+ * copy, never from the request.
+ */
+
+import type {
+  ApiResponse,
+  Attributes,
+  Authorizer,
+  FurtherSubresource,
+  SubresourceCall,
+  SubresourceStrategy,
+  UserInfo,
+} from "@kcp-ts/apiserver";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts/machinery/shape";
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  isPodSubresource,
+  join,
+  muxProtocol,
+  type PodConnections,
+  type PodSubresource,
+  serviceAccounts,
+  syncTargets,
+  type Tunnels,
+} from "@kcp-ts/multicluster";
+import { type Client, type KubernetesObject, onAbort } from "@kcp-ts/sdk";
+import { serverHandshake } from "@kcp-ts/sdk/websocket";
+import { virtualWorkspaceOf } from "@kcp-ts/tenancy";
+import { ephemeralContainers } from "./ephemeral-containers.ts";
+import { maySync } from "./may-sync.ts";
+
+export interface PodEndpointsOptions {
+  readonly connections: PodConnections;
+  readonly tunnels: Tunnels;
+  readonly authorizer: Authorizer;
+  /** May do everything. */
+  readonly client: () => Client;
+}
+
+const unchanged = { prepareForUpdate: () => {}, validateUpdate: () => [] } as const;
+
+export function podEndpoints(options: PodEndpointsOptions): FurtherSubresource {
+  const ofPods = new Map<string, SubresourceStrategy>();
+  const tunnel: SubresourceStrategy = {
+    ...unchanged,
+    verbs: ["get"],
+    connect: (call) => acceptTunnel(call, options),
+  };
+  const ephemeral: SubresourceStrategy = {
+    ...unchanged,
+    verbs: ["get", "patch"],
+    connect: (call) => ephemeralContainers(call, options.connections),
+  };
+  return ({ group, resource }, { subresource, service }) => {
+    if (group === syncTargets.group && resource === syncTargets.resource)
+      return subresource === "tunnel" ? tunnel : undefined;
+    // Views have rules of their own for who may do what, and none for this.
+    if (group !== "" || resource !== "pods" || service !== undefined) return undefined;
+    if (subresource === "ephemeralcontainers") return ephemeral;
+    if (!isPodSubresource(subresource)) return undefined;
+    const known = ofPods.get(subresource);
+    if (known !== undefined) return known;
+    const made = podEndpoint(subresource, options);
+    ofPods.set(subresource, made);
+    return made;
+  };
+}
+
+/** Sessions are put to the admission of the logical cluster with what they ask for; logs are read, and reading is not admitted. */
+const sessionOptions = {
+  exec: podExecOptions,
+  attach: podAttachOptions,
+  portforward: podPortForwardOptions,
+} as const;
+
+function podEndpoint(
+  subresource: PodSubresource,
+  options: PodEndpointsOptions,
+): SubresourceStrategy {
+  const connect = (call: SubresourceCall) => connectPod(call, subresource, options);
+  if (subresource === "log") return { ...unchanged, verbs: ["get"], connect };
+  const admitted = { operation: "CONNECT", kind: sessionOptions[subresource] } as const;
+  return { ...unchanged, verbs: ["create", "get"], admitted, connect };
+}
+
+async function connectPod(
+  call: SubresourceCall,
+  subresource: PodSubresource,
+  { connections, authorizer }: PodEndpointsOptions,
+): Promise<ApiResponse> {
+  const { verb, object, query, headers, signal } = call;
+  // As in Kubernetes from 1.35 on: a WebSocket begins with a GET, and who may only look may not run commands by that.
+  if (subresource !== "log" && verb === "get") await demand("create", call, authorizer);
+  const answer = await connections.open({
+    cluster: call.scope.cluster as ClusterName,
+    pod: object as unknown as KubernetesObject,
+    subresource,
+    method: verb === "create" ? "POST" : "GET",
+    query,
+    headers,
+    signal,
+  });
+  const { status, headers: answered, done } = answer;
+  if (!("connection" in answer)) {
+    onAbort(signal, done);
+    return { status, headers: answered, body: counted(answer.body, done), isWatch: true };
+  }
+  const { connection } = answer;
+  connection.once("close", done);
+  onAbort(signal, () => connection.destroy());
+  const takeOver: ApiResponse["takeOver"] = (client) => join(client, connection);
+  return { status, headers: answered, body: undefined, takeOver };
+}
+
+async function* counted(
+  body: AsyncIterable<Uint8Array>,
+  done: () => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    done();
+  }
+}
+
+async function demand(verb: string, call: SubresourceCall, authorizer: Authorizer): Promise<void> {
+  const { group, resource, subresource, name } = call.scope;
+  const { allowed, reason } = await authorizer.authorize(attributesOf(verb, call));
+  if (allowed) return;
+  const why = `cannot ${verb} ${resource}/${subresource}${reason === "" ? "" : `: ${reason}`}`;
+  throw statusError.forbidden({ group, resource }, name, `User "${call.user.username}" ${why}`);
+}
+
+function attributesOf(verb: string, { scope, user }: SubresourceCall): Attributes {
+  const { group, version, resource, subresource, namespace, name, path } = scope;
+  const cluster = scope.cluster as ClusterName;
+  const isResourceRequest = true;
+  return {
+    ...{ user, verb, cluster, group, version, resource, subresource, namespace, name },
+    path,
+    isResourceRequest,
+  };
+}
+
+/** Whoever may sync to the cluster may be its agent. */
+async function acceptTunnel(
+  call: SubresourceCall,
+  options: PodEndpointsOptions,
+): Promise<ApiResponse> {
+  const { scope, user, object, headers } = call;
+  const { name, uid } = (object as unknown as KubernetesObject).metadata;
+  const target = { cluster: scope.cluster as ClusterName, name, uid: uid ?? "" };
+  const service = virtualWorkspaceOf(scope);
+  const isOwnView =
+    service === undefined || (service.name === "syncer" && service.uid === target.uid);
+  if (!isOwnView || !(await isItsAgent(user, target, options)))
+    throw statusError.forbidden(syncTargets, name, "the tunnel is for who may sync to it");
+  const handshake = serverHandshake(headers, [muxProtocol]);
+  if (handshake === undefined)
+    throw statusError.badRequest(`the tunnel is a WebSocket that speaks ${muxProtocol}`);
+  const isWelcome = () => isItsAgent(user, target, options);
+  return {
+    status: 101,
+    headers: handshake.headers,
+    body: undefined,
+    takeOver: (connection) => options.tunnels.accept(target, connection, isWelcome),
+  };
+}
+
+interface Target {
+  readonly cluster: ClusterName;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Asked again from time to time: roles are taken away, accounts and SyncTargets deleted. */
+async function isItsAgent(
+  user: UserInfo,
+  { cluster, name, uid }: Target,
+  { authorizer, client }: PodEndpointsOptions,
+): Promise<boolean> {
+  if (!(await maySync(authorizer, user, { cluster, name }))) return false;
+  const home = client().inCluster(cluster);
+  const target = await home.resource(syncTargets).find({ name });
+  if (target?.metadata.uid !== uid) return false;
+  const [, namespace, account] =
+    /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user.username) ?? [];
+  if (namespace === undefined || account === undefined) return true;
+  const found = await home.resource(serviceAccounts).find({ namespace, name: account });
+  return found !== undefined && (user.uid === undefined || found.metadata.uid === user.uid);
+}

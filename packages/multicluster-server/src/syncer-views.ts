@@ -1,0 +1,265 @@
+/**
+ * What whoever syncs to a SyncTarget sees of the control plane: `/services/syncer/<cluster>/<SyncTarget>/<uid>`.
+ *
+ * In the logical cluster of the SyncTarget: the SyncTarget and the imports of its own APIs; of what is synced, the objects that are assigned to it or still held by it;
+ * nothing else. In logical clusters that are bound to what it offers: of the offered kinds, the objects that are assigned or held, and of what they agreed to show, the
+ * same. `/clusters/*` is all of these. Who may use the view says the verb `sync` on the SyncTarget. A token of an agent opens this view and no other.
+ */
+
+import type { Authorizer, Catalog, Decision, ResourceDefinition } from "@kcp-ts/apiserver";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  apiExports,
+  apiResourceImports,
+  computeExportName,
+  isComputeExport,
+  isSyncedNative,
+  locations,
+  type Policies,
+  policyFor,
+  serviceImports,
+  sharedTargetName,
+  syncTargets,
+} from "@kcp-ts/multicluster";
+import type { Client } from "@kcp-ts/sdk";
+import {
+  type ExportConsumers,
+  type ExportPlace,
+  type SeenObject,
+  type ShownPart,
+  type SyncerScope,
+  type SyncerViews,
+  shownPart,
+} from "@kcp-ts/tenancy";
+import { AgentPolicies } from "./agent-policies.ts";
+import { type GivenNamespaces, notGiven, systemCluster } from "./given-namespaces.ts";
+import { maySync } from "./may-sync.ts";
+import {
+  assignedTo,
+  configMapsOf,
+  eventsOf,
+  importsOf,
+  namespacesByName,
+  nativesOf,
+  nativesOfTenants,
+  noneByName,
+  onlyNamed,
+  ownTarget,
+  readOnly,
+} from "./syncer-view-parts.ts";
+
+export interface SyncerViewsOptions {
+  readonly authorizer: Authorizer;
+  readonly catalog: Catalog;
+  readonly consumers: ExportConsumers;
+  /** May do everything. */
+  readonly client: () => Client;
+  readonly given: Pick<GivenNamespaces, "has">;
+}
+
+const discoveryPath = /^\/apis?(\/|$)/;
+const importedServices = `${serviceImports.resource}.${serviceImports.group}`;
+const refused = { allowed: false, reason: "" };
+const granted = { allowed: true, reason: "" };
+
+export function syncerViews(options: SyncerViewsOptions): SyncerViews {
+  const { authorizer, catalog, consumers, client, given } = options;
+  const agentPolicies = new AgentPolicies(client);
+  return {
+    async authorize(service, attributes) {
+      const { user, cluster, isResourceRequest, path, verb, namespace } = attributes;
+      const { cluster: home, target: name, uid } = service;
+      // Copies are looked at by admission, whoever writes them; Events of the agent itself are none, and are told in the name that it has there.
+      const speaksOf = async (target: string): Promise<Decision> => {
+        const isTold = attributes.resource === "events" && cluster !== "*" && namespace !== "";
+        if (!isTold || (await given.has({ cluster, namespace }, target))) return granted;
+        return { allowed: false, reason: notGiven(namespace, target) };
+      };
+      const allowed = await maySync(authorizer, user, { cluster: home, name });
+      // Whether there is such a SyncTarget is known only to those who may sync to it.
+      if (!allowed) return refused;
+      const inHome = client().inCluster(home);
+      const found = await inHome.resource(syncTargets).find({ name });
+      if (found?.metadata.uid !== uid)
+        return { allowed: false, reason: `SyncTarget ${name} with uid ${uid} is not there` };
+      if (cluster === home) return await speaksOf(name);
+      const isSystemDiscovery =
+        cluster === systemCluster && !isResourceRequest && discoveryPath.test(path);
+      if (isSystemDiscovery) return verb === "get" ? granted : refused;
+      const offer = await inHome.resource(apiExports).find({ name: computeExportName });
+      if (offer === undefined || !isComputeExport(offer)) return refused;
+      const isTenant = cluster === "*" || consumers.isBound(cluster, placeOf(service));
+      // A tenant that has left has no namespaces: theirs in the cluster may go.
+      const isLookForGone = attributes.resource === "namespaces" && verb === "get";
+      if (isTenant) return await speaksOf(sharedTargetName({ cluster: home, name }));
+      return isResourceRequest && isLookForGone ? granted : refused;
+    },
+    catalogOf: (service, cluster) => {
+      if (cluster === systemCluster) return undefined;
+      const policies = () => agentPolicies.of(service.cluster, service.target);
+      const sources = { service, base: catalog, policies };
+      return cluster === service.cluster
+        ? new HomeView(sources)
+        : new TenantsView(sources, consumers);
+    },
+  };
+}
+
+function placeOf({ cluster }: SyncerScope): ExportPlace {
+  return { cluster, name: computeExportName };
+}
+
+interface ViewSources {
+  readonly service: SyncerScope;
+  readonly base: Catalog;
+  /** What people have said about syncing to the target. */
+  readonly policies: () => Promise<Policies>;
+}
+
+abstract class View implements Catalog {
+  protected readonly service: SyncerScope;
+  protected readonly base: Catalog;
+  readonly #policies: () => Promise<Policies>;
+
+  constructor({ service, base, policies }: ViewSources) {
+    this.service = service;
+    this.base = base;
+    this.#policies = policies;
+  }
+
+  /** Objects that are assigned to what `target` calls the SyncTarget, written by the rules of their kind. */
+  protected async assigned(
+    kind: { readonly group: string; readonly resource: string },
+    target: string,
+  ): Promise<ShownPart> {
+    const policy = policyFor(await this.#policies(), kind);
+    const isHome = target === this.service.target;
+    // What is the cluster's own comes up to its owner, and to no tenant.
+    return assignedTo(
+      target,
+      policy.of === "tenants" || isHome ? policy : { ...policy, direction: "down" },
+      kind,
+    );
+  }
+
+  abstract find(
+    cluster: ClusterName | "*",
+    group: string,
+    version: string,
+    resource: string,
+  ): Promise<ResourceDefinition | undefined>;
+
+  abstract all(cluster: ClusterName | "*"): Promise<readonly ResourceDefinition[]>;
+
+  /** What the control plane serves by itself, and not by a definition. */
+  protected async isNative(group: string, version: string, resource: string): Promise<boolean> {
+    return (await this.base.find(systemCluster, group, version, resource)) !== undefined;
+  }
+}
+
+/** The logical cluster of the SyncTarget. */
+class HomeView extends View {
+  async find(cluster: ClusterName | "*", group: string, version: string, resource: string) {
+    const base = await this.base.find(cluster, group, version, resource);
+    return base && this.#shown(base);
+  }
+
+  async all(cluster: ClusterName | "*") {
+    const shown = (await this.base.all(cluster)).map((base) => this.#shown(base));
+    return (await Promise.all(shown)).filter((one) => one !== undefined);
+  }
+
+  async #shown(base: ResourceDefinition): Promise<ResourceDefinition | undefined> {
+    if (base.isReview === true) return undefined;
+    const part = await this.#partOf(base);
+    return part && shownPart(base, part);
+  }
+
+  async #partOf(base: ResourceDefinition): Promise<ShownPart | undefined> {
+    const { group, version, resource } = base;
+    const { target } = this.service;
+    const name = group === "" ? resource : `${resource}.${group}`;
+    switch (name) {
+      case `${syncTargets.resource}.${syncTargets.group}`:
+        return ownTarget(target);
+      case `${apiResourceImports.resource}.${apiResourceImports.group}`:
+        return importsOf(target);
+      case `${apiExports.resource}.${apiExports.group}`:
+        return onlyNamed(computeExportName);
+      case `${locations.resource}.${locations.group}`:
+        return readOnly;
+      case "namespaces":
+        return namespacesByName;
+      case "events":
+        return eventsOf(target);
+      case "configmaps":
+        return configMapsOf(target);
+    }
+    if (!(await this.isNative(group, version, resource))) return await this.assigned(base, target);
+    return isSyncedNative(name) || name === importedServices ? nativesOf(target) : undefined;
+  }
+}
+
+/** Logical clusters that use the clusters of this one: one of them, or all. */
+class TenantsView extends View {
+  readonly #consumers: ExportConsumers;
+  /** What their objects call the SyncTarget. */
+  readonly #name: string;
+
+  constructor(sources: ViewSources, consumers: ExportConsumers) {
+    super(sources);
+    this.#consumers = consumers;
+    const { cluster, target } = sources.service;
+    this.#name = sharedTargetName({ cluster, name: target });
+  }
+
+  async find(cluster: ClusterName | "*", group: string, version: string, resource: string) {
+    if (await this.isNative(group, version, resource))
+      return this.#native(cluster, group, version, resource);
+    const offered = this.#consumers.catalogOf(placeOf(this.service));
+    const base = await offered?.find(cluster, group, version, resource);
+    if (base === undefined) return undefined;
+    const part = await this.assigned({ group, resource }, this.#name);
+    return shownPart(base, {
+      ...part,
+      isShown: (seen) => part.isShown(seen) && this.#isTenant(seen),
+    });
+  }
+
+  async all(cluster: ClusterName | "*") {
+    const offered = this.#consumers.catalogOf(placeOf(this.service));
+    const all = (await offered?.all(cluster)) ?? [];
+    const shown = all.map(({ group, version, resource }) =>
+      this.find(cluster, group, version, resource),
+    );
+    return (await Promise.all(shown)).filter((one) => one !== undefined);
+  }
+
+  async #native(cluster: ClusterName | "*", group: string, version: string, resource: string) {
+    const base = await this.base.find(cluster, group, version, resource);
+    const part = group === "" ? this.#partOf(cluster, resource) : undefined;
+    return base && part && shownPart(base, part);
+  }
+
+  #partOf(cluster: ClusterName | "*", resource: string): ShownPart | undefined {
+    const place = placeOf(this.service);
+    if (isSyncedNative(resource))
+      return nativesOfTenants(this.#name, (seen) =>
+        this.#consumers.hasAccepted(seen.cluster, place, "", resource),
+      );
+    if (cluster === "*") return undefined;
+    switch (resource) {
+      case "namespaces":
+        return this.#consumers.isBound(cluster, place) ? namespacesByName : noneByName;
+      case "events":
+        return eventsOf(this.#name);
+      default:
+        return undefined;
+    }
+  }
+
+  /** The same identity may be offered by others, whose consumers are none of ours. */
+  #isTenant({ cluster }: SeenObject): boolean {
+    return this.#consumers.isBound(cluster, placeOf(this.service));
+  }
+}

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { getHeapSpaceStatistics } from "node:v8";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
+import { liveBytesMax, memoryReturner, memoryTidier, unlessLarge } from "./garbage-collector.ts";
+
+describe("tidying memory while everything is read", () => {
+  it("takes a twentieth of the time at most, however often it is asked", () => {
+    const clock = new FakeClock();
+    let collections = 0;
+    const tidy = memoryTidier(clock, () => {
+      collections++;
+      clock.advance(10);
+    });
+    const startedAt = clock.monotonic();
+    for (let ms = 0; ms < 2100; ms++) {
+      tidy();
+      clock.advance(1);
+    }
+    assert.ok(collections > 1);
+    assert.ok(collections * 10 * 20 <= clock.monotonic() - startedAt);
+  });
+});
+
+describe("returning memory", () => {
+  it("does not stop a large server again and again", async () => {
+    let used = 3 * liveBytesMax;
+    let alive = 2 * liveBytesMax;
+    let collections = 0;
+    const giveBack = unlessLarge(
+      async () => {
+        collections++;
+        used = alive;
+      },
+      () => used,
+    );
+    // How much of it is in use is only known afterwards.
+    await giveBack();
+    await giveBack();
+    assert.equal(collections, 1);
+    used = alive = liveBytesMax / 2;
+    await giveBack();
+    used = 3 * liveBytesMax;
+    await giveBack();
+    assert.equal(collections, 3);
+  });
+
+  it("gives back what a load has made of the nursery, and what it has left behind", async () => {
+    let survivors: { readonly at: number }[] = [];
+    // What survives for a while makes the nursery grow, and then is garbage among the old.
+    for (let round = 0; round < 40; round++) {
+      const made = Array.from({ length: 50_000 }, (_, at) => ({ at }));
+      survivors = round % 4 === 0 ? made : survivors.concat(made);
+    }
+    const loaded = spaces();
+    assert.ok(loaded.young > 4 << 20, `the nursery has grown to ${loaded.young} bytes`);
+    survivors = [];
+    const giveBack = memoryReturner(() => assert.fail("this Node has an inspector"));
+    // The nursery shrinks when nothing was allocated for a moment.
+    await eventually(async () => {
+      await giveBack();
+      const after = spaces();
+      assert.ok(after.young <= 4 << 20, `the nursery has ${after.young} bytes`);
+      assert.ok(after.old < loaded.old, `the old have ${after.old} of ${loaded.old} bytes`);
+    });
+    assert.equal(survivors.length, 0);
+  });
+});
+
+function spaces(): { young: number; old: number } {
+  const sizeOf = (name: string) =>
+    getHeapSpaceStatistics().find(({ space_name }) => space_name === name)?.space_size ?? 0;
+  return { young: sizeOf("new_space"), old: sizeOf("old_space") + sizeOf("large_object_space") };
+}

@@ -1,0 +1,21 @@
+/** Simulated clusters with a port and certificates of their own, made for them and written nowhere. */
+import { issueServingMaterial } from "@kcp-ts/pki";
+import {
+  type SimulatedCluster,
+  type SimulatedClusterOptions,
+  startSimulatedCluster,
+} from "./simulated-cluster.ts";
+
+export interface ListeningClusterOptions extends Omit<SimulatedClusterOptions, "listen"> {
+  /** The loopback address if left out. */
+  readonly host?: string;
+  /** A free one if left out. */
+  readonly port?: number;
+}
+
+/** A simulated cluster that is reached over HTTPS, by its `kubeconfig`. */
+export function startListeningCluster(options: ListeningClusterOptions): Promise<SimulatedCluster> {
+  const { host = "127.0.0.1", port = 0, ...rest } = options;
+  const tls = issueServingMaterial(options.name, host);
+  return startSimulatedCluster({ ...rest, listen: { host, port, tls } });
+}

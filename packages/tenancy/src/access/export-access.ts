@@ -1,0 +1,195 @@
+/**
+ * What authorization says about shared APIs: who may bind to an export and who may see to what its consumers have, what a provider lets anybody
+ * do with its resources, and who may run the controllers of a workspace type.
+ */
+
+import {
+  type Authorizer,
+  allowsPath,
+  allowsResource,
+  type Decision,
+  decisionStep,
+  delegated,
+  noteDecision,
+  readRules,
+  userExtra,
+} from "@kcp-ts/apiserver/authorization";
+import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
+import type { Attributes } from "@kcp-ts/apiserver/request/attributes";
+import type { UserInfo } from "@kcp-ts/apiserver/request/user";
+import type { JsonValue } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { quote } from "@kcp-ts/machinery/status";
+import {
+  apiBindings,
+  apiExports,
+  clusterCachedResources,
+  type ServiceAccess,
+} from "../api-sharing/index.ts";
+import { workspaceTypes } from "../workspaces/index.ts";
+import { isWithinTenancyPolicy } from "./tenancy-policy.ts";
+
+/** The verb `bind` on an export, whatever else a user may where it is. */
+export function bindingToExport(
+  rules: Authorizer,
+): (user: UserInfo, cluster: ClusterName, name: string) => MaybePromise<boolean> {
+  return (user, cluster, name) => ask(rules, apiExports, { user, cluster, name, verb: "bind" });
+}
+
+/** The verb `bind` on a ClusterCachedResource. */
+export function bindingToCached(
+  rules: Authorizer,
+): (user: UserInfo, cluster: ClusterName, name: string) => MaybePromise<boolean> {
+  return (user, cluster, name) =>
+    ask(rules, clusterCachedResources, { user, cluster, name, verb: "bind" });
+}
+
+/** The verbs `list` and `watch` on all objects of a resource. */
+export function readingAll(
+  rules: Authorizer,
+): (user: UserInfo, cluster: ClusterName, resource: Named) => Promise<boolean> {
+  return async (user, cluster, resource) => {
+    for (const verb of ["list", "watch"])
+      if (!(await ask(rules, resource, { user, cluster, name: "", verb }))) return false;
+    return true;
+  };
+}
+
+export function serviceAccess(authorizer: Authorizer, roles: Authorizer): ServiceAccess {
+  return {
+    mayUseContent: (user, cluster, name, verb) =>
+      ask(authorizer, apiExports, { user, cluster, name, verb, subresource: "content" }),
+    mayRunType: (user, cluster, name, verb) =>
+      ask(authorizer, workspaceTypes, { user, cluster, name, verb }),
+    mayReadBindings: (user, cluster) =>
+      ask(authorizer, apiBindings, { user, cluster, name: "", verb: "get" }),
+    isWithinPolicy: (attributes, provider) =>
+      isAllowed(roles.authorize(asConsumer(attributes, provider))),
+    doRulesAllow,
+  };
+}
+
+/**
+ * What a provider lets others do with its resources, in roles of its own workspace: nobody may do more in workspaces that bound to them, their
+ * administrators included. Also, what exports and bindings say of themselves is written by nobody.
+ */
+export function maximalPermissions(
+  policyOn: (cluster: ClusterName, group: string, resource: string) => ClusterName | undefined,
+): (rbac: Authorizer) => Authorizer {
+  return (rbac) => ({
+    authorize(attributes) {
+      const { cluster, group, resource } = attributes;
+      if (!attributes.isResourceRequest || cluster === "*")
+        return within(rbac, attributes, unbound);
+      if (isSystemStatus(attributes)) {
+        const kind = resource === apiExports.resource ? "apiexport" : "apibinding";
+        const reason = `${kind} status updates not permitted`;
+        noteDecision(attributes, decisionStep.systemKinds, finallyRefused, reason);
+        return finallyRefused;
+      }
+      if (!isWithinTenancyPolicy(attributes)) return beyond(attributes, "policy of tenancy.kcp.io");
+      const provider = policyOn(cluster, group, resource);
+      if (provider === undefined) return within(rbac, attributes, unbound);
+      const decision = rbac.authorize(asConsumer(attributes, provider));
+      const settle = ({ allowed, reason }: Decision) => {
+        const policy = `API export of ${quote(provider)} policy: ${reason}`;
+        return allowed ? within(rbac, attributes, policy) : beyond(attributes, policy);
+      };
+      return decision instanceof Promise ? decision.then(settle) : settle(decision);
+    },
+  });
+}
+
+const unbound = "no relevant binding found";
+
+function within(rbac: Authorizer, attributes: Attributes, policy: string): MaybePromise<Decision> {
+  if (attributes.note === undefined) return rbac.authorize(attributes);
+  return delegated(rbac, attributes, [
+    [decisionStep.maximalPermissions, policy],
+    [decisionStep.systemKinds, "no system CRD violation"],
+  ]);
+}
+
+function beyond(attributes: Attributes, policy: string): Decision {
+  noteDecision(attributes, decisionStep.maximalPermissions, refused, policy);
+  return refused;
+}
+
+const refused: Decision = { allowed: false, reason: "" };
+const finallyRefused: Decision = { ...refused, isFinal: true };
+const writeVerbs: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
+
+function isSystemStatus({ group, resource, subresource, verb }: Attributes): boolean {
+  return (
+    subresource === "status" &&
+    group === apiExports.group &&
+    (resource === apiExports.resource || resource === apiBindings.resource) &&
+    writeVerbs.has(verb)
+  );
+}
+
+const consumerPrefix = "apis.kcp.io:binding:";
+const accountPrefix = "system:serviceaccount:";
+
+/** The same question in the provider's workspace, by somebody who is known there as a consumer. */
+function asConsumer(attributes: Attributes, provider: ClusterName): Attributes {
+  const { username, groups, extra } = attributes.user;
+  const [home = attributes.cluster] = extra?.[userExtra.clusterName] ?? [];
+  const name = username.startsWith(accountPrefix)
+    ? `system:kcp:serviceaccount:${home}:${username.slice(accountPrefix.length)}`
+    : username;
+  const user: UserInfo = {
+    username: `${consumerPrefix}${name}`,
+    groups: groups.map((group) => `${consumerPrefix}${group}`),
+  };
+  return { ...attributes, user, cluster: provider, note: undefined };
+}
+
+interface Question {
+  readonly user: UserInfo;
+  readonly cluster: ClusterName;
+  readonly name: string;
+  readonly verb: string;
+  readonly subresource?: string;
+}
+
+interface Named {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+}
+
+function ask(
+  authorizer: Authorizer,
+  { group, version, resource }: Named,
+  { subresource = "", ...question }: Question,
+): MaybePromise<boolean> {
+  const path = `/apis/${group}/${version}/${resource}/${question.name}`;
+  return isAllowed(
+    authorizer.authorize({
+      ...question,
+      group,
+      version,
+      resource,
+      subresource,
+      namespace: "",
+      path: subresource === "" ? path : `${path}/${subresource}`,
+      isResourceRequest: true,
+    }),
+  );
+}
+
+function isAllowed(decision: Decision | Promise<Decision>): MaybePromise<boolean> {
+  return decision instanceof Promise ? decision.then(({ allowed }) => allowed) : decision.allowed;
+}
+
+function doRulesAllow(rules: JsonValue, attributes: Attributes): boolean {
+  const { verb, group, resource, subresource, name, path } = attributes;
+  const target = subresource === "" ? resource : `${resource}/${subresource}`;
+  const anyTarget = subresource === "" ? "" : `*/${subresource}`;
+  return readRules(rules).some((rule) =>
+    attributes.isResourceRequest
+      ? allowsResource(rule, { verb, group, target, anyTarget, name })
+      : allowsPath(rule, verb, path),
+  );
+}

@@ -1,0 +1,102 @@
+/** A resource as a binding brings it into a logical cluster: what all who bound to the same schema share, and whose objects these are. */
+
+import {
+  type Conversion,
+  CustomForm,
+  type SharedVersion,
+} from "@kcp-ts/apiserver/custom-resources";
+import type {
+  OpenApiSource,
+  ResourceDefinition,
+  StoredForm,
+  Strategy,
+  SubresourceStrategy,
+} from "@kcp-ts/apiserver/registry";
+import type { Revision } from "@kcp-ts/apiserver/storage";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+
+export interface BoundOptions {
+  readonly version: SharedVersion;
+  readonly identity: string;
+  /** What was written later than this was written under the present schema. */
+  readonly since: Revision;
+  readonly conversion: Conversion;
+  /** The logical cluster that the export is in. */
+  readonly owner: ClusterName;
+  readonly onRetired: (callback: () => void) => () => void;
+}
+
+export class BoundDefinition implements ResourceDefinition {
+  readonly #options: BoundOptions;
+  readonly form: StoredForm;
+
+  constructor(options: BoundOptions) {
+    this.#options = options;
+    this.form = new CustomForm(options);
+  }
+
+  /** What must be waited for before the definition is used, if anything. */
+  warmUp(): Promise<void> | undefined {
+    return this.#options.version.warmUp();
+  }
+
+  get group(): string {
+    return this.#options.version.group;
+  }
+  get version(): string {
+    return this.#options.version.version;
+  }
+  get resource(): string {
+    return this.#options.version.resource;
+  }
+  get singular(): string {
+    return this.#options.version.singular;
+  }
+  get kind(): string {
+    return this.#options.version.kind;
+  }
+  get listKind(): string {
+    return this.#options.version.listKind;
+  }
+  get isNamespaced(): boolean {
+    return this.#options.version.isNamespaced;
+  }
+  get shortNames(): readonly string[] {
+    return this.#options.version.shortNames;
+  }
+  get categories(): readonly string[] {
+    return this.#options.version.categories;
+  }
+  get verbs(): readonly string[] {
+    return this.#options.version.servedVerbs;
+  }
+  get identity(): string {
+    return this.#options.identity;
+  }
+  get itemsCarryKind(): boolean {
+    return true;
+  }
+  get storageVersion(): string {
+    return this.#options.version.storageVersion;
+  }
+  get strategy(): Strategy {
+    return this.#options.version.strategy;
+  }
+  get subresources(): ReadonlyMap<string, SubresourceStrategy> {
+    return this.#options.version.subresources;
+  }
+  get openApi(): OpenApiSource {
+    return this.#options.version.openApi;
+  }
+  get warnings(): readonly string[] | undefined {
+    return this.#options.version.warnings;
+  }
+  get creationForbidden(): string | undefined {
+    return this.#options.version.definition.isTerminating
+      ? "create not allowed while the APIBinding is being deleted"
+      : undefined;
+  }
+  get onRetired(): (callback: () => void) => () => void {
+    return this.#options.onRetired;
+  }
+}

@@ -1,0 +1,98 @@
+/** What decisions need to know of the kinds of cache.kcp.io. */
+
+import { type Entry, parseObjectKey } from "@kcp-ts/apiserver/storage";
+import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import { isJsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  SelectorSyntaxError,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
+import { member } from "../../workspaces/index.ts";
+import { textOf } from "../kinds/as-definition.ts";
+import type { ExportRecord, VirtualStorage } from "../records.ts";
+import { readSlice, type SliceRecord } from "../slices-of-exports.ts";
+import { clusterCachedResourceEndpointSlices } from "./kinds.ts";
+
+export interface CachedRecord {
+  readonly cluster: ClusterName;
+  readonly name: string;
+  readonly group: string;
+  /** Empty for the preferred one. */
+  readonly version: string;
+  readonly resource: string;
+  /** What is wrong with it, where it cannot be read: nothing is selected then. */
+  readonly selector: LabelSelector | string;
+  readonly identityHash: string;
+  readonly isDeleted: boolean;
+  /** Two that say the same serve the same. */
+  readonly content: string;
+}
+
+export function readCachedResource(entry: Entry): CachedRecord {
+  const object = decodeObject(entry);
+  const { cluster, name } = parseObjectKey(entry.key);
+  const { uid, deletionTimestamp } = member(object, "metadata");
+  const { group, version, resource, labelSelector } = member(object, "spec");
+  const identityHash = textOf(member(object, "status")["identityHash"]);
+  const isDeleted = deletionTimestamp !== undefined;
+  const content = stringifyJson({
+    ...{ uid: uid ?? "", isDeleted, identityHash },
+    ...{ group: textOf(group), version: textOf(version), resource: textOf(resource) },
+    labelSelector: labelSelector ?? {},
+  });
+  return {
+    ...{ cluster, name, identityHash, isDeleted, content },
+    ...{ group: textOf(group), version: textOf(version), resource: textOf(resource) },
+    selector: selectorOf(isJsonObject(labelSelector) ? labelSelector : {}),
+  };
+}
+
+function selectorOf(selector: LabelSelectorObject): LabelSelector | string {
+  try {
+    return selectorFromLabelSelectorObject(selector);
+  } catch (error) {
+    if (error instanceof SelectorSyntaxError) return error.message;
+    throw error;
+  }
+}
+
+export interface CachedSliceRecord extends SliceRecord {
+  readonly cluster: ClusterName;
+  readonly name: string;
+  readonly uid: string;
+  /** As the slice refers to it; empty for its own workspace. */
+  readonly exportPath: string;
+  /** Empty when it covers all shards. */
+  readonly partitionName: string;
+  readonly resourcePath: string;
+  readonly resourceName: string;
+}
+
+export function readCachedSlice(entry: Entry): CachedSliceRecord {
+  const object = decodeObject(entry);
+  const spec = member(object, "spec");
+  const { path, name: resourceName } = member(spec, "clusterCachedResource");
+  const { cluster, name } = parseObjectKey(entry.key);
+  return {
+    ...readSlice(entry),
+    ...{ cluster, name, uid: textOf(member(object, "metadata")["uid"]) },
+    exportPath: textOf(member(spec, "export")["path"]),
+    partitionName: textOf(spec["partition"]),
+    resourcePath: textOf(path),
+    resourceName: textOf(resourceName),
+  };
+}
+
+/** Whether a resource of an export is served from a ClusterCachedResource. */
+export function isCachedStorage(virtual: VirtualStorage | undefined): virtual is VirtualStorage {
+  const { group, kind } = clusterCachedResourceEndpointSlices;
+  return virtual?.kind === kind && virtual.group === group;
+}
+
+/** The resource of an export that refers to a slice of this name. */
+export function resourceServedBy({ resources }: ExportRecord, slice: string) {
+  return resources.find(({ virtual }) => isCachedStorage(virtual) && virtual.name === slice);
+}

@@ -1,0 +1,52 @@
+/** What a ClusterCachedResource names, as its own workspace serves it, and which of it; or what is wrong with that. */
+
+import type { Catalog, ResourceDefinition } from "@kcp-ts/apiserver/registry";
+import type { LabelSelector } from "@kcp-ts/machinery/selectors";
+import type { SharingParts } from "../parts.ts";
+import type { CachedRecord } from "./records.ts";
+
+export interface Problem {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Selected {
+  readonly definition: ResourceDefinition;
+  readonly selector: LabelSelector;
+}
+
+export function isProblem(one: Selected | Problem): one is Problem {
+  return "reason" in one;
+}
+
+export async function servedResource(
+  { bindings }: Pick<SharingParts, "bindings">,
+  catalog: Catalog,
+  record: CachedRecord,
+): Promise<Selected | Problem> {
+  const { cluster, group, resource, selector } = record;
+  const name = group === "" ? resource : `${resource}.${group}`;
+  if (typeof selector === "string") return { reason: "InvalidLabelSelector", message: selector };
+  // What is read from elsewhere is not this workspace's to offer.
+  if (bindings.in(cluster)?.find(group, resource)?.bound.isVirtual === true)
+    return { reason: "NoResources", message: `Resource ${name} is not stored in this workspace` };
+  const version = record.version || (await preferredVersion(catalog, record));
+  const definition = await catalog.find(cluster, group, version, resource);
+  const isStored = definition?.verbs.includes("list") === true && definition.computed === undefined;
+  if (!isStored)
+    return { reason: "NoResources", message: `Resource ${name} is not served in this workspace` };
+  if (definition.isNamespaced)
+    return {
+      reason: "ResourceNotClusterScoped",
+      message: `Resource ${name} is not cluster-scoped`,
+    };
+  return { definition, selector };
+}
+
+async function preferredVersion(
+  catalog: Catalog,
+  { cluster, group, resource }: CachedRecord,
+): Promise<string> {
+  const all = await catalog.all(cluster);
+  return all.find((one) => one.resource === resource && one.group === group)?.version ?? "";
+}

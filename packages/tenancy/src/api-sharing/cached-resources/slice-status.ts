@@ -1,0 +1,83 @@
+/** What the status of a ClusterCachedResourceEndpointSlice should say: whether its references hold, and where consumers' objects are served. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type Condition, conditionsOf, member, setCondition } from "../../workspaces/index.ts";
+import { isOurs, partitionOf } from "../endpoint-slices.ts";
+import type { SharingParts } from "../parts.ts";
+import type { ExportRecord } from "../records.ts";
+import { type CachedRecord, type CachedSliceRecord, resourceServedBy } from "./records.ts";
+
+/** What a slice refers to; undefined for what is not there. */
+export interface SliceTargets {
+  exportOf(slice: CachedSliceRecord): Promise<ExportRecord | undefined>;
+  resourceOf(slice: CachedSliceRecord): Promise<CachedRecord | undefined>;
+}
+
+export async function cachedSliceStatus(
+  parts: SharingParts,
+  targets: SliceTargets,
+  slice: CachedSliceRecord,
+  { object, externalUrl }: { readonly object: JsonObject; readonly externalUrl: string },
+): Promise<JsonObject> {
+  const [record, exported] = [await targets.resourceOf(slice), await targets.exportOf(slice)];
+  const partition = await partitionOf(parts, slice.cluster, slice.partitionName);
+  const told = [
+    resourceCondition(slice, record),
+    exportCondition(slice, record, exported),
+    partition.condition,
+  ];
+  const isListed =
+    told.every(({ status }) => status === "True") &&
+    exported !== undefined &&
+    parts.bindings.hasBindingsTo(exported.cluster, exported.name) &&
+    (await isOurs(parts, partition));
+  const { shardSelector: _, ...before } = member(object, "status");
+  const nowMs = parts.clock.now();
+  const { cluster, name } = slice;
+  return {
+    ...before,
+    ...(partition.selector === undefined ? {} : { shardSelector: String(partition.selector) }),
+    endpoints: isListed ? [{ url: `${externalUrl}/services/replication/${cluster}/${name}` }] : [],
+    conditions: told.reduce<readonly JsonObject[]>(
+      (conditions, condition) => setCondition(conditions, condition, nowMs),
+      conditionsOf(before),
+    ) as JsonObject[],
+  };
+}
+
+function resourceCondition(
+  { cluster, resourcePath, resourceName }: CachedSliceRecord,
+  record: CachedRecord | undefined,
+): Condition {
+  const type = "ResourceValid";
+  if (record !== undefined) return { type, status: "True" };
+  const place = `${resourcePath || cluster}|${resourceName}`;
+  const message = `Error getting ClusterCachedResource ${place}`;
+  return isFalse(type, "ClusterCachedResourceNotFound", message);
+}
+
+function exportCondition(
+  slice: CachedSliceRecord,
+  record: CachedRecord | undefined,
+  exported: ExportRecord | undefined,
+): Condition {
+  const type = "APIExportValid";
+  const place = `${slice.exportPath || slice.cluster}|${slice.exportName}`;
+  const is = (what: string) =>
+    isFalse(type, "APIExportInvalidReference", `APIExport ${place} ${what}`);
+  if (exported === undefined) return is("not found");
+  // An export refers to slices beside it.
+  const resource =
+    exported.cluster === slice.cluster ? resourceServedBy(exported, slice.name) : undefined;
+  if (resource === undefined)
+    return is("does not reference this ClusterCachedResourceEndpointSlice");
+  if (record === undefined) return { type, status: "True" };
+  if (resource.virtual?.identityHash !== record.identityHash)
+    return is("does not have the identityHash of the ClusterCachedResource");
+  if (resource.resource !== record.resource || resource.group !== record.group)
+    return is("has another resource than the ClusterCachedResource");
+  return { type, status: "True" };
+}
+
+function isFalse(type: string, reason: string, message: string): Condition {
+  return { type, status: "False", severity: "Error", reason, message };
+}

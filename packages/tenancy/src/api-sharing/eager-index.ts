@@ -1,0 +1,121 @@
+/**
+ * All objects of one kind in all logical clusters, as small records: read when the server starts, kept true by the hub, so that a decision
+ * never waits.
+ */
+
+import { collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
+import {
+  type Entry,
+  type Revision,
+  resourcePrefix,
+  type Storage,
+  type StorageError,
+  type StorageKey,
+} from "@kcp-ts/apiserver/storage";
+import {
+  type HubEvent,
+  type HubListener,
+  isUnbroken,
+  type WatchHub,
+} from "@kcp-ts/apiserver/watch-cache";
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
+
+export interface EagerIndexOptions<Known> {
+  readonly storage: Storage;
+  readonly hub: WatchHub;
+  readonly definition: ResourceDefinition;
+  readonly read: (entry: Entry) => Known;
+  /** Told of every record that comes, changes or goes. */
+  readonly onChange: (key: StorageKey, now: Known | undefined, before: Known | undefined) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+interface Held<Known> {
+  readonly value: Known | undefined;
+  readonly revision: Revision;
+}
+
+const pageEntries = 200;
+
+export class EagerIndex<Known> implements HubListener {
+  readonly #options: EagerIndexOptions<Known>;
+  readonly #held = new Map<StorageKey, Held<Known>>();
+  readonly #stop = new AbortController();
+  #loading: Promise<void> | undefined;
+
+  constructor(options: EagerIndexOptions<Known>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Undefined when everything is known; what was lost is read again meanwhile. */
+  get loading(): Promise<void> | undefined {
+    return this.#loading;
+  }
+
+  get(key: StorageKey): Known | undefined {
+    return this.#held.get(key)?.value;
+  }
+
+  *values(): Generator<Known> {
+    for (const { value } of this.#held.values()) if (value !== undefined) yield value;
+  }
+
+  /** The hub must be open. */
+  start(): Promise<void> {
+    const { hub, definition } = this.#options;
+    hub.listen(resourcePrefix(collectionKeyOf(definition)), this);
+    const loading = this.#load().finally(() => {
+      if (this.#loading === loading) this.#loading = undefined;
+    });
+    this.#loading = loading;
+    return loading;
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  onEvent({ key, current, revision }: HubEvent): void {
+    this.#put(key, current, revision);
+    // While others are read, it must be known that this one is gone.
+    if (current === undefined && this.#loading === undefined) this.#held.delete(key);
+  }
+
+  onLost(error: StorageError): void {
+    if (error.code === "closed" || this.#stop.signal.aborted) return;
+    for (const [key, { value }] of this.#held)
+      if (value !== undefined) this.#options.onChange(key, undefined, value);
+    this.#held.clear();
+    this.start().catch(this.#options.onError);
+  }
+
+  async #load(): Promise<void> {
+    const { storage, hub, definition } = this.#options;
+    const { signal } = this.#stop;
+    const prefix = resourcePrefix(collectionKeyOf(definition));
+    for (let continueAfter: StorageKey | undefined; ; ) {
+      const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
+      for (const entry of page.entries) this.#put(entry.key, entry, entry.modifiedAt);
+      if (!page.more) {
+        // Whoever waits for this one waits for the one that was begun instead.
+        if (!(await isUnbroken(hub.reach(page.revision, signal)))) return this.#loading;
+        break;
+      }
+      continueAfter = page.entries.at(-1)?.key;
+      await yieldToEventLoop();
+    }
+    for (const [key, { value }] of this.#held) if (value === undefined) this.#held.delete(key);
+  }
+
+  #put(key: StorageKey, entry: Entry | undefined, revision: Revision): void {
+    const held = this.#held.get(key);
+    if (held !== undefined && held.revision >= revision) return;
+    const value = entry === undefined ? undefined : this.#options.read(entry);
+    this.#held.set(key, { value, revision });
+    this.#options.onChange(key, value, held?.value);
+  }
+}

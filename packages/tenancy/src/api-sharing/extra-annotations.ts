@@ -1,0 +1,21 @@
+/** Annotations that a provider puts on an export for whoever looks at its bindings: they are the same on all of them. */
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { member } from "../workspaces/index.ts";
+
+const prefix = "extra.apis.kcp.io/";
+
+/** Undefined when there are none. */
+export function extrasOf(annotations: JsonObject): JsonObject | undefined {
+  const found = Object.entries(annotations).filter(([key]) => key.startsWith(prefix));
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+/** The same object when it has them already. */
+export function withExtras(binding: JsonObject, extras: JsonObject | undefined): JsonObject {
+  const metadata = member(binding, "metadata");
+  const before = member(metadata, "annotations");
+  if (jsonEqual(extrasOf(before) ?? {}, extras ?? {})) return binding;
+  const others = Object.entries(before).filter(([key]) => !key.startsWith(prefix));
+  const annotations = { ...Object.fromEntries(others), ...extras };
+  return { ...binding, metadata: { ...metadata, annotations } };
+}

@@ -1,0 +1,102 @@
+/**
+ * The identity of an export: the hash of a key in a secret of its workspace. Whoever has the key can offer the same API again elsewhere; nobody
+ * else can read what is stored under it.
+ */
+import { randomBytes } from "node:crypto";
+import { namespaces, secrets } from "@kcp-ts/apiserver/registry";
+import type { StorageKey } from "@kcp-ts/apiserver/storage";
+import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  type Condition,
+  clusterScoped,
+  createUnlessThere,
+  member,
+  uncancelled,
+} from "../workspaces/index.ts";
+import { textOf } from "./kinds/as-definition.ts";
+import { identityHashOf } from "./kinds/hashes.ts";
+import type { SharingSources } from "./parts.ts";
+
+export const identityNamespace = "kcp-system";
+
+/** Bits of chance in a key that nobody gave. */
+const keyBytes = 32;
+
+export interface Identity {
+  /** As it is to be in the spec. */
+  readonly secretRef: { readonly namespace: string; readonly name: string };
+  readonly hash: string;
+  readonly condition: Condition;
+  /** Set when the secret that somebody named is not there: it is waited for. */
+  readonly missing: StorageKey | undefined;
+}
+
+export async function identityOf(
+  sources: Pick<SharingSources, "registry" | "watchCache">,
+  cluster: ClusterName,
+  exported: JsonObject,
+): Promise<Identity> {
+  const asked = member(member(member(exported, "spec"), "identity"), "secretRef");
+  const secretRef = {
+    namespace: textOf(asked["namespace"]) || identityNamespace,
+    name: textOf(asked["name"]) || textOf(member(exported, "metadata")["name"]),
+  };
+  const known = textOf(member(exported, "status")["identityHash"]);
+  const address = { cluster, ...secretRef };
+  const key = sources.registry.key(secrets, address);
+  let secret = await keyIn(sources, key);
+  if (secret === undefined && asked["name"] === undefined && known === "") {
+    const value = randomBytes(keyBytes).toString("base64url");
+    await createUnlessThere(sources, namespaces, clusterScoped(cluster, secretRef.namespace), {});
+    await createUnlessThere(sources, secrets, address, {
+      type: "Opaque",
+      data: { key: Buffer.from(value).toString("base64") },
+    });
+    secret = await keyIn(sources, key);
+  }
+  if (secret === undefined)
+    return {
+      secretRef,
+      hash: known,
+      missing: key,
+      condition: invalid(`secret ${secretRef.namespace}/${secretRef.name} with a key not found`),
+    };
+  const hash = identityHashOf(secret);
+  if (known !== "" && known !== hash)
+    return {
+      secretRef,
+      hash: known,
+      missing: key,
+      condition: invalid(
+        `hash mismatch: identity secret hash ${hash} must match status.identityHash ${known}`,
+      ),
+    };
+  return {
+    secretRef,
+    hash,
+    missing: undefined,
+    condition: { type: "IdentityValid", status: "True" },
+  };
+}
+
+async function keyIn(
+  { watchCache }: Pick<SharingSources, "watchCache">,
+  key: StorageKey,
+): Promise<Buffer | undefined> {
+  const entry = await watchCache.get(key, { kind: "latest" }, uncancelled);
+  if (entry === undefined) return undefined;
+  const value = textOf(member(decodeObject(entry), "data")["key"]);
+  return value === "" ? undefined : Buffer.from(value, "base64");
+}
+
+function invalid(message: string): Condition {
+  return {
+    type: "IdentityValid",
+    status: "False",
+    severity: "Error",
+    reason: "IdentityVerificationFailed",
+    message,
+  };
+}

@@ -1,0 +1,182 @@
+/** The kinds of apis.kcp.io as resources: what their schemas cannot say. */
+
+import { definitionErrors, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
+import {
+  type Draft,
+  type ResourceDefinition,
+  type Strategy,
+  type SubresourceStrategy,
+  wholeVerdict,
+} from "@kcp-ts/apiserver/registry";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { member } from "../../workspaces/index.ts";
+import { asDefinition, groupInName, listOf, textOf } from "./as-definition.ts";
+import {
+  bindingKind,
+  conversionKind,
+  endpointSliceKind,
+  exportKind,
+  oldBindingKind,
+  oldExportKind,
+  resourceSchemaKind,
+} from "./schemas.ts";
+import { oldBindingForm, oldExportForm } from "./versions.ts";
+
+const plainSchemas = systemDefinition(resourceSchemaKind);
+
+export const apiResourceSchemas: ResourceDefinition = {
+  ...plainSchemas,
+  strategy: overriding(plainSchemas, {
+    validate: (object) => [
+      ...wholeVerdict(plainSchemas.strategy.validate(object)),
+      ...schemaErrors(object),
+    ],
+  }),
+};
+
+function specName(object: JsonObject) {
+  return member(object, "metadata")["name"];
+}
+
+const prefixPattern = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+
+function schemaErrors(object: JsonObject): FieldError[] {
+  const spec = member(object, "spec");
+  const name = textOf(specName(object));
+  const group = textOf(spec["group"]);
+  const plural = textOf(member(spec, "names")["plural"]);
+  const ending = `.${plural}.${groupInName(group)}`;
+  const errors: FieldError[] = [];
+  if (!name.endsWith(ending))
+    errors.push(fieldError.invalid("metadata.name", name, `must end in ${ending}`));
+  else if (!prefixPattern.test(name.slice(0, -ending.length)))
+    errors.push(
+      fieldError.invalid(
+        "metadata.name",
+        name,
+        `must match ${prefixPattern.source} in the beginning`,
+      ),
+    );
+  if (group === "core")
+    errors.push(fieldError.invalid("spec.group", group, "must be empty string for the core group"));
+  if (
+    member(member(member(spec, "conversion"), "webhook"), "clientConfig")["service"] !== undefined
+  )
+    errors.push(
+      fieldError.forbidden(
+        "spec.conversion.webhook.clientConfig.service",
+        "services are not supported, use url",
+      ),
+    );
+  if (errors.length > 0) return errors;
+  return definitionErrors(asDefinition(object)).map((error) => ({
+    ...error,
+    field: error.field.replace(/\.schema\.openAPIV3Schema/, ".schema"),
+  }));
+}
+
+/** Status is the system's: admission says what it is when an object is made, and the control loop later. */
+function withOwnStatus(plain: ResourceDefinition, own: Partial<Strategy> = {}): ResourceDefinition {
+  return {
+    ...plain,
+    isSeenOnAnswer: true,
+    strategy: overriding(plain, {
+      prepareForCreate(draft) {
+        (draft["metadata"] as Draft)["generation"] = 1;
+      },
+      ...own,
+    }),
+  };
+}
+
+const plainExports = systemDefinition(exportKind);
+
+export const apiExports: ResourceDefinition = withOwnStatus(plainExports, {
+  validate: (object) => [
+    ...wholeVerdict(plainExports.strategy.validate(object)),
+    ...exportErrors(object),
+  ],
+  validateUpdate: (updated, old) => [
+    ...wholeVerdict(plainExports.strategy.validateUpdate(updated, old)),
+    ...exportErrors(updated),
+  ],
+});
+
+function exportErrors(object: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [index, resource] of listOf(member(object, "spec")["resources"]).entries()) {
+    if (!isJsonObject(resource)) continue;
+    const schema = textOf(resource["schema"]);
+    const ending = `.${textOf(resource["name"])}.${groupInName(textOf(resource["group"]))}`;
+    if (!schema.endsWith(ending))
+      errors.push(
+        fieldError.invalid(`spec.resources[${index}].schema`, schema, `must end in ${ending}`),
+      );
+    const storage = member(resource, "storage");
+    if (storage["crd"] !== undefined && storage["virtual"] !== undefined)
+      errors.push(
+        fieldError.invalid(
+          `spec.resources[${index}].storage`,
+          "",
+          "exactly one of crd or virtual must be set",
+        ),
+      );
+  }
+  return errors;
+}
+
+const plainBindings = systemDefinition(bindingKind);
+
+export const apiBindings: ResourceDefinition = withOwnStatus(plainBindings);
+
+const { group, resource, identity } = plainExports;
+const bindingCollection = { group, resource: plainBindings.resource, identity };
+
+export const oldApiExports: ResourceDefinition = {
+  ...withOwnStatus(systemDefinition(oldExportKind)),
+  storageVersion: exportKind.version,
+  form: oldExportForm,
+  storedAs: { group, resource, identity },
+};
+
+export const oldApiBindings: ResourceDefinition = {
+  ...withOwnStatus(systemDefinition(oldBindingKind)),
+  storageVersion: bindingKind.version,
+  form: oldBindingForm,
+  storedAs: bindingCollection,
+};
+
+export const apiExportEndpointSlices: ResourceDefinition = withOwnStatus(
+  systemDefinition(endpointSliceKind),
+);
+export const apiConversions: ResourceDefinition = systemDefinition(conversionKind);
+
+/** In the order of discovery: the preferred version of each first. */
+export const sharingKinds: readonly ResourceDefinition[] = [
+  apiBindings,
+  apiExports,
+  oldApiBindings,
+  apiConversions,
+  apiExportEndpointSlices,
+  oldApiExports,
+  apiResourceSchemas,
+];
+
+/** Writes of the server itself: any part of the object, held to no rule about what changes. */
+export const systemWrite: SubresourceStrategy = {
+  verbs: [],
+  prepareForUpdate: () => {},
+  validateUpdate: () => [],
+};
+
+/** The schema's own rules but for these. A spread would call what the schema offers on demand, and keep it. */
+function overriding({ strategy }: ResourceDefinition, own: Partial<Strategy>): Strategy {
+  return Object.defineProperties(
+    {},
+    {
+      ...Object.getOwnPropertyDescriptors(strategy),
+      ...Object.getOwnPropertyDescriptors(own),
+    },
+  ) as Strategy;
+}

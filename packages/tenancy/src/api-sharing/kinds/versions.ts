@@ -1,0 +1,232 @@
+/**
+ * v1alpha1 and v1alpha2 of APIExports and APIBindings. Stored is v1alpha2; what one of them cannot say survives in annotations, so that an object
+ * that is read and written in either loses nothing.
+ */
+
+import type { StoredForm } from "@kcp-ts/apiserver/registry";
+import type { Entry } from "@kcp-ts/apiserver/storage";
+import { decodeObject, encodeObject } from "@kcp-ts/apiserver/stored-object";
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseJson,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import { member } from "../../workspaces/index.ts";
+import { groupInName, listOf, textOf } from "./as-definition.ts";
+import { apisGroup } from "./schemas.ts";
+
+const overhang = {
+  resources: "apis.v1alpha2.kcp.io/resource-schemas",
+  claims: "apis.v1alpha2.kcp.io/permission-claims",
+  oldClaims: "apis.v1alpha2.kcp.io/v1alpha1-permission-claims",
+} as const;
+
+const oldVersion = `${apisGroup}/v1alpha1`;
+const newVersion = `${apisGroup}/v1alpha2`;
+
+export const oldExportForm: StoredForm = formOf("apiexports-v1alpha1", oldExport, newExport);
+export const oldBindingForm: StoredForm = formOf("apibindings-v1alpha1", oldBinding, newBinding);
+
+type Turn = (object: JsonObject) => JsonObject;
+
+function formOf(name: string, toOld: Turn, toNew: Turn): StoredForm {
+  const turned = new WeakMap<Entry, Entry>();
+  const presentNow = (entry: Entry): Entry => {
+    const known = turned.get(entry);
+    if (known !== undefined) return known;
+    const value = encodeObject(toOld(decodeObject(entry)));
+    const shown = { ...entry, value };
+    turned.set(entry, shown);
+    return shown;
+  };
+  return {
+    name,
+    presentNow,
+    present: (entries) => entries.map(presentNow),
+    toStored: (object) => toNew(object),
+  };
+}
+
+function oldExport(object: JsonObject): JsonObject {
+  const { resources, permissionClaims, ...spec } = member(object, "spec");
+  const plain = listOf(resources).filter(isPlainResource);
+  const other = listOf(resources).filter((resource) => !isPlainResource(resource));
+  const schemas = plain.map((resource) => textOf((resource as JsonObject)["schema"]));
+  return withSpec(object, oldVersion, {
+    annotations: {
+      [overhang.resources]: other.length === 0 ? undefined : stringifyJson(other),
+      ...claimsOverhang(permissionClaims),
+    },
+    spec: {
+      ...spec,
+      ...(resources === undefined ? {} : { latestResourceSchemas: schemas }),
+      ...oldClaims(object, permissionClaims),
+    },
+  });
+}
+
+function newExport(object: JsonObject): JsonObject {
+  const { latestResourceSchemas, permissionClaims, ...spec } = member(object, "spec");
+  const kept = readOverhang(object, overhang.resources);
+  const plain = listOf(latestResourceSchemas).map((name) => resourceOf(textOf(name)));
+  return withSpec(object, newVersion, {
+    annotations: { [overhang.resources]: undefined, ...oldClaimsOverhang(permissionClaims) },
+    spec: {
+      ...spec,
+      ...(latestResourceSchemas === undefined && kept.length === 0
+        ? {}
+        : { resources: [...plain, ...kept] }),
+      ...newClaims(object, permissionClaims),
+    },
+  });
+}
+
+function oldBinding(object: JsonObject): JsonObject {
+  const { permissionClaims, ...spec } = member(object, "spec");
+  return withSpec(object, oldVersion, {
+    annotations: claimsOverhang(permissionClaims),
+    spec: { ...spec, ...oldClaims(object, permissionClaims) },
+  });
+}
+
+function newBinding(object: JsonObject): JsonObject {
+  const { permissionClaims, ...spec } = member(object, "spec");
+  return withSpec(object, newVersion, {
+    annotations: oldClaimsOverhang(permissionClaims),
+    spec: { ...spec, ...newClaims(object, permissionClaims) },
+  });
+}
+
+interface Turned {
+  readonly annotations: Readonly<Record<string, string | undefined>>;
+  readonly spec: JsonObject;
+}
+
+function withSpec(object: JsonObject, apiVersion: string, turned: Turned): JsonObject {
+  const metadata = member(object, "metadata");
+  const annotations: Record<string, JsonValue> = { ...member(metadata, "annotations") };
+  for (const [key, value] of Object.entries(turned.annotations)) {
+    if (value === undefined) delete annotations[key];
+    else annotations[key] = value;
+  }
+  const { kind, apiVersion: _, metadata: __, spec: ___, ...rest } = object;
+  return {
+    ...(kind === undefined ? {} : { kind }),
+    apiVersion,
+    metadata: { ...metadata, annotations },
+    spec: turned.spec,
+    ...rest,
+  };
+}
+
+function isPlainResource(resource: JsonValue): boolean {
+  return isJsonObject(resource) && member(resource, "storage")["virtual"] === undefined;
+}
+
+/** `<prefix>.<plural>.<group>` says which resource it is of. */
+function resourceOf(schema: string): JsonObject {
+  const [prefix, name, ...group] = schema.split(".");
+  if (prefix === undefined || name === undefined || group.length === 0)
+    throw statusError.badRequest(
+      `invalid schema name ${JSON.stringify(schema)}: must be <prefix>.<resource>.<group>`,
+    );
+  const joined = group.join(".");
+  return {
+    name,
+    group: joined === groupInName("") ? "" : joined,
+    schema,
+    storage: { crd: {} },
+  };
+}
+
+function keyOf(claim: JsonObject): string {
+  return `${textOf(claim["resource"])}/${textOf(claim["group"])}/${textOf(claim["identityHash"])}`;
+}
+
+/** Claims of v1alpha2 in the words of v1alpha1. */
+function oldClaims(object: JsonObject, claims: JsonValue | undefined): JsonObject {
+  if (claims === undefined) return {};
+  const before = byKey(readOverhang(object, overhang.oldClaims));
+  const permissionClaims = objectsOf(claims).map((claim) => {
+    const { verbs: _, selector, defaultSelector: __, ...rest } = claim;
+    const kept = before.get(keyOf(claim));
+    if (kept !== undefined) {
+      const { all, resourceSelector } = kept;
+      return {
+        ...rest,
+        ...(all === undefined ? {} : { all }),
+        ...(resourceSelector === undefined ? {} : { resourceSelector }),
+      };
+    }
+    const isAll = !isJsonObject(selector) || selector["matchAll"] === true;
+    return { ...rest, ...(isAll ? { all: true } : {}) };
+  });
+  return { permissionClaims };
+}
+
+/** Claims of v1alpha1, which speak of no verbs and mean all of them. */
+function newClaims(object: JsonObject, claims: JsonValue | undefined): JsonObject {
+  if (claims === undefined) return {};
+  const before = byKey(readOverhang(object, overhang.claims));
+  const isBinding = object["kind"] === "APIBinding";
+  const permissionClaims = objectsOf(claims).map((claim) => {
+    const { all: _, resourceSelector: __, ...rest } = claim;
+    const { verbs, selector, defaultSelector } = before.get(keyOf(claim)) ?? {};
+    return {
+      ...rest,
+      verbs: verbs ?? ["*"],
+      ...(isBinding ? { selector: selector ?? { matchAll: true } } : {}),
+      ...(isBinding || defaultSelector === undefined ? {} : { defaultSelector }),
+    };
+  });
+  return { permissionClaims };
+}
+
+/** What v1alpha1 cannot say of claims. */
+function claimsOverhang(claims: JsonValue | undefined): Record<string, string | undefined> {
+  const unsaid = objectsOf(claims).filter(
+    ({ verbs, selector, defaultSelector }) =>
+      stringifyJson(verbs ?? null) !== '["*"]' ||
+      defaultSelector !== undefined ||
+      (isJsonObject(selector) && selector["matchAll"] !== true),
+  );
+  return {
+    [overhang.claims]: unsaid.length === 0 ? undefined : stringifyJson(unsaid),
+    [overhang.oldClaims]: undefined,
+  };
+}
+
+/** What v1alpha2 cannot say of claims. */
+function oldClaimsOverhang(claims: JsonValue | undefined): Record<string, string | undefined> {
+  const unsaid = objectsOf(claims).filter(
+    ({ all, resourceSelector }) => all !== true || resourceSelector !== undefined,
+  );
+  return {
+    [overhang.claims]: undefined,
+    [overhang.oldClaims]: unsaid.length === 0 ? undefined : stringifyJson(unsaid),
+  };
+}
+
+function byKey(claims: readonly JsonValue[]): ReadonlyMap<string, JsonObject> {
+  return new Map(objectsOf([...claims]).map((claim) => [keyOf(claim), claim]));
+}
+
+function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
+  return listOf(value).filter(isJsonObject);
+}
+
+function readOverhang(object: JsonObject, key: string): readonly JsonValue[] {
+  const text = member(member(object, "metadata"), "annotations")[key];
+  if (typeof text !== "string") return [];
+  try {
+    return listOf(parseJson(text).value);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    // Somebody wrote it who should not have: what it said is lost, and nothing else.
+    return [];
+  }
+}

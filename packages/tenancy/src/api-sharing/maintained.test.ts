@@ -1,0 +1,241 @@
+/** Goal: what a type says of bindings holds for workspaces that are there already, if it says so; and copies of schemas stay as long as they are used. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { StorageKey } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+import type { AnyObject } from "@kcp-ts/apiserver/testing";
+import { TestServer } from "../testing/index.ts";
+import { copyUnusedMs } from "./schema-copies.ts";
+import { copiesPrefix } from "./schema-store.ts";
+import {
+  apis,
+  bind,
+  cowboy,
+  cowboyExport,
+  cowboySchema,
+  offer,
+  settle,
+  until,
+} from "./test-support/cowboys.ts";
+
+const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
+const inDefault = "/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys";
+const masters = { user: "masters" } as const;
+const bound = [{ path: "provider", export: "cowboys" }];
+const claim = { group: "", resource: "configmaps", verbs: ["get", "list"] };
+const signal = new AbortController().signal;
+
+async function started(lifecycle: string, defaultAPIBindings: object[]): Promise<TestServer> {
+  const test = await TestServer.start();
+  await test.server.bootstrap("https://kcp.example.com");
+  await offer(test, "provider");
+  const spec = {
+    extend: { with: [{ name: "universal", path: "root" }] },
+    defaultAPIBindingLifecycle: lifecycle,
+    defaultAPIBindings,
+  };
+  const base = { metadata: { name: "western" }, spec };
+  await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body: base });
+  // Workspaces are of a type that extends the one that changes.
+  const spaghetti = { extend: { with: [{ name: "western", path: "root" }] } };
+  const body = { metadata: { name: "spaghetti" }, spec: spaghetti };
+  await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body });
+  return test;
+}
+
+async function workspace(test: TestServer, name: string): Promise<string> {
+  const body = { metadata: { name }, spec: { type: { name: "spaghetti", path: "root" } } };
+  const made = await test.must("POST", `${tenancy}/workspaces`, { ...masters, body });
+  return (made["spec"] as { cluster: string }).cluster;
+}
+
+const bindingsOf = async (test: TestServer, cluster: string): Promise<readonly AnyObject[]> =>
+  (await test.must("GET", `${apis(cluster)}/apibindings`, masters)).items ?? [];
+const claimsIn = (binding: AnyObject | undefined) =>
+  (
+    (binding?.["spec"] as { permissionClaims?: { resource: string; state: string }[] })
+      ?.permissionClaims ?? []
+  ).map(({ resource, state }) => `${resource} ${state}`);
+const change = (test: TestServer, path: string, spec: object) =>
+  test.patch(path, "merge", { spec }, masters);
+
+describe("default bindings that are maintained", () => {
+  it("come to workspaces that were there before, and come back when they are deleted", async () => {
+    const test = await started("Maintain", []);
+    const cluster = await workspace(test, "old");
+    assert.deepEqual(await bindingsOf(test, cluster), []);
+    await change(test, `${tenancy}/workspacetypes/western`, { defaultAPIBindings: bound });
+    const isBound = async () =>
+      (await bindingsOf(test, cluster)).some(
+        ({ status, metadata }) =>
+          (status as { phase?: string }).phase === "Bound" &&
+          metadata["deletionTimestamp"] === undefined,
+      );
+    await until(test, "an old workspace is bound", isBound);
+    await test.must("POST", `/clusters/${cluster}${inDefault}`, { ...masters, body: cowboy("x") });
+    const [first] = await bindingsOf(test, cluster);
+    await test.must("DELETE", `${apis(cluster)}/apibindings/${first?.metadata.name}`, masters);
+    await until(test, "the binding is back", async () => {
+      const [again] = await bindingsOf(test, cluster);
+      return again !== undefined && again.metadata.uid !== first?.metadata.uid;
+    });
+    await test.must("DELETE", `${tenancy}/workspaces/old`, masters);
+    await until(test, "the workspace is gone, its binding with it", async () => {
+      const { status } = await test.get(`${tenancy}/workspaces/old`, masters);
+      return status === 404 && (await bindingsOf(test, cluster)).length === 0;
+    });
+    await test.close();
+  });
+
+  it("agree to what their export claims later, and not to what was rejected", async () => {
+    const test = await started("Maintain", bound);
+    const cluster = await workspace(test, "team");
+    const exported = `${apis("provider")}/apiexports/cowboys`;
+    await change(test, exported, { permissionClaims: [claim] });
+    const claims = async () => claimsIn((await bindingsOf(test, cluster))[0]);
+    await until(test, "the claim is accepted", async () =>
+      (await claims()).includes("configmaps Accepted"),
+    );
+    const [binding] = (await bindingsOf(test, cluster)) as [AnyObject];
+    const answered = [{ ...claim, selector: { matchAll: true }, state: "Rejected" }];
+    const at = `${apis(cluster)}/apibindings/${binding.metadata.name}`;
+    await change(test, at, { permissionClaims: answered });
+    const secrets = { ...claim, resource: "secrets" };
+    await change(test, exported, { permissionClaims: [claim, secrets] });
+    await until(test, "the second claim is accepted", async () =>
+      (await claims()).includes("secrets Accepted"),
+    );
+    assert.deepEqual(await claims(), ["configmaps Rejected", "secrets Accepted"]);
+    await test.close();
+  });
+
+  it("are caught up with by a server that was not there when the type changed", async () => {
+    const storage = new MemoryStorage();
+    const close = storage.close.bind(storage);
+    storage.close = async () => {};
+    const first = await TestServer.start({ storage });
+    await first.server.bootstrap("https://kcp.example.com");
+    await offer(first, "provider");
+    const spec = { defaultAPIBindingLifecycle: "Maintain", defaultAPIBindings: [] as object[] };
+    const type = { metadata: { name: "spaghetti" }, spec };
+    await first.must("POST", `${tenancy}/workspacetypes`, { ...masters, body: type });
+    const cluster = await workspace(first, "team");
+    const answer = change(first, `${tenancy}/workspacetypes/spaghetti`, {
+      defaultAPIBindings: bound,
+    });
+    // It goes down with the answer.
+    await Promise.all([answer, answer.then(() => first.close())]);
+    const second = await TestServer.start({ storage });
+    await until(
+      second,
+      "it is bound",
+      async () => (await bindingsOf(second, cluster)).length === 1,
+    );
+    await second.close();
+    await close();
+  });
+
+  it("are not for types that only begin with them", async () => {
+    const test = await started("InitializeOnly", []);
+    const cluster = await workspace(test, "old");
+    await change(test, `${tenancy}/workspacetypes/western`, { defaultAPIBindings: bound });
+    const young = await workspace(test, "young");
+    assert.equal((await bindingsOf(test, young)).length, 1);
+    for (let turn = 0; turn < 10; turn++) await settle(test);
+    assert.deepEqual(await bindingsOf(test, cluster), []);
+    const [binding] = await bindingsOf(test, young);
+    await change(test, `${apis("provider")}/apiexports/cowboys`, { permissionClaims: [claim] });
+    await until(test, "the binding has heard of the claim", async () => {
+      const [now] = await bindingsOf(test, young);
+      const status = now?.["status"] as { exportPermissionClaims?: object[] } | undefined;
+      return status?.exportPermissionClaims?.length === 1;
+    });
+    assert.deepEqual(claimsIn((await bindingsOf(test, young))[0]), claimsIn(binding));
+    await test.close();
+  });
+});
+
+describe("copies of schemas", () => {
+  const copies = async ({ storage }: TestServer) =>
+    (await storage.list(copiesPrefix, { signal, entriesMax: 100 })).entries.length;
+  const unbind = async (test: TestServer, cluster: string) => {
+    await test.must("DELETE", `${apis(cluster)}/apibindings/cowboys`, masters);
+    await until(test, "it is unbound", async () => {
+      const { status } = await test.get(`${apis(cluster)}/apibindings/cowboys`, masters);
+      return status === 404;
+    });
+  };
+
+  it("go some time after the last binding that used them", async () => {
+    const test = await TestServer.start();
+    await offer(test, "provider");
+    await bind(test, "a", "provider");
+    await bind(test, "b", "provider");
+    assert.equal(await copies(test), 1);
+    await unbind(test, "a");
+    test.clock.advance(copyUnusedMs + 1);
+    await settle(test);
+    assert.equal(await copies(test), 1);
+    await unbind(test, "b");
+    test.clock.advance(copyUnusedMs - 1000);
+    await settle(test);
+    assert.equal(await copies(test), 1);
+    test.clock.advance(1000);
+    await until(test, "the copy is gone", async () => (await copies(test)) === 0);
+    await bind(test, "a", "provider");
+    assert.equal(await copies(test), 1);
+    await test.close();
+  });
+
+  it("that an export moved on from go too, and what uses the new one stays", async () => {
+    const test = await TestServer.start();
+    await offer(test, "provider");
+    await bind(test, "a", "provider");
+    const body = cowboySchema("tomorrow");
+    await test.must("POST", `${apis("provider", "v1alpha1")}/apiresourceschemas`, {
+      ...masters,
+      body,
+    });
+    await test.patch(
+      `${apis("provider")}/apiexports/cowboys`,
+      "merge",
+      cowboyExport("tomorrow"),
+      masters,
+    );
+    await until(test, "both are there", async () => (await copies(test)) === 2);
+    await settle(test);
+    test.clock.advance(copyUnusedMs + 1);
+    await until(test, "one is left", async () => (await copies(test)) === 1);
+    await test.must("POST", "/clusters/a/api/v1/namespaces", {
+      ...masters,
+      body: { metadata: { name: "default" } },
+    });
+    await test.must("POST", `/clusters/a${inDefault}`, { ...masters, body: cowboy("x") });
+    await test.close();
+  });
+
+  it("that nobody used when a server ended are found by the next one; those in use come back when they are taken away", async () => {
+    const storage = new MemoryStorage();
+    const close = storage.close.bind(storage);
+    storage.close = async () => {};
+    const first = await TestServer.start({ storage });
+    await offer(first, "provider");
+    await bind(first, "a", "provider");
+    const [copy] = (await storage.list(copiesPrefix, { signal, entriesMax: 9 })).entries;
+    const key = copy?.key as StorageKey;
+    await storage.commit(
+      { key, value: "delete", expected: copy?.modifiedAt ?? "absent" },
+      { signal },
+    );
+    await until(first, "the copy is back", async () => (await copies(first)) === 1);
+    await unbind(first, "a");
+    await first.close();
+    const second = await TestServer.start({ storage });
+    await settle(second);
+    assert.equal(await copies(second), 1);
+    second.clock.advance(copyUnusedMs + 1);
+    await until(second, "the copy is gone", async () => (await copies(second)) === 0);
+    await second.close();
+    await close();
+  });
+});

@@ -1,0 +1,230 @@
+/** Goal: what upstream's own end-to-end tests say of sharing APIs, in our words: conditions of claims, identities, protected groups, and what a provider may do. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { describe, it } from "node:test";
+import type { AnyObject } from "@kcp-ts/apiserver/testing";
+import { TestServer } from "../testing/index.ts";
+import {
+  apis,
+  bind,
+  binding,
+  bindingTo,
+  cowboyExport,
+  cowboySchema,
+  offer,
+  until,
+} from "./test-support/cowboys.ts";
+
+const masters = { user: "masters" } as const;
+
+function conditionIn(object: AnyObject, type: string): string {
+  const { conditions = [] } = (object["status"] ?? {}) as {
+    conditions?: { type: string; status: string; reason?: string }[];
+  };
+  const found = conditions.find((one) => one.type === type);
+  return found === undefined ? "" : `${found.status} ${found.reason ?? ""}`.trim();
+}
+
+const claim = (resource: string, verbs: string[], group = "") => ({ group, resource, verbs });
+const accepted = (resource: string, verbs: string[], group = "") => ({
+  ...claim(resource, verbs, group),
+  selector: { matchAll: true },
+  state: "Accepted",
+});
+
+describe("conditions of permission claims", () => {
+  it("say which of them nobody asked for, which differ, and that all is well", async () => {
+    const test = await TestServer.start();
+    await offer(test, "a", { permissionClaims: [claim("configmaps", ["get", "list"])] });
+    await bind(test, "b", "a");
+    const answer = async (permissionClaims: object[], expected: string) => {
+      const path = `${apis("b")}/apibindings/cowboys`;
+      const { status } = await test.patch(path, "merge", { spec: { permissionClaims } }, masters);
+      assert.equal(status, 200);
+      await until(test, `the condition is ${expected}`, async () =>
+        conditionIn(await binding(test, "b"), "PermissionClaimsValid").startsWith(expected),
+      );
+    };
+    await answer([accepted("configmaps", ["get"])], "False PermissionClaimsMismatch");
+    await answer([accepted("secrets", ["get"])], "False InvalidPermissionClaims");
+    await answer([accepted("configmaps", ["get", "list"])], "True");
+    await answer([accepted("configmaps", ["*"])], "True");
+    const exported = `${apis("a")}/apiexports/cowboys`;
+    const defaultSelector = { matchLabels: { team: "west" } };
+    const proposed = [{ ...claim("configmaps", ["get", "list"]), defaultSelector }];
+    await test.patch(exported, "merge", { spec: { permissionClaims: proposed } }, masters);
+    await answer([accepted("configmaps", ["list"])], "False PermissionClaimsMismatch");
+    const both = (await binding(test, "b"))["status"] as { conditions: AnyObject[] };
+    const words =
+      "1 permission claim(s) have mismatched verbs or selectors (showing first 1): configmaps. (verbs: accepted [list], exported [get list]; selector differs from defaultSelector)";
+    assert.ok(JSON.stringify(both.conditions).includes(words), JSON.stringify(both.conditions));
+    const agreed = { ...accepted("configmaps", ["list", "get"]), selector: defaultSelector };
+    await answer([agreed], "True");
+    await until(test, "the claim is applied", async () => {
+      const { appliedPermissionClaims = [] } = (await binding(test, "b"))["status"] as {
+        appliedPermissionClaims?: object[];
+      };
+      return appliedPermissionClaims.length === 1;
+    });
+    await test.close();
+  });
+
+  it("of default bindings begin with the selector that the export proposes", async () => {
+    const test = await TestServer.start();
+    await test.server.bootstrap("https://kcp.example.com");
+    const defaultSelector = { matchLabels: { team: "west" } };
+    await offer(test, "provider", {
+      permissionClaims: [{ ...claim("configmaps", ["*"]), defaultSelector }],
+    });
+    const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
+    const defaultAPIBindings = [{ path: "provider", export: "cowboys" }];
+    const type = { metadata: { name: "western" }, spec: { defaultAPIBindings } };
+    await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body: type });
+    const made = await test.must("POST", `${tenancy}/workspaces`, {
+      ...masters,
+      body: { metadata: { name: "w" }, spec: { type: { name: "western", path: "root" } } },
+    });
+    const { cluster } = made["spec"] as { cluster: string };
+    const { items } = await test.must("GET", `${apis(cluster)}/apibindings`, masters);
+    const spec = items?.[0]?.["spec"] as { permissionClaims: { selector: object }[] } | undefined;
+    assert.deepEqual(
+      spec?.permissionClaims.map(({ selector }) => selector),
+      [defaultSelector],
+    );
+    await test.close();
+  });
+});
+
+describe("the identity of an export", () => {
+  it("is valid when its secret comes, is the hash of the key, and never changes", async () => {
+    const test = await TestServer.start();
+    const secretRef = { name: "own", namespace: "keys" };
+    const body = cowboySchema("today");
+    await test.must("POST", `${apis("a", "v1alpha1")}/apiresourceschemas`, { ...masters, body });
+    const exported = cowboyExport("today", { identity: { secretRef } });
+    await test.must("POST", `${apis("a")}/apiexports`, { ...masters, body: exported });
+    const found = () => test.must("GET", `${apis("a")}/apiexports/cowboys`, masters);
+    await until(test, "the secret is missed", async () =>
+      conditionIn(await found(), "IdentityValid").startsWith("False"),
+    );
+    await test.must("POST", "/clusters/a/api/v1/namespaces", {
+      ...masters,
+      body: { metadata: { name: "keys" } },
+    });
+    const key = "k".repeat(43);
+    await test.must("POST", "/clusters/a/api/v1/namespaces/keys/secrets", {
+      ...masters,
+      body: { metadata: { name: "own" }, data: { key: Buffer.from(key).toString("base64") } },
+    });
+    await until(test, "the identity is valid", async () =>
+      conditionIn(await found(), "IdentityValid").startsWith("True"),
+    );
+    const { identityHash } = (await found())["status"] as { identityHash: string };
+    assert.equal(identityHash, createHash("sha256").update(key).digest("hex"));
+    await test.close();
+  });
+});
+
+describe("a group of the Kubernetes community", () => {
+  it("is shared when its schema says who approved of it, and not otherwise", async () => {
+    const test = await TestServer.start();
+    const schema = cowboySchema("today");
+    const things = (annotations: object) => ({
+      ...schema,
+      metadata: { name: "today.cowboys.things.k8s.io", annotations },
+      spec: { ...schema.spec, group: "things.k8s.io" },
+    });
+    const path = `${apis("a", "v1alpha1")}/apiresourceschemas`;
+    const refused = await test.request("POST", path, { ...masters, body: things({}) });
+    assert.equal(refused.status, 422, refused.text);
+    assert.match(refused.text, /api-approved\.kubernetes\.io/);
+    const approval = { "api-approved.kubernetes.io": "https://github.com/kcp-dev/kcp/pull/1" };
+    await test.must("POST", path, { ...masters, body: things(approval) });
+    const resources = [
+      { name: "cowboys", group: "things.k8s.io", schema: "today.cowboys.things.k8s.io" },
+    ];
+    await test.must("POST", `${apis("a")}/apiexports`, {
+      ...masters,
+      body: cowboyExport("today", { resources }),
+    });
+    await test.must("POST", `${apis("b")}/apibindings`, { ...masters, body: bindingTo("a") });
+    await until(test, "it is bound", async () =>
+      conditionIn(await binding(test, "b"), "InitialBindingCompleted").startsWith("True"),
+    );
+    const { status } = await test.get("/clusters/b/apis/things.k8s.io/v1alpha1/cowboys", masters);
+    assert.equal(status, 200);
+    await test.close();
+  });
+});
+
+describe("a provider in the workspace of a consumer", () => {
+  const rbac = "rbac.authorization.k8s.io";
+  const claimed = [
+    ["clusterroles", rbac],
+    ["clusterrolebindings", rbac],
+    ["apibindings", "apis.kcp.io"],
+    ["configmaps", ""],
+  ] as const;
+  const view = "/services/apiexport/a/cowboys/clusters/b";
+
+  async function started(): Promise<TestServer> {
+    const test = await TestServer.start();
+    const permissionClaims = claimed.map(([resource, group]) => claim(resource, ["*"], group));
+    await offer(test, "a", { permissionClaims });
+    await offer(test, "c");
+    const answers = claimed.map(([resource, group]) => accepted(resource, ["*"], group));
+    await bind(test, "b", "a", "cowboys", answers);
+    await test.must("POST", "/clusters/b/api/v1/namespaces", {
+      ...masters,
+      body: { metadata: { name: "default" } },
+    });
+    return test;
+  }
+
+  it("may write what was agreed to, as itself", async () => {
+    const test = await started();
+    const path = `${view}/api/v1/namespaces/default/configmaps`;
+    await until(test, "the claim is in effect", async () => {
+      const answer = await test.request("POST", path, {
+        user: "a",
+        body: { metadata: { generateName: "made-" } },
+      });
+      return answer.status === 201;
+    });
+    await test.close();
+  });
+
+  it("gives nobody rights there that it has not itself", async () => {
+    const test = await started();
+    const role = {
+      metadata: { name: "all" },
+      rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }],
+    };
+    const made = await test.request("POST", `${view}/apis/${rbac}/v1/clusterroles`, {
+      user: "a",
+      body: role,
+    });
+    assert.equal(made.status, 403, made.text);
+    const given = {
+      metadata: { name: "mine" },
+      roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" },
+      subjects: [{ apiGroup: rbac, kind: "User", name: "a" }],
+    };
+    const bound = await test.request("POST", `${view}/apis/${rbac}/v1/clusterrolebindings`, {
+      user: "a",
+      body: given,
+    });
+    assert.equal(bound.status, 403, bound.text);
+    assert.equal((await test.get("/clusters/b/api/v1/secrets", { user: "a" })).status, 403);
+    await test.close();
+  });
+
+  it("binds the consumer to no export that it may not bind to itself", async () => {
+    const test = await started();
+    const path = `${view}/apis/apis.kcp.io/v1alpha2/apibindings`;
+    const foreign = await test.request("POST", path, { user: "a", body: bindingTo("c", "other") });
+    assert.equal(foreign.status, 403);
+    assert.match(foreign.text, /no permission to bind to export c:cowboys/);
+    await test.close();
+  });
+});

@@ -1,0 +1,67 @@
+/**
+ * Sessions (exec, attach, port-forward) begin as requests for another protocol. What of such a request is sent on, and what of its answer comes back:
+ * two protocols are known, and of each the headers that it needs. Everything else stays here, tokens in the list of protocols included.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import { type HeaderRecord, header, wantedUpgrade } from "@kcp-ts/apiserver/request/api-request";
+
+export type SessionProtocol = "websocket" | "spdy/3.1";
+
+const asked: Readonly<Record<SessionProtocol, readonly string[]>> = {
+  websocket: ["sec-websocket-key", "sec-websocket-version"],
+  "spdy/3.1": ["x-stream-protocol-version"],
+};
+const answered: Readonly<Record<SessionProtocol, readonly string[]>> = {
+  websocket: ["sec-websocket-accept", "sec-websocket-protocol"],
+  "spdy/3.1": ["x-stream-protocol-version"],
+};
+
+/** Undefined when it wants none, or one that nobody knows here: then it is a request like any other. */
+export function sessionProtocolOf(headers: HeaderRecord): SessionProtocol | undefined {
+  const wanted = wantedUpgrade(headers);
+  return wanted === "websocket" || wanted === "spdy/3.1" ? wanted : undefined;
+}
+
+export function askedHeaders(
+  headers: HeaderRecord,
+  protocol: SessionProtocol,
+): Record<string, string> {
+  const sent: Record<string, string> = {
+    connection: "Upgrade",
+    upgrade: protocol === "websocket" ? "websocket" : "SPDY/3.1",
+  };
+  for (const name of asked[protocol]) {
+    const value = header(headers, name);
+    if (value !== undefined) sent[name] = value;
+  }
+  const protocols = protocol === "websocket" ? withoutTokens(headers) : [];
+  if (protocols.length > 0) sent["sec-websocket-protocol"] = protocols.join(", ");
+  return sent;
+}
+
+/** Browsers put their token among the protocols. It is for this server. */
+const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./i;
+
+function withoutTokens(headers: HeaderRecord): string[] {
+  return (header(headers, "sec-websocket-protocol") ?? "")
+    .split(",")
+    .map((one) => one.trim())
+    .filter((one) => one !== "" && !tokenProtocol.test(one));
+}
+
+/** Undefined when the answer is not one to what was asked for. */
+export function answeredHeaders(
+  headers: IncomingHttpHeaders,
+  protocol: SessionProtocol,
+): Record<string, string> | undefined {
+  if (wantedUpgrade(headers) !== protocol) return undefined;
+  const kept: Record<string, string> = {
+    connection: "Upgrade",
+    upgrade: protocol === "websocket" ? "websocket" : "SPDY/3.1",
+  };
+  for (const name of answered[protocol]) {
+    const value = header(headers, name);
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
+}

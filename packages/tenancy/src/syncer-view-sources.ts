@@ -1,0 +1,11 @@
+/** What virtual workspaces for agents are made of. */
+
+import type { Authorizer } from "@kcp-ts/apiserver/authorization";
+import type { Catalog } from "@kcp-ts/apiserver/registry";
+import type { ExportConsumers } from "./api-sharing/index.ts";
+
+export interface SyncerViewSources {
+  readonly authorizer: Authorizer;
+  readonly catalog: Catalog;
+  readonly consumers: ExportConsumers;
+}

@@ -1,0 +1,19 @@
+/** What the tests of this package are made of: an API server with workspaces, in process. */
+import type { ApiServer } from "@kcp-ts/apiserver";
+import {
+  TestServer as PlainTestServer,
+  type TestServerOptions as PlainTestServerOptions,
+} from "@kcp-ts/apiserver/testing";
+import { type TenancyExtension, tenancy } from "../tenancy-extension.ts";
+
+export { allKinds } from "./sample-kinds.ts";
+export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
+
+export type TestServer = PlainTestServer<TenancyExtension>;
+export type TestServerOptions = PlainTestServerOptions<TenancyExtension>;
+export type TenancyServer = ApiServer<TenancyExtension>;
+
+export const TestServer = {
+  start: (options: TestServerOptions = {}): Promise<TestServer> =>
+    PlainTestServer.start({ extension: tenancy(), ...options }),
+};

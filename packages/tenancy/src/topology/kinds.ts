@@ -1,0 +1,111 @@
+/** The kinds of topology as kcp v0.32 has them: a Partition selects shards by their labels, a PartitionSet makes Partitions by the values of some of them. */
+
+import { type SystemKind, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
+import type { ResourceDefinition, SubresourceStrategy } from "@kcp-ts/apiserver/registry";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { notation } from "../workspaces/index.ts";
+
+const { ageColumn, column, conditions, labelSelector, list, object, root, rules, text } = notation;
+
+const shared = {
+  group: "topology.kcp.io",
+  version: "v1alpha1",
+  categories: ["kcp"],
+} as const;
+
+const partitionKind: SystemKind = {
+  ...shared,
+  kind: "Partition",
+  resource: "partitions",
+  hasStatus: false,
+  columns: [column("Owner", ".metadata.ownerReferences[*].name", "Who made it."), ageColumn],
+  schema: root(
+    "Some of all shards, by their labels.",
+    {
+      spec: object({
+        selector: { ...labelSelector, description: "Which shards belong to it; all if left out." },
+      }),
+    },
+    { required: ["spec"] },
+  ),
+};
+
+const dimensionsMax = 10;
+const requirementsMax = 10;
+/** A prefix, a slash and a name. */
+const keyCharactersMax = 253 + 1 + 63;
+const word = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+const prefix = "^[a-z0-9]([-a-z0-9]{0,251}[a-z0-9])?$";
+const keyMessage = `Label key prefixes are optional and limited to 253 characters. They should match "${prefix}". Names are limited to 63 characters and should match "${word}". "/" is used as separator.`;
+const isKey = (key: string) =>
+  `${key}.contains("/") ? ${key}.split("/", 2)[0].matches("${prefix}") && ${key}.split("/", 2)[1].matches("${word}") : ${key}.matches("${word}")`;
+
+/** A selector that can be read is all that is let in: what it makes is made where its author does not look. */
+const shardSelector: JsonObject = object(
+  {
+    matchLabels: {
+      type: "object",
+      description: "Labels that shards must have; their values are in the Partitions, too.",
+      additionalProperties: text("", { maxLength: 380 }),
+      maxProperties: requirementsMax,
+      ...rules(
+        [`self.all(k, ${isKey("k")})`, keyMessage],
+        [
+          `self.all(k, self[k].matches("${word}"))`,
+          `Label values are limited to 63 characters and should match "${word}".`,
+        ],
+      ),
+    },
+    matchExpressions: list(
+      object(
+        {
+          key: text("", { maxLength: keyCharactersMax, ...rules([isKey("self"), keyMessage]) }),
+          operator: text("", { enum: ["In", "NotIn", "Exists", "DoesNotExist"] }),
+          values: list(text("", { maxLength: 63, pattern: word })),
+        },
+        {
+          required: ["key", "operator"],
+          ...rules([
+            'self.operator in ["In", "NotIn"] ? has(self.values) && size(self.values) > 0 : !has(self.values)',
+            "There should be at least one value for In and NotIn operators. There should not be any value for Exists and DoesNotExist operators.",
+          ]),
+        },
+      ),
+      { maxItems: requirementsMax },
+    ),
+  },
+  { "x-kubernetes-map-type": "atomic", description: "Which shards are divided; all if left out." },
+);
+
+const partitionSetKind: SystemKind = {
+  ...shared,
+  kind: "PartitionSet",
+  resource: "partitionsets",
+  hasStatus: true,
+  columns: [column("Count", ".status.count", "How many Partitions it has."), ageColumn],
+  schema: root(
+    "Divides shards into Partitions: one for each combination of values that the labels of its dimensions have.",
+    {
+      spec: object({
+        dimensions: list(text("The key of a label.", { maxLength: keyCharactersMax }), {
+          maxItems: dimensionsMax,
+        }),
+        shardSelector,
+      }),
+      status: object({ count: { type: "integer" }, conditions }),
+    },
+    { required: ["spec"] },
+  ),
+};
+
+/** As they are written down: what an export of root says of them. */
+export const topologyKinds: readonly SystemKind[] = [partitionKind, partitionSetKind];
+export const partitions: ResourceDefinition = systemDefinition(partitionKind);
+export const partitionSets: ResourceDefinition = systemDefinition(partitionSetKind);
+
+/** The server's own writes: the status and nothing else, held to no rule about what changes. */
+export const systemWrite: SubresourceStrategy = {
+  verbs: [],
+  prepareForUpdate: () => {},
+  validateUpdate: () => [],
+};

@@ -1,0 +1,224 @@
+/**
+ * Brings PartitionSets to the Partitions that they say: those that are missing are made, those that no shard is in any more go.
+ *
+ * It can begin anywhere and may be killed anywhere. What a Partition is called follows from what it is, so doing it twice does no harm, neither
+ * after a crash nor by two servers at once.
+ */
+
+import {
+  apiVersionOf,
+  collectionKeyOf,
+  type Draft,
+  type Registry,
+} from "@kcp-ts/apiserver/registry";
+import {
+  clusterPrefix,
+  type Entry,
+  objectKey,
+  parseObjectKey,
+  type Storage,
+  type StorageKey,
+} from "@kcp-ts/apiserver/storage";
+import { decodeObject, mentions } from "@kcp-ts/apiserver/stored-object";
+import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { type LabelSelectorObject, SelectorSyntaxError } from "@kcp-ts/machinery/selectors";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Condition,
+  clusterScoped,
+  conditionsOf,
+  createUnlessThere,
+  member,
+  readShard,
+  setCondition,
+  shards,
+  systemWriteOptions,
+  uncancelled,
+} from "../workspaces/index.ts";
+import { everyEntry } from "./every-entry.ts";
+import { partitionSets, partitions, systemWrite } from "./kinds.ts";
+import { type Division, divide, type Labels, partitionName, selectorKey } from "./partitioning.ts";
+
+export interface PartitionSetParts {
+  readonly storage: Storage;
+  readonly registry: Registry;
+  readonly watchCache: WatchCache;
+  readonly now: () => number;
+}
+
+interface PartitionSet extends Division {
+  readonly cluster: ClusterName;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Nobody tells of a name that another lets go. */
+const nameTakenMs = 10_000;
+
+/** One look at one PartitionSet; milliseconds until the next one, when it waits for something that nobody tells of. */
+export async function settlePartitionSet(
+  parts: PartitionSetParts,
+  key: StorageKey,
+): Promise<number | undefined> {
+  const entry = await parts.watchCache.get(key, { kind: "latest" }, uncancelled);
+  if (entry === undefined) return undefined;
+  const object = decodeObject(entry);
+  // What it made goes after it, as everything does that has an owner.
+  if (member(object, "metadata")["deletionTimestamp"] !== undefined) return undefined;
+  const set = readPartitionSet(parseObjectKey(key).cluster, object);
+  let wanted: Map<string, LabelSelectorObject>;
+  try {
+    wanted = divide(set, await labelsOfShards(parts.storage));
+  } catch (error) {
+    if (!(error instanceof SelectorSyntaxError)) throw error;
+    await report(parts, set, undefined, [
+      isFalse("PartitionSetValid", "InvalidSelector", error.message),
+      isFalse("PartitionsReady", "ErrorGeneratingPartitions", error.message),
+    ]);
+    return undefined;
+  }
+  const taken = await makeAndRemove(parts, set, wanted);
+  const message = `partition could not get created: there is another Partition named ${taken.join(", ")}`;
+  await report(parts, set, wanted.size, [
+    { type: "PartitionSetValid", status: "True" },
+    taken.length === 0
+      ? { type: "PartitionsReady", status: "True" }
+      : isFalse("PartitionsReady", "ErrorGeneratingPartitions", message),
+  ]);
+  return taken.length === 0 ? undefined : nameTakenMs;
+}
+
+/** The PartitionSet that a Partition was made by. */
+export function madeBy({ key }: Pick<Entry, "key">, partition: JsonObject): StorageKey | undefined {
+  const name = ownerOf(partition)?.["name"];
+  if (typeof name !== "string" || name === "") return undefined;
+  return objectKey({ ...parseObjectKey(key), ...collectionKeyOf(partitionSets), name });
+}
+
+/** Names that it would have to use, and that others have. */
+async function makeAndRemove(
+  parts: PartitionSetParts,
+  set: PartitionSet,
+  wanted: ReadonlyMap<string, LabelSelectorObject>,
+): Promise<string[]> {
+  const { storage, registry } = parts;
+  const { cluster, dimensions } = set;
+  const isThere = new Set<string>();
+  const names = new Set<string>();
+  const all = clusterPrefix({ ...collectionKeyOf(partitions), cluster });
+  for await (const entry of everyEntry(storage, all)) {
+    const { name } = parseObjectKey(entry.key);
+    names.add(name);
+    // Those of others, of which there may be many, are not taken apart.
+    const partition = mentions(entry, Buffer.from(set.uid)) ? decodeObject(entry) : {};
+    if (ownerOf(partition)?.["uid"] !== set.uid) continue;
+    const key = selectorKey(selectorOf(partition));
+    if (wanted.has(key)) isThere.add(key);
+    else if (await isRemoved(registry, cluster, name)) names.delete(name);
+  }
+  const taken: string[] = [];
+  for (const [key, selector] of wanted) {
+    if (isThere.has(key)) continue;
+    const name = partitionName(set, dimensions, selector);
+    if (names.has(name)) taken.push(name);
+    else
+      await createUnlessThere(
+        { registry },
+        partitions,
+        clusterScoped(cluster, name),
+        partitionOf(set, selector),
+      );
+  }
+  return taken;
+}
+
+/** False when somebody's finalizer holds it back. */
+async function isRemoved(registry: Registry, cluster: ClusterName, name: string): Promise<boolean> {
+  try {
+    const address = clusterScoped(cluster, name);
+    return (
+      (await registry.delete(partitions, address, {}, systemWriteOptions)).outcome === "deleted"
+    );
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return true;
+    throw error;
+  }
+}
+
+function partitionOf({ name, uid }: PartitionSet, selector: LabelSelectorObject): JsonObject {
+  const owner = {
+    apiVersion: apiVersionOf(partitionSets),
+    kind: partitionSets.kind,
+    ...{ name, uid, controller: true, blockOwnerDeletion: true },
+  };
+  return {
+    metadata: { ownerReferences: [owner] },
+    spec: { selector: selector as unknown as JsonObject },
+  };
+}
+
+async function report(
+  { registry, now }: PartitionSetParts,
+  { cluster, name }: PartitionSet,
+  count: number | undefined,
+  conditions: readonly Condition[],
+): Promise<void> {
+  const build = async (old: JsonObject | undefined): Promise<Draft> => {
+    const status = member(old ?? {}, "status");
+    const next = conditions.reduce(
+      (known, one) => setCondition(known, one, now()),
+      [...conditionsOf(status)],
+    );
+    return {
+      ...old,
+      status: { ...status, ...(count === undefined ? {} : { count }), conditions: next },
+    };
+  };
+  const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
+  try {
+    await registry.update(partitionSets, clusterScoped(cluster, name), build, rules);
+  } catch (error) {
+    if (!isStatusError(error, "NotFound")) throw error;
+  }
+}
+
+async function labelsOfShards(storage: Storage): Promise<Labels[]> {
+  const found: Labels[] = [];
+  const all = clusterPrefix({ ...collectionKeyOf(shards), cluster: rootCluster });
+  for await (const entry of everyEntry(storage, all))
+    found.push(readShard(decodeObject(entry)).labels);
+  return found;
+}
+
+function readPartitionSet(cluster: ClusterName, object: JsonObject): PartitionSet {
+  const { name, uid } = member(object, "metadata");
+  const { dimensions, shardSelector } = member(object, "spec");
+  return {
+    cluster,
+    name: String(name),
+    uid: String(uid),
+    dimensions: Array.isArray(dimensions) ? dimensions.map(String) : [],
+    shardSelector: isJsonObject(shardSelector) ? (shardSelector as LabelSelectorObject) : undefined,
+  };
+}
+
+function selectorOf(partition: JsonObject): LabelSelectorObject {
+  return member(member(partition, "spec"), "selector") as LabelSelectorObject;
+}
+
+function ownerOf(partition: JsonObject): JsonObject | undefined {
+  const owners = member(partition, "metadata")["ownerReferences"];
+  if (!Array.isArray(owners)) return undefined;
+  return owners
+    .filter(isJsonObject)
+    .find(
+      ({ kind, apiVersion }) =>
+        kind === partitionSets.kind && apiVersion === apiVersionOf(partitionSets),
+    );
+}
+
+function isFalse(type: string, reason: string, message: string): Condition {
+  return { type, status: "False", severity: "Error", reason, message };
+}

@@ -1,0 +1,28 @@
+/** Which Workspace a LogicalCluster says that it belongs to. */
+
+import { type Entry, parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
+import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { workspaces } from "./kinds/definitions.ts";
+import { member } from "./records.ts";
+
+export interface Owner {
+  readonly cluster: ClusterName;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export function ownerOf(object: JsonObject): Owner | undefined {
+  const { owner } = member(object, "spec");
+  if (!isJsonObject(owner) || owner["resource"] !== workspaces.resource) return undefined;
+  return owner as unknown as Owner;
+}
+
+/** By this very Workspace: not by one of the same name that was there before. */
+export function isOwnedBy(logical: Entry, key: StorageKey, workspace: JsonObject): boolean {
+  const owner = ownerOf(decodeObject(logical));
+  const { cluster, name } = parseObjectKey(key);
+  const { uid } = member(workspace, "metadata");
+  return owner?.cluster === cluster && owner.name === name && owner.uid === uid;
+}

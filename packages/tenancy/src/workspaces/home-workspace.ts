@@ -1,0 +1,102 @@
+/**
+ * Home workspaces: every user has one, made when they first ask for it under the name `~` in root, and found again by a hash of their name.
+ * It is a logical cluster without a Workspace: what is shown of it is made up from its LogicalCluster.
+ */
+
+import { apiVersionOf } from "@kcp-ts/apiserver/registry";
+import type { UserInfo } from "@kcp-ts/apiserver/request/user";
+import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isUserWord } from "@kcp-ts/machinery/names";
+import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import { initializersLeft } from "./bindings-initializer.ts";
+import { homeClusterName } from "./cluster-names.ts";
+import { workspaces } from "./kinds/definitions.ts";
+import { makeLogicalCluster } from "./new-logical-cluster.ts";
+import { logicalClusterKey, type Parts, uncancelled } from "./parts.ts";
+import { annotation, member } from "./records.ts";
+import { shardName } from "./shard.ts";
+import { resolveOrRefuse } from "./workspace-admission.ts";
+import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
+
+export const homeName = "~";
+
+export interface HomeOptions extends Parts {
+  readonly externalUrl: () => string;
+  readonly ownInitializers: ReadonlySet<string>;
+}
+
+/** Upstream waits this long for those who prepare a home. */
+const creationMsMax = 60_000;
+
+/** The user's home as a Workspace, made if there is none; a 429 as long as it is being prepared. */
+export async function homeWorkspace(options: HomeOptions, user: UserInfo): Promise<JsonObject> {
+  const cluster = homeClusterName(user.username);
+  const found = await options.logicalClusterIndex.get(logicalClusterKey(cluster));
+  if (found === undefined) await makeHome(options, user);
+  const key = logicalClusterKey(cluster);
+  const entry = await options.watchCache.get(key, { kind: "latest" }, uncancelled);
+  if (entry === undefined) throw statusError.notFound(workspaces, homeName);
+  const object = decodeObject(entry);
+  const status = member(object, "status");
+  const { name, creationTimestamp } = member(object, "metadata");
+  if (status["phase"] === "Scheduling" || status["phase"] === "Initializing")
+    throw stillComing(options, String(creationTimestamp));
+  const { URL: url, ...rest } = status;
+  return {
+    kind: workspaces.kind,
+    apiVersion: apiVersionOf(workspaces),
+    metadata: {
+      name: name ?? "",
+      creationTimestamp: creationTimestamp ?? null,
+      annotations: { "kcp.io/cluster": cluster },
+    },
+    spec: { cluster, URL: url ?? "" },
+    status: rest as JsonObject,
+  };
+}
+
+async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
+  const { types, ownInitializers } = options;
+  const cluster = homeClusterName(user.username);
+  const found = await types.find("root", "home");
+  if (found === undefined)
+    throw statusError.forbidden(
+      workspaces,
+      homeName,
+      'workspace type "root:home" cannot be resolved',
+    );
+  const type = await resolveOrRefuse(types, found, homeName);
+  const initializers = initializersOf(type);
+  const { username } = user;
+  await makeLogicalCluster(options, {
+    cluster,
+    // Whoever comes first makes it, for the same user.
+    isFresh: true,
+    annotations: {
+      [annotation.path]: isUserWord(username) ? `user:${username}` : cluster,
+      [annotation.type]: nameOf(type.type),
+      [annotation.shard]: shardName,
+      [annotation.owner]: JSON.stringify({ username }),
+    },
+    url: `${options.externalUrl()}/clusters/${cluster}`,
+    owner: undefined,
+    createdBy: user,
+    adminName: username,
+    initializers,
+    terminators: terminatorsOf(type),
+    waiting: await initializersLeft(options, cluster, type, ownInitializers),
+    bindings: defaultBindingsOf(type),
+  });
+}
+
+function stillComing({ clock }: HomeOptions, creationTimestamp: string): StatusError {
+  if (clock.now() - Date.parse(creationTimestamp) > creationMsMax)
+    return statusError.internal("home workspace creation timeout");
+  return new StatusError({
+    code: 429,
+    reason: "TooManyRequests",
+    message: "Creating the home workspace",
+    details: { retryAfterSeconds: 1 },
+  });
+}

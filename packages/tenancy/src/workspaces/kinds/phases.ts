@@ -1,0 +1,141 @@
+/**
+ * What follows from the rest of a LogicalCluster: its phase, its labels, its condition. Pure, and applied to every write of one, so that no
+ * second write is needed to say what the first one means.
+ *
+ *     Scheduling ─► Initializing ─► Ready ◄─► Inactive
+ *                                     └──────► Terminating ─► Deleting
+ */
+import { createHash } from "node:crypto";
+import type { Draft } from "@kcp-ts/apiserver/registry";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { forgetGroups } from "../workspace-owner.ts";
+import { type Condition, conditionsOf, setCondition } from "./conditions.ts";
+
+export const phaseLabel = "tenancy.kcp.io/phase";
+const initializerPrefix = "initializer.internal.kcp.io/";
+const terminatorPrefix = "terminator.internal.kcp.io/";
+/** The older spelling is still honoured. */
+const inactiveAnnotations = ["core.kcp.io/inactive", "internal.kcp.io/inactive"];
+export const terminatorsFinalizer = "kcp.io/has-terminators";
+export const deletionFinalizer = "core.kcp.io/logicalcluster-deletion";
+
+export type Phase =
+  | "Scheduling"
+  | "Initializing"
+  | "Ready"
+  | "Unavailable"
+  | "Inactive"
+  | "Terminating"
+  | "Deleting";
+
+export function settleLogicalCluster(draft: Draft, nowMs: number): void {
+  const metadata = { ...(draft["metadata"] as Draft) };
+  const spec = isJsonObject(draft["spec"]) ? draft["spec"] : {};
+  const status: Draft = { ...(isJsonObject(draft["status"]) ? draft["status"] : {}) };
+  const before = (status["phase"] ?? "Scheduling") as Phase;
+  if (before === "Scheduling") {
+    for (const member of ["initializers", "terminators"] as const)
+      if (status[member] === undefined) put(status, member, textsOf(spec[member]));
+  }
+  const phase = phaseAfter(before, metadata, status);
+  status["phase"] = phase;
+  const condition = initialized(phase, textsOf(status["initializers"]));
+  if (condition !== undefined)
+    status["conditions"] = setCondition(conditionsOf(status), condition, nowMs);
+  metadata["labels"] = labelsFor(metadata, phase, status);
+  settleFinalizers(metadata, status);
+  if (phase === "Ready") forgetGroups(metadata);
+  draft["metadata"] = metadata;
+  draft["status"] = status;
+}
+
+function phaseAfter(before: Phase, metadata: JsonObject, status: JsonObject): Phase {
+  if (metadata["deletionTimestamp"] !== undefined)
+    return textsOf(status["terminators"]).length > 0 ? "Terminating" : "Deleting";
+  if (before === "Scheduling" || before === "Initializing")
+    return textsOf(status["initializers"]).length > 0 ? "Initializing" : settled(metadata);
+  return before === "Ready" || before === "Inactive" ? settled(metadata) : before;
+}
+
+function settled(metadata: JsonObject): Phase {
+  return isInactive(metadata) ? "Inactive" : "Ready";
+}
+
+export function isInactive({ annotations }: JsonObject): boolean {
+  return (
+    isJsonObject(annotations) && inactiveAnnotations.some((name) => annotations[name] === "true")
+  );
+}
+
+function initialized(phase: Phase, initializers: readonly string[]): Condition | undefined {
+  if (phase === "Initializing") {
+    return {
+      type: "WorkspaceInitialized",
+      status: "False",
+      severity: "Info",
+      reason: "InitializerExists",
+      message: `Initializers still exist: [${initializers.join(" ")}]`,
+    };
+  }
+  return phase === "Ready" ? { type: "WorkspaceInitialized", status: "True" } : undefined;
+}
+
+/** Controllers of a type select by these. */
+function labelsFor(metadata: JsonObject, phase: Phase, status: JsonObject): JsonObject {
+  const labels: Draft = {};
+  const present = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
+  for (const [key, value] of Object.entries(present))
+    if (!key.startsWith(initializerPrefix) && !key.startsWith(terminatorPrefix))
+      labels[key] = value;
+  labels[phaseLabel] = phase;
+  for (const id of textsOf(status["initializers"])) {
+    const [key, value] = initializerLabel(id);
+    labels[key] = value;
+  }
+  for (const id of textsOf(status["terminators"])) {
+    const [key, value] = terminatorLabel(id);
+    labels[key] = value;
+  }
+  return labels;
+}
+
+/** The label by which those who wait for this initializer are found. */
+export function initializerLabel(id: string): readonly [key: string, value: string] {
+  const hash = sha224(id);
+  return [`${initializerPrefix}${hash.slice(0, 35)}`, hash];
+}
+
+export function terminatorLabel(id: string): readonly [key: string, value: string] {
+  const hash = sha224(id);
+  return [`${terminatorPrefix}${hash.slice(0, 36)}`, hash];
+}
+
+function settleFinalizers(metadata: Draft, status: JsonObject): void {
+  // Without it the object would go, and its content stay.
+  if (metadata["deletionTimestamp"] === undefined) {
+    const present = textsOf(metadata["finalizers"]);
+    if (!present.includes(deletionFinalizer))
+      put(metadata, "finalizers", [...present, deletionFinalizer]);
+  }
+  const finalizers = textsOf(metadata["finalizers"]);
+  const wanted = textsOf(status["terminators"]).length > 0;
+  if (wanted === finalizers.includes(terminatorsFinalizer)) return;
+  const next = wanted
+    ? [...finalizers, terminatorsFinalizer]
+    : finalizers.filter((one) => one !== terminatorsFinalizer);
+  if (wanted && metadata["deletionTimestamp"] !== undefined) return;
+  put(metadata, "finalizers", next);
+}
+
+export function put(target: Draft, member: string, items: readonly string[]): void {
+  if (items.length > 0) target[member] = [...items];
+  else delete target[member];
+}
+
+export function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+}
+
+function sha224(text: string): string {
+  return createHash("sha224").update(text).digest("hex");
+}

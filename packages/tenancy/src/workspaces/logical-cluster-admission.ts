@@ -1,0 +1,95 @@
+/**
+ * LogicalClusters are the system's: others may finish their initialization, and delete those that say so.
+ */
+
+import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
+import { isMaster, wellKnownGroup } from "@kcp-ts/apiserver/request/user";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
+import { isInactive } from "./kinds/phases.ts";
+import { finalizerRefusal, settledRefusal, statusRefusal } from "./logical-cluster-rules.ts";
+import { member } from "./records.ts";
+import { forgetGroups } from "./workspace-owner.ts";
+
+const systemGroups = [
+  "system:kcp:logical-cluster-admin",
+  "system:kcp:external-logical-cluster-admin",
+  "system:kcp:tenancy:workspace-bootstrapper",
+];
+
+export const logicalClusterAdmission: AdmissionPlugin = {
+  name: "core.kcp.io/LogicalCluster",
+  admit(request) {
+    if (!isAbout(request) || isSystem(request)) return undefined;
+    if (request.operation === "CREATE") throw refused("LogicalCluster cannot be created");
+    return undefined;
+  },
+  mutate(request, draft, old) {
+    if (!isAbout(request) || isSystem(request) || old === undefined) return undefined;
+    if (request.subresource === "status") throwAny(statusRefusal(draft, old));
+    return undefined;
+  },
+  validate(request, object, old) {
+    if (!isAbout(request)) return undefined;
+    if (request.operation === "DELETE") {
+      const isAllowed = member(object, "spec")["directlyDeletable"] === true;
+      if (!isAllowed && !isSystem(request)) throw refused("LogicalCluster cannot be deleted");
+      return undefined;
+    }
+    if (old === undefined) return undefined;
+    const [metadata, status] = [member(object, "metadata"), member(object, "status")];
+    const oldStatus = member(old, "status");
+    if (isInactive(metadata) && !isInactive(member(old, "metadata"))) {
+      if (oldStatus["phase"] !== "Ready")
+        throw refused(
+          `LogicalCluster can only be marked inactive in phase "Ready", but is in phase "${String(oldStatus["phase"] ?? "")}"`,
+        );
+    }
+    if (!isMaster(request.user)) throwAny(finalizerRefusal(metadata, member(old, "metadata")));
+    if (isSystem(request)) return undefined;
+    if (!request.user.groups.includes(wellKnownGroup.kcpAdmin)) checkAnnotations(object, old);
+    if (status["URL"] !== oldStatus["URL"]) throw refused("status.URL is immutable");
+    for (const field of ["initializers", "terminators", "createdBy", "owner"]) {
+      const [now, before] = [member(object, "spec")[field], member(old, "spec")[field]];
+      if (!jsonEqual(now ?? null, before ?? null)) throw refused(`spec.${field} is immutable`);
+    }
+    throwAny(settledRefusal(status, oldStatus));
+    return undefined;
+  },
+};
+
+/**
+ * Where it is in the tree, of which type, whose, who must not enter, whether it is closed: said by those above it, not by who
+ * administers its content.
+ */
+function checkAnnotations(object: JsonObject, old: JsonObject): void {
+  const now = member(member(object, "metadata"), "annotations");
+  const before = member(member(old, "metadata"), "annotations");
+  // With the write that makes it ready, less is said of the owner.
+  const settled = { annotations: before };
+  forgetGroups(settled);
+  for (const key of new Set([...Object.keys(now), ...Object.keys(before)])) {
+    const isKept = now[key] === before[key] || now[key] === settled.annotations[key];
+    if (reservedAnnotation.test(key) && !isKept) throw refused(`annotation ${key} is immutable`);
+  }
+}
+
+/** Of the domain kcp.io, but for the one that every object is given. */
+const reservedAnnotation = /^(?!kcp\.io\/cluster$)(?:[^/]+\.)?kcp\.io\//;
+
+function throwAny(refusal: string | undefined): void {
+  if (refusal !== undefined) throw refused(refusal);
+}
+
+function isAbout({ group, resource }: AdmissionRequest): boolean {
+  return resource === logicalClusters.resource && group === logicalClusters.group;
+}
+
+function isSystem({ user }: AdmissionRequest): boolean {
+  return isMaster(user) || systemGroups.some((group) => user.groups.includes(group));
+}
+
+function refused(message: string): StatusError {
+  return statusError.forbidden(logicalClusters, logicalClusterName, message);
+}

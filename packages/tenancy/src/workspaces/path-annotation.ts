@@ -1,0 +1,56 @@
+/**
+ * `kcp.io/path` is where an object is, for those who refer to it by path: forced onto kinds that are referred to so, and onto whatever else
+ * carries it already.
+ */
+
+import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
+import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { logicalClusters } from "./kinds/definitions.ts";
+import { logicalClusterKey, type Parts } from "./parts.ts";
+import { annotation, member } from "./records.ts";
+
+/** Plural and group of the kinds that always have it. */
+const referredTo: ReadonlySet<string> = new Set([
+  "apiexports.apis.kcp.io",
+  "apibindings.apis.kcp.io",
+  "cachedresources.cache.kcp.io",
+  "workspacetypes.tenancy.kcp.io",
+]);
+
+export function pathAnnotation({
+  logicalClusterIndex,
+}: Pick<Parts, "logicalClusterIndex">): AdmissionPlugin {
+  return {
+    name: "kcp.io/PathAnnotation",
+    mutate(request, draft): MaybePromise<void> {
+      if (request.subresource !== "" || isLogicalCluster(request)) return undefined;
+      const annotations = annotationsOf(draft);
+      const isWanted =
+        request.group.endsWith("kcp.io") && referredTo.has(`${request.resource}.${request.group}`);
+      const present = annotations?.[annotation.path];
+      if (!isWanted && present === undefined) return undefined;
+      const known = logicalClusterIndex.get(logicalClusterKey(request.cluster));
+      if (known instanceof Promise)
+        return known.then((record) => put(draft, record?.path, request.cluster));
+      put(draft, known?.path, request.cluster);
+      return undefined;
+    },
+  };
+}
+
+function isLogicalCluster({ group, resource }: AdmissionRequest): boolean {
+  return resource === logicalClusters.resource && group === logicalClusters.group;
+}
+
+function annotationsOf(draft: MutableObject): JsonObject | undefined {
+  const { metadata } = draft as { metadata?: { annotations?: JsonObject } };
+  return metadata?.annotations;
+}
+
+function put(draft: MutableObject, path: string | undefined, cluster: ClusterName): void {
+  const metadata = member(draft, "metadata");
+  const annotations = { ...member(metadata, "annotations"), [annotation.path]: path ?? cluster };
+  draft["metadata"] = { ...metadata, annotations };
+}

@@ -1,0 +1,19 @@
+/** Shards on their way in: what nobody said of where they are reached is what they said of where other shards reach them. */
+
+import type { AdmissionPlugin } from "@kcp-ts/apiserver/admission";
+import { isJsonObject } from "@kcp-ts/machinery/json";
+import { shards } from "./kinds/definitions.ts";
+
+export const shardAdmission: AdmissionPlugin = {
+  name: "tenancy.kcp.io/Shard",
+  mutate({ group, resource, subresource }, draft) {
+    if (resource !== shards.resource || group !== shards.group || subresource !== "")
+      return undefined;
+    const { spec } = draft;
+    if (!isJsonObject(spec) || typeof spec["baseURL"] !== "string") return undefined;
+    const externalURL = spec["externalURL"] || spec["baseURL"];
+    const virtualWorkspaceURL = spec["virtualWorkspaceURL"] || spec["baseURL"];
+    draft["spec"] = { ...spec, externalURL, virtualWorkspaceURL };
+    return undefined;
+  },
+};

@@ -1,0 +1,95 @@
+/**
+ * Looks once at every stored object of some kinds, page by page, without holding anything up.
+ *
+ * At a start there may be very many, and requests to answer meanwhile: all surveys together take turns and have a third of the time at most, and what comes
+ * of one page is done before the next is read.
+ */
+
+import { collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
+import {
+  type Entry,
+  resourcePrefix,
+  type Storage,
+  type StorageKey,
+} from "@kcp-ts/apiserver/storage";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+
+export interface Look {
+  readonly definition: ResourceDefinition;
+  /** A promise is waited for; it must not reject. */
+  readonly look: (entry: Entry) => unknown;
+  /** When all of them were looked at. */
+  readonly end?: () => void;
+  /** So many are looked at in one go; fewer where something is done about each. */
+  readonly atOnce?: number;
+}
+
+const pageEntries = 200;
+/** So many times as long as a page took is nothing done. */
+const restFactor = 2;
+const restMsMax = 100;
+
+export class Survey {
+  readonly #storage: Storage;
+  readonly #onError: (error: unknown) => void;
+  readonly #stopping = new AbortController();
+  /** Resolves when whoever is at work has done a page and rested. */
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor({ storage, onError }: { storage: Storage; onError: (error: unknown) => void }) {
+    this.#storage = storage;
+    this.#onError = onError;
+  }
+
+  /** Resolves at the end, also when it came to one by an error, which is told elsewhere. */
+  run(looks: readonly Look[]): Promise<void> {
+    return this.#run(looks).catch((error) => {
+      if (!this.#stopping.signal.aborted) this.#onError(error);
+    });
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #run(looks: readonly Look[]): Promise<void> {
+    for (const one of looks) {
+      for (let after: StorageKey | undefined, more = true; more; ) {
+        const page = this.#turn.then(() => this.#page(one, after));
+        this.#turn = page.then(
+          ({ restMs }) => (restMs === 0 ? undefined : this.#rest(restMs)),
+          () => undefined,
+        );
+        ({ after, more } = await page);
+      }
+      one.end?.();
+    }
+  }
+
+  async #page(
+    { definition, look, atOnce = pageEntries }: Look,
+    continueAfter: StorageKey | undefined,
+  ): Promise<{ after: StorageKey | undefined; more: boolean; restMs: number }> {
+    const { signal } = this.#stopping;
+    signal.throwIfAborted();
+    const startedAt = systemClock.monotonic();
+    const { entries, more } = await this.#storage.list(
+      resourcePrefix(collectionKeyOf(definition)),
+      { signal, entriesMax: atOnce, continueAfter },
+    );
+    await Promise.all(entries.map(look));
+    const tookMs = systemClock.monotonic() - startedAt;
+    // A store of a page or two is nobody's burden.
+    const restMs = more ? Math.min(restMsMax, tookMs * restFactor) : 0;
+    return { after: entries.at(-1)?.key, more, restMs };
+  }
+
+  /** By the clock of the machine, whose time it is about. */
+  async #rest(ms: number): Promise<void> {
+    try {
+      await sleep(systemClock, ms, this.#stopping.signal);
+    } catch {
+      // It stops: the next page notices.
+    }
+  }
+}

@@ -1,0 +1,243 @@
+/** Goal: the parts of tenancy that have limits, orders or formats of their own. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { resourcePrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+import { encodeObject } from "@kcp-ts/apiserver/stored-object";
+import { FakeClock } from "@kcp-ts/apiserver/testing";
+import { WatchCache } from "@kcp-ts/apiserver/watch-cache";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { ClosingClusters } from "./closing-clusters.ts";
+import { base36, homeClusterName, newClusterName } from "./cluster-names.ts";
+import { JobQueue } from "./job-queue.ts";
+import { workspaces } from "./kinds/definitions.ts";
+import { ObjectIndex } from "./object-index.ts";
+import { workspaceKey } from "./workspace-tree.ts";
+import { aliasesMax, WorkspaceTypes } from "./workspace-types.ts";
+
+const signal = new AbortController().signal;
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("names of logical clusters", () => {
+  it("are sixteen characters of chance", () => {
+    const names = new Set(Array.from({ length: 100 }, newClusterName));
+    assert.equal(names.size, 100);
+    for (const name of names) assert.match(name, /^[0-9a-z]{16}$/);
+  });
+
+  it("of homes follow from the user's name", () => {
+    assert.equal(homeClusterName("alice"), homeClusterName("alice"));
+    assert.notEqual(homeClusterName("alice"), homeClusterName("bob"));
+    assert.match(homeClusterName("alice"), /^[0-9a-z]{10,13}$/);
+  });
+
+  it("keep leading zero bytes", () => {
+    assert.equal(base36(Uint8Array.from([0, 0, 35])), "00z");
+    assert.equal(base36(Uint8Array.from([0])), "0");
+    assert.equal(base36(Uint8Array.from([1, 0])), "74");
+  });
+});
+
+describe("an index of objects", () => {
+  const root = "root" as ClusterName;
+  const open = async (recordsMax?: number) => {
+    const storage = new MemoryStorage();
+    const watchCache = new WatchCache({ storage, clock: new FakeClock(), onError: () => {} });
+    await watchCache.start();
+    let reads = 0;
+    const index = new ObjectIndex({
+      watchCache,
+      definition: workspaces,
+      read: (object) => {
+        reads++;
+        return String((object["metadata"] as { name: string }).name);
+      },
+      ...(recordsMax === undefined ? {} : { recordsMax }),
+    });
+    const put = (name: string) =>
+      storage.commit(
+        {
+          key: workspaceKey(root, name),
+          value: encodeObject({ metadata: { name } }),
+          expected: "absent",
+        },
+        { signal },
+      );
+    return { storage, watchCache, index, put, reads: () => reads };
+  };
+
+  it("reads an object once, and knows at once what changes", async () => {
+    const { storage, watchCache, index, put, reads } = await open();
+    const revision = await put("a");
+    assert.equal(await index.get(workspaceKey(root, "a")), "a");
+    assert.equal(index.get(workspaceKey(root, "a")), "a");
+    assert.equal(reads(), 1);
+    assert.equal(await index.get(workspaceKey(root, "b")), undefined);
+    const second = await put("b");
+    await watchCache.hub.reach(second, signal);
+    assert.equal(await index.get(workspaceKey(root, "b")), "b");
+    const key = workspaceKey(root, "a");
+    const gone = await storage.commit({ key, value: "delete", expected: revision }, { signal });
+    await watchCache.hub.reach(gone, signal);
+    assert.equal(await index.get(key), undefined);
+    await watchCache.close();
+  });
+
+  it("holds so many and no more, the least used one goes", async () => {
+    const { watchCache, index, put } = await open(2);
+    for (const name of ["a", "b", "c"]) await put(name);
+    await index.get(workspaceKey(root, "a"));
+    await index.get(workspaceKey(root, "b"));
+    assert.equal(index.size, 2);
+    await index.get(workspaceKey(root, "a"));
+    await index.get(workspaceKey(root, "c"));
+    assert.equal(index.size, 2);
+    await watchCache.close();
+  });
+});
+
+describe("types that extend others", () => {
+  const chain = (length: number) => {
+    const types = {
+      get: (key: StorageKey) => {
+        const at = Number(key.slice(key.lastIndexOf("/") + 2));
+        return {
+          name: `t${at}`,
+          cluster: "root" as ClusterName,
+          path: "root",
+          extends: at + 1 < length ? [{ name: `t${at + 1}`, path: "root" }] : [],
+        };
+      },
+    };
+    const tree = { resolveText: () => ({ kind: "cluster", cluster: "root" }) };
+    return new WorkspaceTypes(types as never, tree as never);
+  };
+  const resolve = async (length: number) => {
+    const types = chain(length);
+    const first = await types.find("root", "t0");
+    assert.ok(first !== undefined);
+    return types.resolve(first);
+  };
+
+  it("are so many and no more", async () => {
+    assert.equal((await resolve(aliasesMax)).aliases.length, aliasesMax);
+    await assert.rejects(resolve(aliasesMax + 2), /extends more than 100 types/);
+  });
+
+  it("come before the type itself", async () => {
+    const { aliases } = await resolve(3);
+    assert.deepEqual(
+      aliases.map(({ name }) => name),
+      ["t2", "t1", "t0"],
+    );
+  });
+});
+
+describe("jobs", () => {
+  it("run once per key at a time, and again when they were asked for meanwhile", async () => {
+    const log: string[] = [];
+    const finish: (() => void)[] = [];
+    const queue = new JobQueue<string>({
+      clock: new FakeClock(),
+      onError: () => {},
+      work: async (key) => {
+        log.push(key);
+        await new Promise<void>((resolve) => finish.push(resolve));
+        return undefined;
+      },
+    });
+    queue.add("a");
+    queue.add("a");
+    await settle();
+    queue.add("a");
+    queue.add("b");
+    await settle();
+    assert.deepEqual(log, ["a", "b"]);
+    for (const done of finish.splice(0)) done();
+    await settle();
+    assert.deepEqual(log, ["a", "b", "a"]);
+    for (const done of finish.splice(0)) done();
+    await queue.stop();
+  });
+
+  it("that fail are tried again, later and later, on one timer", async () => {
+    const clock = new FakeClock();
+    let tries = 0;
+    const queue = new JobQueue<string>({
+      clock,
+      onError: () => {},
+      work: async () => {
+        tries++;
+        throw new Error("no");
+      },
+    });
+    for (const key of ["a", "b", "c"]) queue.add(key);
+    await settle();
+    assert.equal(tries, 3);
+    assert.equal(clock.pending, 1);
+    clock.advance(100);
+    await settle();
+    assert.equal(tries, 6);
+    clock.advance(100);
+    await settle();
+    assert.equal(tries, 6);
+    clock.advance(200);
+    await settle();
+    assert.equal(tries, 9);
+    await queue.stop();
+    assert.equal(clock.pending, 0);
+  });
+
+  it("run so many at once and no more", async () => {
+    let running = 0;
+    let most = 0;
+    const queue = new JobQueue<string>({
+      clock: new FakeClock(),
+      concurrency: 2,
+      onError: () => {},
+      work: async () => {
+        running++;
+        most = Math.max(most, running);
+        await settle();
+        running--;
+        return undefined;
+      },
+    });
+    for (let at = 0; at < 7; at++) queue.add(`k${at}`);
+    while (queue.size > 0) await settle();
+    assert.equal(most, 2);
+  });
+});
+
+describe("a logical cluster that is being emptied", () => {
+  it("stays closed until what was under way has ended, and is looked at once more", async () => {
+    const clock = new FakeClock();
+    const looked: string[] = [];
+    const closing = new ClosingClusters(clock, async (cluster) => {
+      looked.push(cluster);
+    });
+    const cluster = "c" as ClusterName;
+    assert.equal(closing.has(cluster), false);
+    closing.enter(cluster);
+    closing.leave(cluster);
+    assert.equal(closing.has(cluster), true);
+    clock.advance(59_000);
+    await settle();
+    assert.deepEqual(looked, []);
+    for (let at = 0; at < 3; at++) {
+      clock.advance(5000);
+      await settle();
+    }
+    assert.deepEqual(looked, ["c"]);
+    assert.equal(closing.has(cluster), false);
+    assert.equal(clock.pending, 0);
+  });
+});
+
+describe("keys of workspaces", () => {
+  it("are below the prefix that the index listens to", () => {
+    const { group, resource, identity } = workspaces;
+    const prefix = resourcePrefix({ group, resource, identity });
+    assert.ok(workspaceKey("root" as ClusterName, "a").startsWith(prefix));
+  });
+});

@@ -1,0 +1,103 @@
+/** Goal: of clusters that began empty it is known by name what they hold; a cluster that is emptied is known to hold what came since, and nothing is claimed of others. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { collectionKeyOf, configMaps, namespaces } from "@kcp-ts/apiserver/registry";
+import { objectKey, type Revision } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+import { encodeObject } from "@kcp-ts/apiserver/stored-object";
+import { FakeClock } from "@kcp-ts/apiserver/testing";
+import { WatchCache } from "@kcp-ts/apiserver/watch-cache";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { OutlineTree } from "./outline.ts";
+import { UsedCollections } from "./used-collections.ts";
+
+const { signal } = new AbortController();
+const mine = "mine" as ClusterName;
+const others = "others" as ClusterName;
+
+async function open() {
+  const storage = new MemoryStorage();
+  const { hub } = new WatchCache({ storage, clock: new FakeClock(), onError: () => {} });
+  await hub.start();
+  const tree = new OutlineTree();
+  const used = new UsedCollections(hub, [namespaces, configMaps], tree);
+  const keyOf = (cluster: ClusterName, name: string) =>
+    objectKey({ ...collectionKeyOf(configMaps), cluster, namespace: "default", name });
+  const put = async (
+    cluster: ClusterName,
+    name: string,
+    expected: Revision | "absent" = "absent",
+  ) => {
+    const value = encodeObject({ metadata: { name } });
+    const revision = await storage.commit(
+      { key: keyOf(cluster, name), value, expected },
+      { signal },
+    );
+    await hub.reach(revision, signal);
+    return revision;
+  };
+  const remove = async (cluster: ClusterName, name: string, expected: Revision) => {
+    const key = keyOf(cluster, name);
+    await hub.reach(await storage.commit({ key, value: "delete", expected }, { signal }), signal);
+  };
+  const names = (cluster: ClusterName) =>
+    used.keysIn(cluster)?.map(({ key }) => key.slice(key.lastIndexOf("/") + 1));
+  return { hub, tree, used, put, remove, keyOf, names };
+}
+
+describe("what a logical cluster holds", () => {
+  it("is known by its keys when the cluster began here", async () => {
+    const { used, put, keyOf } = await open();
+    used.begins(mine);
+    assert.deepEqual(used.keysIn(mine), []);
+    await put(mine, "a");
+    await put(others, "b");
+    assert.deepEqual(used.keysIn(mine), [{ definition: configMaps, key: keyOf(mine, "a") }]);
+    assert.ok(used.mayHave(mine, collectionKeyOf(configMaps)));
+    assert.equal(used.mayHave(mine, collectionKeyOf(namespaces)), false);
+  });
+
+  it("is not known of any other cluster", async () => {
+    const { used, put } = await open();
+    await put(others, "a");
+    assert.equal(used.keysIn(others), undefined);
+    assert.ok(used.mayHave(others, collectionKeyOf(namespaces)));
+  });
+
+  it("is what came since it was emptied, the same names included", async () => {
+    const { used, put, remove, names } = await open();
+    used.begins(mine);
+    const [a, b] = [await put(mine, "a"), await put(mine, "b")];
+    used.beginEmptying(mine);
+    await remove(mine, "a", a);
+    await remove(mine, "b", b);
+    await put(mine, "b");
+    assert.deepEqual(names(mine), ["a", "b"]);
+    used.endEmptying(mine, true);
+    assert.deepEqual(names(mine), ["b"]);
+  });
+
+  it("stays what it was when emptying failed", async () => {
+    const { used, put, names } = await open();
+    used.begins(mine);
+    await put(mine, "a");
+    used.beginEmptying(mine);
+    await put(mine, "b");
+    used.endEmptying(mine, false);
+    assert.deepEqual(names(mine), ["a", "b"]);
+  });
+
+  it("leaves nothing behind when it is forgotten, or when changes were missed", async () => {
+    const { hub, tree, used, put } = await open();
+    for (const cluster of [mine, others]) {
+      used.begins(cluster);
+      await put(cluster, "a");
+    }
+    used.beginEmptying(mine);
+    used.forget(mine);
+    assert.equal(used.size, 1);
+    await hub.close();
+    assert.equal(used.size, 0);
+    assert.equal(tree.size, 0);
+  });
+});

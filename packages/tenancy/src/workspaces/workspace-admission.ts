@@ -1,0 +1,332 @@
+/**
+ * A Workspace on its way in: its type is found and may be used, it may be where it is to be, and it is given a logical cluster, all in the
+ * one write that stores it. What is left to do afterwards is nothing, unless controllers of its type have to prepare it.
+ */
+
+import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
+import { isMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
+import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import { neverAborted, type Random } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { type ClusterName, generateName } from "@kcp-ts/machinery/names";
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import { initializersLeft } from "./bindings-initializer.ts";
+import { shardHash } from "./cluster-names.ts";
+import type { FreshNames } from "./fresh-names.ts";
+import { type Condition, setCondition } from "./kinds/conditions.ts";
+import { workspaceFinalizer, workspaces, workspaceTypes } from "./kinds/definitions.ts";
+import { phaseLabel } from "./kinds/phases.ts";
+import { logicalClusterKey, type Parts, shardKey } from "./parts.ts";
+import {
+  annotation,
+  type LogicalClusterRecord,
+  member,
+  reference,
+  type WorkspaceTypeRecord,
+} from "./records.ts";
+import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
+import { forgetGroups } from "./workspace-owner.ts";
+import { workspaceKey } from "./workspace-tree.ts";
+import {
+  type MayUse,
+  placementError,
+  type ResolvedType,
+  terminatorsOf,
+  WorkspaceTypeError,
+} from "./workspace-types.ts";
+
+export interface WorkspaceAdmissionOptions extends Parts {
+  readonly random: Random;
+  /** Initializers that the server itself runs, before a workspace is stored. */
+  readonly ownInitializers: ReadonlySet<string>;
+  readonly freshNames: FreshNames;
+}
+
+export function workspaceAdmission(options: WorkspaceAdmissionOptions): AdmissionPlugin {
+  return {
+    name: "tenancy.kcp.io/Workspace",
+    mutate(request, draft, old) {
+      if (!isAbout(request)) return undefined;
+      if (request.operation === "CREATE") return admitCreate(options, request, draft);
+      if (request.subresource === "" && old !== undefined) admitUpdate(request, draft, old);
+      return undefined;
+    },
+  };
+}
+
+function isAbout({ group, resource }: AdmissionRequest): boolean {
+  return resource === workspaces.resource && group === workspaces.group;
+}
+
+async function admitCreate(
+  options: WorkspaceAdmissionOptions,
+  request: AdmissionRequest,
+  draft: MutableObject,
+): Promise<void> {
+  const { cluster, user } = request;
+  const metadata: MutableObject = { ...member(draft, "metadata") };
+  const name = nameFor(metadata, options.random);
+  metadata["name"] = name;
+  draft["metadata"] = metadata;
+  const spec: MutableObject = { ...member(draft, "spec") };
+  draft["spec"] = spec;
+  if (!isMaster(user)) {
+    for (const field of ["cluster", "URL"])
+      if (spec[field] !== undefined) throw refused(name, `spec.${field} cannot be set`);
+  }
+  const parent = await options.logicalClusterIndex.get(logicalClusterKey(cluster));
+  if (parent?.isDeleted === true)
+    throw refused(name, `the logical cluster ${cluster} is being deleted`);
+  if (spec["cluster"] !== undefined) await mustBeFree(options, name, String(spec["cluster"]));
+  noteOwner(metadata, user, parent);
+  if (spec["mount"] !== undefined) {
+    if (spec["type"] !== undefined && !isMaster(user))
+      throw refused(name, "spec.mount and spec.type cannot be set together");
+    draft["status"] = { phase: "Initializing" };
+    return;
+  }
+  const type = await typeFor(options, { cluster, parent, user, name, spec });
+  // As it was written: whoever applies the same again changes nothing.
+  const path = reference(spec["type"])?.path ?? type.type.path;
+  spec["type"] = { name: type.type.name, path };
+  addLabels(metadata, type.type.labels);
+  draft["status"] = await place(options, { metadata, spec, type, parent, cluster, name });
+}
+
+/** A logical cluster that exists is somebody's, or nobody's by intent: homes and root have no Workspace. */
+async function mustBeFree(
+  { logicalClusterIndex }: Parts,
+  name: string,
+  cluster: string,
+): Promise<void> {
+  const found = await logicalClusterIndex.get(logicalClusterKey(cluster as ClusterName));
+  if (found !== undefined) throw clusterTaken(name, cluster);
+}
+
+export function clusterTaken(name: string, cluster: string): StatusError {
+  return refused(name, `the logical cluster ${cluster} exists already`);
+}
+
+/** Made here, because the name is part of the URL. */
+function nameFor({ name, generateName: prefix }: MutableObject, random: Random): string {
+  if (typeof name === "string" && name !== "") return name;
+  return typeof prefix === "string" && prefix !== "" ? generateName(prefix, random) : "";
+}
+
+interface Wanted {
+  readonly cluster: ClusterName;
+  readonly parent: LogicalClusterRecord | undefined;
+  readonly user: UserInfo;
+  readonly name: string;
+  readonly spec: JsonObject;
+}
+
+/** The type that is asked for, or the parent's default; whoever creates the workspace must be allowed to use it. */
+async function typeFor(
+  { types, mayUse }: WorkspaceAdmissionOptions,
+  { cluster, parent, user, name, spec }: Wanted,
+): Promise<ResolvedType> {
+  const given = reference(spec["type"]);
+  try {
+    // Without its type nobody knows what the parent allows below it.
+    const parentType = await typeOf(types, parent, given === undefined ? "parent" : "workspace");
+    const asked = given ?? parentType?.type.defaultChild ?? { name: "universal", path: "root" };
+    const mayUseType: MayUse = (at, type) => mayUse(user, at, type);
+    const type = await types.findFor(mayUseType, asked, parent?.path ?? cluster);
+    const error = placementError(type, parentType);
+    if (error !== undefined) throw refused(name, error);
+    return type;
+  } catch (error) {
+    throw asRefusal(name, error);
+  }
+}
+
+function asRefusal(name: string, error: unknown): unknown {
+  return error instanceof WorkspaceTypeError ? refused(name, error.message) : error;
+}
+
+/** A type may have become one that cannot be used, since it was last looked at. */
+export async function resolveOrRefuse(
+  types: Parts["types"],
+  type: WorkspaceTypeRecord,
+  name: string,
+): Promise<ResolvedType> {
+  try {
+    return await types.resolve(type);
+  } catch (error) {
+    throw asRefusal(name, error);
+  }
+}
+
+async function typeOf(
+  types: Parts["types"],
+  parent: LogicalClusterRecord | undefined,
+  word: "parent" | "workspace",
+): Promise<ResolvedType | undefined> {
+  const at = parent?.type?.lastIndexOf(":") ?? -1;
+  if (parent?.type === undefined || at < 0) return undefined;
+  const found = await types.find(parent.type.slice(0, at), parent.type.slice(at + 1));
+  if (found !== undefined) return types.resolve(found);
+  const { message } = statusError.notFound(workspaceTypes, parent.type);
+  throw new WorkspaceTypeError(`${word} type cannot be resolved: ${message}`);
+}
+
+interface Placement {
+  readonly metadata: MutableObject;
+  readonly spec: MutableObject;
+  readonly type: ResolvedType;
+  readonly parent: LogicalClusterRecord | undefined;
+  readonly cluster: ClusterName;
+  readonly name: string;
+}
+
+/** Gives the workspace a logical cluster, if there is a shard for it; what comes back is its status. */
+async function place(
+  options: WorkspaceAdmissionOptions,
+  { metadata, spec, type, parent, cluster, name }: Placement,
+): Promise<JsonObject> {
+  const { shardIndex, clock, ownInitializers, freshNames } = options;
+  const shard = await shardIndex.get(shardKey);
+  const selector = member(spec, "location")["selector"];
+  if (shard === undefined || !isSuitable(shard, isJsonObject(selector) ? selector : undefined)) {
+    addLabels(metadata, { [phaseLabel]: "Scheduling" });
+    return statusOf("Scheduling", [unschedulable], clock.now());
+  }
+  const own = String(spec["cluster"] ?? freshNames.make());
+  spec["cluster"] = own;
+  spec["URL"] = `${shard.externalUrl}/clusters/${parent?.path ?? cluster}:${name}`;
+  metadata["annotations"] = {
+    ...member(metadata, "annotations"),
+    [annotation.shard]: shardName,
+    [annotation.shardHash]: shardHash(shardName),
+    [annotation.cluster]: own,
+  };
+  const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
+  if (!finalizers.includes(workspaceFinalizer))
+    metadata["finalizers"] = [...finalizers, workspaceFinalizer];
+  const waiting = await initializersLeft(options, own as ClusterName, type, ownInitializers);
+  const terminators = terminatorsOf(type);
+  const phase = waiting.length > 0 ? "Initializing" : "Ready";
+  addLabels(metadata, regionOf(shard));
+  metadata["labels"] = { ...member(metadata, "labels"), [phaseLabel]: phase };
+  if (phase === "Ready") forgetGroups(metadata);
+  return {
+    ...statusOf(phase, [scheduled, initialized(waiting)], clock.now()),
+    ...(waiting.length > 0 ? { initializers: [...waiting] } : {}),
+    ...(terminators.length > 0 ? { terminators: [...terminators] } : {}),
+  };
+}
+
+const scheduled: Condition = { type: "WorkspaceScheduled", status: "True" };
+const unschedulable: Condition = {
+  type: "WorkspaceScheduled",
+  status: "False",
+  severity: "Error",
+  reason: "Unschedulable",
+  message: "No available shards to schedule the workspace",
+};
+
+export function initialized(waiting: readonly string[]): Condition {
+  if (waiting.length === 0) return { type: "WorkspaceInitialized", status: "True" };
+  return {
+    type: "WorkspaceInitialized",
+    status: "False",
+    severity: "Info",
+    reason: "InitializerExists",
+    message: `Initializers still exist: [${waiting.join(" ")}]`,
+  };
+}
+
+function statusOf(phase: string, conditions: readonly Condition[], nowMs: number): JsonObject {
+  let list: JsonObject[] = [];
+  for (const condition of conditions) list = setCondition(list, condition, nowMs);
+  return { phase, conditions: list };
+}
+
+/** Who creates it, in full until it is ready; members of system:masters leave no trace. */
+function noteOwner(
+  metadata: MutableObject,
+  user: UserInfo,
+  parent: LogicalClusterRecord | undefined,
+): void {
+  const annotations: MutableObject = { ...member(metadata, "annotations") };
+  if (!isMaster(user)) {
+    const { username, uid, groups, extra } = user;
+    annotations[annotation.owner] = JSON.stringify({
+      username,
+      ...(uid === undefined ? {} : { uid }),
+      groups,
+      ...(extra === undefined ? {} : { extra }),
+    });
+  }
+  if (parent?.requiredGroups === undefined) {
+    if (!isMaster(user)) delete annotations[annotation.requiredGroups];
+  } else annotations[annotation.requiredGroups] = parent.requiredGroups;
+  metadata["annotations"] = annotations;
+}
+
+function addLabels(metadata: MutableObject, labels: JsonObject | undefined): void {
+  if (labels === undefined) return;
+  // What the creator says of a label goes before what the type says.
+  metadata["labels"] = { ...labels, ...member(metadata, "labels") };
+}
+
+function regionOf({ labels }: ShardRecord): JsonObject | undefined {
+  return labels["region"] === undefined ? undefined : { region: labels["region"] };
+}
+
+const fixedFields = ["type", "cluster", "URL", "mount"] as const;
+const fixedAnnotations = [annotation.owner, annotation.requiredGroups, annotation.cluster] as const;
+
+/** What the system has set is the system's. */
+function admitUpdate(
+  { user, name }: AdmissionRequest,
+  draft: MutableObject,
+  old: JsonObject,
+): void {
+  if (isMaster(user)) return;
+  const [spec, oldSpec] = [member(draft, "spec"), member(old, "spec")];
+  for (const field of fixedFields) {
+    if (
+      JSON.stringify(spec[field]) !== JSON.stringify(oldSpec[field]) &&
+      oldSpec[field] !== undefined
+    )
+      throw refused(name, `spec.${field} is immutable`);
+    if (oldSpec[field] === undefined && spec[field] !== undefined && field !== "type")
+      throw refused(name, `spec.${field} cannot be set`);
+  }
+  const metadata = member(draft, "metadata");
+  const annotations: MutableObject = { ...member(metadata, "annotations") };
+  const oldAnnotations = member(member(old, "metadata"), "annotations");
+  for (const key of fixedAnnotations) {
+    const before = oldAnnotations[key];
+    // Whoever writes the whole object need not know of these.
+    if (annotations[key] === undefined && before !== undefined) annotations[key] = before;
+    if (annotations[key] !== before) throw refused(name, `annotation ${key} is immutable`);
+  }
+  draft["metadata"] = { ...metadata, annotations };
+}
+
+function refused(name: string, message: string): StatusError {
+  return statusError.forbidden(workspaces, name, message);
+}
+
+/** A workspace that could not be put anywhere when it was created, as it would be if it were created now; undefined if it still cannot be. */
+export async function placeLate(
+  options: WorkspaceAdmissionOptions,
+  cluster: ClusterName,
+  name: string,
+): Promise<JsonObject | undefined> {
+  const { watchCache, types, logicalClusterIndex } = options;
+  const entry = await watchCache.get(workspaceKey(cluster, name), { kind: "latest" }, neverAborted);
+  if (entry === undefined) return undefined;
+  const object = decodeObject(entry);
+  const [metadata, spec] = [{ ...member(object, "metadata") }, { ...member(object, "spec") }];
+  const wanted = reference(spec["type"]);
+  const found = wanted?.path === undefined ? undefined : await types.find(wanted.path, wanted.name);
+  if (found === undefined || spec["cluster"] !== undefined) return undefined;
+  const type = await types.resolve(found);
+  const parent = await logicalClusterIndex.get(logicalClusterKey(cluster));
+  const status = await place(options, { metadata, spec, type, parent, cluster, name });
+  return spec["cluster"] === undefined ? undefined : { ...object, metadata, spec, status };
+}

@@ -1,0 +1,47 @@
+/** Whose a workspace is: a user, in an annotation of it, in full until it is ready. */
+
+import type { UserInfo } from "@kcp-ts/apiserver/request/user";
+import { isJsonObject, JsonSyntaxError, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import { annotation, member } from "./records.ts";
+
+/** Undefined where nobody is named; masters may write anything there. */
+export function workspaceOwner(
+  annotations: Readonly<Record<string, unknown>>,
+): UserInfo | undefined {
+  const value = parsed(annotations[annotation.owner]);
+  if (!isJsonObject(value) || typeof value["username"] !== "string") return undefined;
+  const { username, uid, groups, extra } = value;
+  return {
+    username,
+    ...(typeof uid === "string" ? { uid } : {}),
+    groups: textsOf(groups),
+    ...(isJsonObject(extra) ? { extra: extrasOf(extra) } : {}),
+  };
+}
+
+/** The owner's name stays, what else is known of them goes; so does what names nobody. */
+export function forgetGroups(metadata: { [member: string]: JsonValue }): void {
+  const { [annotation.owner]: text, ...others } = member(metadata, "annotations");
+  if (text === undefined) return;
+  const owner = workspaceOwner({ [annotation.owner]: text });
+  const kept = owner && { [annotation.owner]: JSON.stringify({ username: owner.username }) };
+  metadata["annotations"] = { ...others, ...kept };
+}
+
+function extrasOf(extra: Readonly<Record<string, JsonValue>>): Record<string, readonly string[]> {
+  return Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, textsOf(values)]));
+}
+
+function parsed(text: unknown): JsonValue | undefined {
+  if (typeof text !== "string") return undefined;
+  try {
+    return parseJson(text).value;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}

@@ -1,0 +1,84 @@
+/**
+ * The tree of workspaces: from a path to the name of a logical cluster, one Workspace object per word.
+ *
+ * A path whose workspaces were used lately is resolved in the turn in which it is asked for.
+ */
+
+import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
+import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
+import { objectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
+import { type ClusterName, type ClusterPath, parseClusterReference } from "@kcp-ts/machinery/names";
+import { homeClusterName } from "./cluster-names.ts";
+import { workspaces } from "./kinds/definitions.ts";
+import type { ObjectIndex } from "./object-index.ts";
+import type { WorkspaceRecord } from "./records.ts";
+
+export type Resolution =
+  | { readonly kind: "cluster"; readonly cluster: ClusterName }
+  | { readonly kind: "missing" }
+  /** It is there, and something about it is wrong. */
+  | { readonly kind: "unavailable" }
+  /** It is served elsewhere; `parent` is where it is mounted. */
+  | { readonly kind: "mount"; readonly url: string; readonly parent: ClusterName };
+
+const missing: Resolution = { kind: "missing" };
+const unavailable: Resolution = { kind: "unavailable" };
+
+export class WorkspaceTree {
+  readonly #workspaces: ObjectIndex<WorkspaceRecord>;
+
+  constructor(index: ObjectIndex<WorkspaceRecord>) {
+    this.#workspaces = index;
+  }
+
+  resolve({ words }: ClusterPath): MaybePromise<Resolution> {
+    const isHome = words[0] === "user";
+    const first = isHome ? homeClusterName(words[1] as string) : (words[0] as ClusterName);
+    return this.#walk(first, words, isHome ? 2 : 1);
+  }
+
+  /** Of a path of any length, a name included; users write these. */
+  resolveText(path: string): MaybePromise<Resolution> {
+    const reference = parseClusterReference(path);
+    if (reference === undefined) return missing;
+    if (typeof reference === "string") return { kind: "cluster", cluster: reference };
+    return this.resolve(reference);
+  }
+
+  #walk(from: ClusterName, words: readonly string[], at: number): MaybePromise<Resolution> {
+    let cluster = from;
+    for (let next = at; next < words.length; next++) {
+      const known = this.#workspaces.get(workspaceKey(cluster, words[next] as string));
+      const isLast = next === words.length - 1;
+      if (known instanceof Promise) {
+        return known.then((record) => {
+          const step = stepOf(cluster, record, isLast);
+          return typeof step === "string" ? this.#walk(step, words, next + 1) : step;
+        });
+      }
+      const step = stepOf(cluster, known, isLast);
+      if (typeof step !== "string") return step;
+      cluster = step;
+    }
+    return { kind: "cluster", cluster };
+  }
+}
+
+/** The cluster below, or why there is none. One that has no cluster yet is not there yet. */
+function stepOf(
+  parent: ClusterName,
+  record: WorkspaceRecord | undefined,
+  isLast: boolean,
+): ClusterName | Resolution {
+  if (record === undefined) return missing;
+  if (record.phase === "Unavailable") return unavailable;
+  if (record.mountUrl !== undefined && isLast) {
+    const { mountUrl: url } = record;
+    return record.phase === "Ready" && url !== "" ? { kind: "mount", url, parent } : unavailable;
+  }
+  return record.cluster === undefined || record.phase === "Scheduling" ? missing : record.cluster;
+}
+
+export function workspaceKey(cluster: ClusterName, name: string): StorageKey {
+  return objectKey({ ...collectionKeyOf(workspaces), cluster, namespace: "", name });
+}

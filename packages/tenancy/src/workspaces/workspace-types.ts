@@ -1,0 +1,199 @@
+/**
+ * Types of workspaces: which one is meant, what it is one of, and which may be below which.
+ */
+
+import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
+import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
+import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
+import { objectKey } from "@kcp-ts/apiserver/storage";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { workspaceTypes } from "./kinds/definitions.ts";
+import type { ObjectIndex } from "./object-index.ts";
+import type { DefaultBinding, TypeLimit, TypeReference, WorkspaceTypeRecord } from "./records.ts";
+import type { WorkspaceTree } from "./workspace-tree.ts";
+
+/** The one identifier that stands for no type: the default bindings of all of them. */
+export const bindingsInitializer = "system:apibindings";
+
+/** Types that one type may be at once: a chain longer than this is a mistake. */
+export const aliasesMax = 100;
+
+/** A type with everything that it is one of: those that it extends first, itself last. */
+export interface ResolvedType {
+  readonly type: WorkspaceTypeRecord;
+  readonly aliases: readonly WorkspaceTypeRecord[];
+}
+
+/** Why a type cannot be used, in the words of a refusal. */
+export class WorkspaceTypeError extends Error {}
+
+/** Whether somebody may use types of a name in a logical cluster, there or not. */
+export type MayUse = (cluster: ClusterName, name: string) => MaybePromise<boolean>;
+
+const everybody: MayUse = () => true;
+
+export class WorkspaceTypes {
+  readonly #types: ObjectIndex<WorkspaceTypeRecord>;
+  readonly #tree: WorkspaceTree;
+
+  constructor(types: ObjectIndex<WorkspaceTypeRecord>, tree: WorkspaceTree) {
+    this.#types = types;
+    this.#tree = tree;
+  }
+
+  /** Of a reference with a path: exactly there. */
+  async find(path: string, name: string): Promise<WorkspaceTypeRecord | undefined> {
+    const cluster = await this.#clusterAt(path);
+    return cluster === undefined ? undefined : this.#typeIn(cluster, name);
+  }
+
+  /**
+   * The type that somebody asks for: with a path exactly there, else the nearest that they may use in the parent, in what is above it, in
+   * root. Whether they may is asked before anybody looks: the refusal is the same whether there is such a type or not.
+   */
+  async findFor(
+    mayUse: MayUse,
+    { name, path }: TypeReference,
+    parentPath: string,
+  ): Promise<ResolvedType> {
+    const asked = path === undefined ? name : `${path}:${name}`;
+    let isAllowed = false;
+    for (const place of path === undefined ? placesAbove(parentPath) : [path]) {
+      const cluster = await this.#clusterAt(place);
+      if (!(await mayUse(cluster ?? unresolvedCluster, name))) continue;
+      isAllowed = true;
+      const type = cluster && (await this.#typeIn(cluster, name));
+      if (type !== undefined) return this.resolve(type, mayUse);
+    }
+    throw isAllowed ? cannotBeResolved(asked) : mayNotBeUsed(asked);
+  }
+
+  /** For somebody who must be allowed to use all of it, or for the system. */
+  async resolve(type: WorkspaceTypeRecord, mayUse: MayUse = everybody): Promise<ResolvedType> {
+    const aliases = new Map<string, WorkspaceTypeRecord>();
+    await this.#collect(type, aliases, { above: [], mayUse });
+    return { type, aliases: [...aliases.values()] };
+  }
+
+  async #clusterAt(path: string): Promise<ClusterName | undefined> {
+    const pending = this.#tree.resolveText(path);
+    const found = pending instanceof Promise ? await pending : pending;
+    return found.kind === "cluster" ? found.cluster : undefined;
+  }
+
+  async #typeIn(cluster: ClusterName, name: string): Promise<WorkspaceTypeRecord | undefined> {
+    const key = objectKey({ ...collectionKeyOf(workspaceTypes), cluster, namespace: "", name });
+    const type = this.#types.get(key);
+    return type instanceof Promise ? await type : type;
+  }
+
+  async #collect(
+    type: WorkspaceTypeRecord,
+    aliases: Map<string, WorkspaceTypeRecord>,
+    { above, mayUse }: { readonly above: readonly string[]; readonly mayUse: MayUse },
+  ): Promise<void> {
+    const id = idOf(type);
+    if (above.includes(id)) {
+      throw new WorkspaceTypeError(
+        `circular dependency detected in workspace type ${nameOf(type)}: ${[...above, id].join(" -> ")}`,
+      );
+    }
+    if (aliases.has(id)) return;
+    for (const { name, path } of type.extends) {
+      const asked = `${path ?? type.path}:${name}`;
+      const cluster = await this.#clusterAt(path ?? type.path);
+      if (!(await mayUse(cluster ?? unresolvedCluster, name))) throw mayNotBeUsed(asked);
+      const extended = cluster && (await this.#typeIn(cluster, name));
+      if (extended === undefined) throw cannotBeResolved(asked);
+      await this.#collect(extended, aliases, { above: [...above, id], mayUse });
+      if (aliases.size > aliasesMax)
+        throw new WorkspaceTypeError(
+          `workspace type ${nameOf(type)} extends more than ${aliasesMax} types`,
+        );
+    }
+    aliases.set(id, type);
+  }
+}
+
+function placesAbove(path: string): readonly string[] {
+  const words = path.startsWith("system:") ? [path] : path.split(":");
+  const places = words.map((_, at) => words.slice(0, words.length - at).join(":"));
+  return words[0] === "root" ? places : [...places, "root"];
+}
+
+function cannotBeResolved(asked: string): WorkspaceTypeError {
+  return new WorkspaceTypeError(`workspace type "${asked}" cannot be resolved`);
+}
+
+function mayNotBeUsed(asked: string): WorkspaceTypeError {
+  return new WorkspaceTypeError(
+    `unable to use workspace type ${asked}: missing verb='use' permission on workspacetype`,
+  );
+}
+
+/** What initializers and terminators are called: by the name of the cluster, which does not change. */
+export function idOf({ cluster, name }: WorkspaceTypeRecord): string {
+  return `${cluster}:${name}`;
+}
+
+/** What people call it. */
+export function nameOf({ path, name }: WorkspaceTypeRecord): string {
+  return `${path}:${name}`;
+}
+
+export function initializersOf({ aliases }: ResolvedType): readonly string[] {
+  const ids = aliases.filter(({ hasInitializer }) => hasInitializer).map(idOf);
+  return aliases.some(({ defaultBindings }) => defaultBindings.length > 0)
+    ? [...ids, bindingsInitializer]
+    : ids;
+}
+
+/** Of all that a type is, each once. */
+export function defaultBindingsOf({
+  aliases,
+}: Pick<ResolvedType, "aliases">): readonly DefaultBinding[] {
+  const found = new Map<string, DefaultBinding>();
+  for (const { defaultBindings } of aliases)
+    for (const one of defaultBindings) found.set(`${one.path}:${one.export}`, one);
+  return [...found.values()];
+}
+
+/** Of those types that keep them. */
+export function maintainedBindingsOf({ aliases }: ResolvedType): readonly DefaultBinding[] {
+  return defaultBindingsOf({ aliases: aliases.filter((one) => one.maintainsBindings) });
+}
+
+export function terminatorsOf({ aliases }: ResolvedType): readonly string[] {
+  return aliases.filter(({ hasTerminator }) => hasTerminator).map(idOf);
+}
+
+/** Why a workspace of one type may not be below one of the other; undefined when it may. */
+export function placementError(
+  child: ResolvedType,
+  parent: ResolvedType | undefined,
+): string | undefined {
+  const parentNames = parent === undefined ? [] : parent.aliases.map(nameOf);
+  const childNames = child.aliases.map(nameOf);
+  const parentName = parent === undefined ? "" : nameOf(parent.type);
+  for (const alias of child.aliases) {
+    const limit = alias.allowedParents;
+    if (limit?.none === true) return `workspace type ${nameOf(alias)} cannot have any parent`;
+    if (limit !== undefined && !isMet(limit, parentNames))
+      return `workspace type ${nameOf(alias)} only allows [${namesIn(limit)}] parent workspaces, but parent type ${parentName} only implements [${parentNames.join(" ")}]`;
+  }
+  for (const alias of parent?.aliases ?? []) {
+    const limit = alias.allowedChildren;
+    if (limit?.none === true) return `workspace type ${nameOf(alias)} cannot have any children`;
+    if (limit !== undefined && !isMet(limit, childNames))
+      return `workspace type ${nameOf(alias)} only allows [${namesIn(limit)}] child workspaces, but child type ${nameOf(child.type)} only implements [${childNames.join(" ")}]`;
+  }
+  return undefined;
+}
+
+function isMet(limit: TypeLimit, names: readonly string[]): boolean {
+  return limit.types.some(({ path, name }) => names.includes(`${path}:${name}`));
+}
+
+function namesIn({ types }: TypeLimit): string {
+  return types.map(({ path, name }) => `${path}:${name}`).join(" ");
+}

@@ -1,0 +1,174 @@
+/**
+ * Faults on purpose: what goes wrong between a client and a server, when a test says so.
+ *
+ * They stand in front of the server, so in-process clients and clients over sockets meet the same ones. The server itself and its control loops stay healthy: a test
+ * can look at what really happened by taking the fault away, or with a fault that its own client does not match.
+ */
+
+import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
+import type { Handle, Middleware } from "@kcp-ts/controlplane";
+import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import { EndableBody } from "@kcp-ts/sdk/client";
+import { matchesRequest, type RequestMatch } from "./request-match.ts";
+
+export interface Fault {
+  /** All requests if left out. */
+  readonly match?: RequestMatch;
+  /** How many requests it strikes; all of them if left out. */
+  readonly times?: number;
+  /** Before anything else, on the control plane's clock. */
+  readonly latencyMs?: number;
+  /** Answered instead of the server. */
+  readonly error?: FaultStatus;
+  /**
+   * The connection breaks: `before` the server sees the request, or `after` it has done its work, when the client cannot know whether it
+   * did.
+   */
+  readonly drop?: "before" | "after";
+}
+
+export interface FaultStatus {
+  readonly code: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+export interface ActiveFault {
+  /** Requests it has struck. */
+  readonly hits: number;
+  remove(): void;
+}
+
+/** What a request whose connection was broken on purpose fails with, behind the client's own error. */
+export class InjectedFault extends Error {
+  override readonly name = "InjectedFault";
+}
+
+interface Entry {
+  readonly fault: Fault;
+  hits: number;
+}
+
+interface OpenWatch {
+  readonly request: ApiRequest;
+  readonly body: EndableBody;
+}
+
+export class Faults {
+  readonly #clock: Clock;
+  readonly #entries = new Set<Entry>();
+  readonly #watches = new Set<OpenWatch>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** From now on. Of several that match, the oldest strikes. */
+  add(fault: Fault): ActiveFault {
+    const entry: Entry = { fault, hits: 0 };
+    this.#entries.add(entry);
+    return {
+      get hits() {
+        return entry.hits;
+      },
+      remove: () => void this.#entries.delete(entry),
+    };
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  /** Breaks the connections of open watches; their clients may come back. Returns how many there were. */
+  dropWatches(match: RequestMatch = {}): number {
+    const chosen = [...this.#watches].filter(({ request }) => matchesRequest(match, request));
+    for (const { body } of chosen) body.fail(new InjectedFault("the watch was dropped on purpose"));
+    return chosen.length;
+  }
+
+  get openWatches(): number {
+    return this.#watches.size;
+  }
+
+  readonly middleware: Middleware = (request, next) => {
+    const entry = this.#strike(request);
+    if (entry === undefined) return this.#tracked(request, next);
+    return this.#inflict(entry.fault, request, next);
+  };
+
+  #strike(request: ApiRequest): Entry | undefined {
+    for (const entry of this.#entries) {
+      const { match = {}, times = Number.POSITIVE_INFINITY } = entry.fault;
+      if (entry.hits >= times || !matchesRequest(match, request)) continue;
+      entry.hits++;
+      return entry;
+    }
+    return undefined;
+  }
+
+  async #inflict(fault: Fault, request: ApiRequest, next: Handle): Promise<ApiResponse> {
+    if (fault.latencyMs !== undefined) await sleep(this.#clock, fault.latencyMs);
+    if (fault.drop === "before") throw new InjectedFault("the connection broke on purpose");
+    if (fault.error !== undefined) return statusResponse(fault.error);
+    const response = await this.#tracked(request, next);
+    if (fault.drop === "after") throw new InjectedFault("the answer was lost on purpose");
+    return response;
+  }
+
+  #tracked(request: ApiRequest, next: Handle): ApiResponse | Promise<ApiResponse> {
+    const closers: (() => void)[] = [];
+    const response = next({
+      method: request.method,
+      target: request.target,
+      headers: request.headers,
+      remoteAddress: request.remoteAddress,
+      clientCertificate: () => request.clientCertificate(),
+      onClose: (callback) => {
+        closers.push(callback);
+        request.onClose(callback);
+      },
+      readBody: (bytesMax) => request.readBody(bytesMax),
+    });
+    const track = (answer: ApiResponse) => this.#track(request, answer, closers);
+    return response instanceof Promise ? response.then(track) : track(response);
+  }
+
+  #track(request: ApiRequest, response: ApiResponse, closers: (() => void)[]): ApiResponse {
+    const { body } = response;
+    if (response.isWatch !== true || body === undefined || body instanceof Uint8Array) {
+      return response;
+    }
+    const watch: OpenWatch = {
+      request,
+      body: new EndableBody(body, () => {
+        this.#watches.delete(watch);
+        for (const close of closers) close();
+      }),
+    };
+    this.#watches.add(watch);
+    request.onClose(() => this.#watches.delete(watch));
+    return { ...response, body: watch.body };
+  }
+}
+
+function statusResponse({ code, reason, message, retryAfterSeconds }: FaultStatus): ApiResponse {
+  const status = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: message ?? "failed on purpose",
+    reason: reason ?? (code === 429 ? "TooManyRequests" : "InternalError"),
+    code,
+    ...(retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } }),
+  };
+  return {
+    status: code,
+    headers: {
+      "content-type": "application/json",
+      ...(retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) }),
+    },
+    body: new TextEncoder().encode(JSON.stringify(status)),
+  };
+}

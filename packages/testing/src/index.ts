@@ -1,0 +1,26 @@
+/** The door `@kcp-ts/testing`: an API server inside a test. */
+
+export type {
+  ControllerContext,
+  ControllerProgram,
+  Extensions,
+  Handle,
+  Middleware,
+} from "@kcp-ts/controlplane";
+export { type EventuallyOptions, eventually, FakeClock, settle } from "@kcp-ts/testkit";
+export {
+  type ActiveFault,
+  type CustomResourceDefinition,
+  customResourceDefinitions,
+  type Fault,
+  type FaultStatus,
+  Faults,
+  InjectedFault,
+  type KubeconfigOptions,
+  type ListenOptions,
+  type RequestMatch,
+  startTestControlPlane,
+  type TestControlPlane,
+  type TestControlPlaneOptions,
+  type TestListener,
+} from "./internal.ts";

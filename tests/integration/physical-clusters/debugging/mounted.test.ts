@@ -1,0 +1,48 @@
+/** Goal: commands are run through a workspace that is a mount of another workspace of this server, by who may run them there. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { mountWorkspace, type TestControlPlane } from "@kcp-ts/testing/internal";
+import { deployments, eventually, startPhysical, startPlane } from "../fixture.ts";
+import { exec, networkClient, podPath, registered, runningPods, web } from "./fixture.ts";
+
+const workspaces = defineResource<DynamicObject>({
+  ...{ group: "tenancy.kcp.io", version: "v1alpha1", resource: "workspaces" },
+  ...{ kind: "Workspace", namespaced: false },
+});
+const bob = { username: "bob", groups: ["system:authenticated"] };
+
+describe("a session through a mount of a workspace of this server", () => {
+  /** A Pod in `root:team`, which is also reached as `root:door`. */
+  async function scene(t: TestContext): Promise<{ plane: TestControlPlane; path: string }> {
+    const plane = await startPlane(t, { patience: { settleMs: 0 } });
+    // From here on workspaces are at its port, and that is what makes a mount one of our own.
+    await plane.listen();
+    const east = await startPhysical(t, { name: "east" });
+    const root = plane.clientFor("root");
+    const made = await root.resource(workspaces).create({ metadata: { name: "team" } });
+    const team = plane.clientFor("root:team");
+    await registered(team, "east", east.kubeconfig);
+    await team.resource(deployments).create(web("web", 1));
+    const [pod] = await runningPods(team, "web", 1);
+    const { URL: url } = made["spec"] as unknown as { URL: string };
+    await mountWorkspace(root, "door", url);
+    return { plane, path: podPath(pod?.metadata.name ?? "") };
+  }
+
+  it("runs commands for who may run them there, and for nobody else", async (t) => {
+    const { plane, path } = await scene(t);
+    const admin = await networkClient(t, plane, { cluster: "root:door" });
+    await eventually(async () => assert.equal((await exec(admin, path)).status, 101));
+    const { text } = await exec(admin, path);
+    assert.equal(text.trim(), path.split("/").at(-1));
+    const stranger = await networkClient(t, plane, { cluster: "root:door", user: bob });
+    const refused = await exec(stranger, path);
+    assert.equal(refused.status, 403);
+    const unknown = await exec(
+      await networkClient(t, plane, { cluster: "root:nowhere", user: bob }),
+      path,
+    );
+    assert.equal(unknown.status, 403);
+  });
+});

@@ -1,0 +1,149 @@
+/**
+ * For tests: a control plane with a victim, and attackers of every rank around it. Requests are sent as they are, so that a test can
+ * spell them in ways no client would.
+ *
+ * `root:org` is alice's, and so is `root:org:mine`; `root:org:theirs` is vera's, who knows nobody. tom has some roles in `root:org:mine`,
+ * mallory has none anywhere.
+ */
+
+import type { ServerLog, UserInfo } from "@kcp-ts/apiserver";
+import type { TransportRequest } from "@kcp-ts/sdk/client";
+import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
+
+const user = (username: string): UserInfo => ({ username, groups: ["system:authenticated"] });
+
+export const alice = user("alice");
+export const vera = user("vera");
+export const tom = user("tom");
+export const mallory = user("mallory");
+export const anonymous: UserInfo = {
+  username: "system:anonymous",
+  groups: ["system:unauthenticated"],
+};
+export const admin: UserInfo = {
+  username: "kcp-admin",
+  groups: ["system:kcp:admin", "system:authenticated"],
+};
+export const master: UserInfo = {
+  username: "master",
+  groups: ["system:masters", "system:authenticated"],
+};
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+export interface Sent {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON, text as it is. */
+  readonly body?: object | string;
+  readonly type?: string;
+}
+
+/** Stands in what is the victim's, and in nothing that anybody else may read. */
+export const treasure = "vvv-treasure-vvv";
+
+export class Besieged {
+  readonly plane: TestControlPlane;
+  /** The logical cluster of `root:org:mine`. */
+  mine = "";
+  /** The logical cluster of `root:org:theirs`. */
+  theirs = "";
+
+  private constructor(plane: TestControlPlane) {
+    this.plane = plane;
+  }
+
+  static async start(): Promise<Besieged> {
+    const besieged = new Besieged(await startTestControlPlane({ log: quiet }));
+    const org = await besieged.#workspace(master, "root", "org", "organization");
+    for (const owner of [alice, vera]) await besieged.#own(owner, org);
+    besieged.mine = await besieged.#workspace(alice, "root:org", "mine", "universal");
+    besieged.theirs = await besieged.#workspace(vera, "root:org", "theirs", "universal");
+    await besieged.must(vera, "POST", `/clusters/${besieged.theirs}${secrets}`, {
+      body: { metadata: { name: treasure }, stringData: { key: treasure } },
+    });
+    return besieged;
+  }
+
+  close(): Promise<void> {
+    return this.plane.close();
+  }
+
+  async send(who: UserInfo, method: string, path: string, sent: Sent = {}): Promise<Reply> {
+    const { body, type = "application/json", headers = {} } = sent;
+    const { transport } = this.plane.clientFor("root", who);
+    const response = await transport.send({
+      method: method as TransportRequest["method"],
+      path,
+      headers: { ...(body === undefined ? {} : { "content-type": type }), ...headers },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const { status } = response;
+    return { status, headers: response.headers, text: await response.body.text() };
+  }
+
+  async must<Answer = Record<string, unknown>>(
+    who: UserInfo,
+    method: string,
+    path: string,
+    sent: Sent = {},
+  ): Promise<Answer> {
+    const { status, text } = await this.send(who, method, path, sent);
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return JSON.parse(text) as Answer;
+  }
+
+  /** Gives rules to somebody, in a workspace and by its administrator. */
+  async grant(
+    who: UserInfo,
+    cluster: string,
+    name: string,
+    rules: readonly object[],
+  ): Promise<void> {
+    const base = `/clusters/${cluster}/apis/rbac.authorization.k8s.io/v1`;
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: who.username }];
+    await this.must(master, "POST", `${base}/clusterroles`, {
+      body: { metadata: { name }, rules },
+    });
+    await this.must(master, "POST", `${base}/clusterrolebindings`, {
+      body: { metadata: { name }, roleRef, subjects },
+    });
+  }
+
+  /** Makes a workspace, which is ready when its create is answered, and returns its logical cluster. */
+  async #workspace(who: UserInfo, parent: string, name: string, type: string): Promise<string> {
+    const path = `/clusters/${parent}/apis/tenancy.kcp.io/v1alpha1/workspaces`;
+    const { spec } = await this.must<{ spec: { cluster: string } }>(who, "POST", path, {
+      body: { metadata: { name }, spec: { type: { name: type, path: "root" } } },
+    });
+    return spec.cluster;
+  }
+
+  #own(who: UserInfo, cluster: string): Promise<unknown> {
+    const apiGroup = "rbac.authorization.k8s.io";
+    const path = `/clusters/${cluster}/apis/${apiGroup}/v1/clusterrolebindings`;
+    return this.must(master, "POST", path, {
+      body: {
+        metadata: { name: who.username },
+        roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
+        subjects: [{ apiGroup, kind: "User", name: who.username }],
+      },
+    });
+  }
+}
+
+const secrets = "/api/v1/namespaces/default/secrets";
+
+const quiet: ServerLog = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  isLevelEnabled: () => false,
+};

@@ -1,0 +1,123 @@
+/** Goal: a status of a cluster is told to the control plane once, whatever that one keeps of it, and whoever says otherwise. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { raw } from "@kcp-ts/machinery/shape";
+import { eventually, FakeClock } from "@kcp-ts/testkit";
+import { Pair, type PairOptions } from "./pair.ts";
+import { widgets } from "./side.ts";
+
+/** More than any of these tests needs, and an end to what would have none. */
+const writesMax = 50;
+
+async function startPair(t: TestContext, options: PairOptions = {}): Promise<Pair> {
+  const pair = await Pair.start(t, { ...options, downStatus: raw });
+  pair.up.writesMax = writesMax;
+  return pair;
+}
+
+/** One that is sent down, and one that was born in the cluster and is copied up. */
+async function twoWidgets(pair: Pair): Promise<(status: JsonObject) => Promise<void>> {
+  await pair.widget("sent");
+  const { namespace = "" } = (await pair.copied("sent")).metadata;
+  const down = pair.down.client.resource(widgets);
+  await down.create({ metadata: { name: "born", namespace }, spec: { color: "pink" } });
+  await eventually(async () => assert.ok((await pair.original("born--east")) !== undefined));
+  return async (status) => {
+    for (const name of ["sent", "born"])
+      await down.patchStatus(
+        { namespace, name },
+        { type: "json", operations: [{ op: "add", path: "/status", value: status }] },
+      );
+  };
+}
+
+const bothWays = {
+  "widgets.example.com": { direction: "both", copyNames: "by-cluster" },
+} as const;
+
+describe("a status that is owned downstream", () => {
+  const told: readonly (readonly [string, JsonObject])[] = [
+    ["members that are null", { phase: "Ready", probedAt: null, list: [{ at: null }] }],
+    ["members that its own schema has not", { phase: "Ready", terminating: 0 }],
+  ];
+  for (const [what, status] of told)
+    it(`is told once to a control plane that drops ${what}`, async (t) => {
+      const pair = await startPair(t, { policies: bothWays });
+      const say = await twoWidgets(pair);
+      await pair.quiet();
+      const before = pair.up.writes.length;
+      await say(status);
+      for (const name of ["sent", "born--east"])
+        await eventually(async () => {
+          assert.deepEqual((await pair.original(name))?.["status"], { phase: "Ready" });
+        });
+      await pair.quiet();
+      assert.equal(pair.up.writes.length - before, 2, pair.up.writes.join("\n"));
+      assert.deepEqual(pair.errors, []);
+    });
+
+  it("is not told again after a restart for what is null", async (t) => {
+    const pair = await startPair(t, { policies: bothWays });
+    const say = await twoWidgets(pair);
+    await say({ phase: "Ready", probedAt: null });
+    for (const name of ["sent", "born--east"])
+      await eventually(async () => {
+        assert.deepEqual((await pair.original(name))?.["status"], { phase: "Ready" });
+      });
+    await pair.quiet();
+    const before = pair.up.writes.length;
+    await pair.stopSyncer();
+    await pair.startSyncer();
+    await pair.syncer.synced(AbortSignal.timeout(60_000));
+    await pair.quiet();
+    assert.deepEqual(pair.up.writes.slice(before), []);
+  });
+
+  it("is told with growing patience to a control plane where somebody insists on another", async (t) => {
+    const clock = new FakeClock();
+    const pair = await startPair(t, { policies: bothWays });
+    const say = await twoWidgets(pair);
+    await pair.stopSyncer();
+    await pair.startSyncer({ clock });
+    await eventually(async () => {
+      await clock.advanceAndSettle(1000);
+      const { pending, delayed, kinds } = pair.syncer.health;
+      assert.ok([...kinds.values()].every(({ hasSynced }) => hasSynced));
+      assert.deepEqual({ pending, delayed }, { pending: 0, delayed: 0 });
+    });
+    const up = pair.in("root").resource(widgets);
+    // Whenever the syncer has had its say, somebody else has his.
+    pair.up.onAnswer = ({ method, target, status }) => {
+      if (method !== "PATCH" || !target.includes("/status") || status !== 200) return;
+      const name = target.includes("born--east") ? "born--east" : "sent";
+      const patch = { status: { phase: "Mine" } };
+      up.patchStatus({ namespace: "shop", name }, { type: "merge", patch }).catch(fail);
+    };
+    const failures: unknown[] = [];
+    const fail = (error: unknown) => void failures.push(error);
+    const before = pair.up.writes.length;
+    await say({ phase: "Ready" });
+    // Told, put right at once, and then not before time has passed, for each of the two.
+    const waits = (writes: number) =>
+      eventually(() => {
+        assert.equal(pair.up.writes.length - before, writes, pair.up.writes.join("\n"));
+        assert.equal(pair.syncer.health.delayed, 2);
+      });
+    await waits(4);
+    await clock.advanceAndSettle(1000);
+    await waits(6);
+    await clock.advanceAndSettle(1000);
+    await waits(6);
+    await clock.advanceAndSettle(1000);
+    await waits(8);
+    // He gives up: the cluster's word is shown again.
+    pair.up.onAnswer = undefined;
+    await clock.advanceAndSettle(4000);
+    for (const name of ["sent", "born--east"])
+      await eventually(async () => {
+        assert.deepEqual((await pair.original(name))?.["status"], { phase: "Ready" });
+      });
+    assert.deepEqual(failures, []);
+  });
+});

@@ -1,0 +1,173 @@
+/** Goal: many physical clusters in one process do not cost one another anything and do not see one another, and logical clusters may define a kind each in its own way. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { syncTargets } from "@kcp-ts/multicluster";
+import { type DynamicObject, defineResource, findCondition, type ObjectInput } from "@kcp-ts/sdk";
+import { eventually } from "@kcp-ts/testkit";
+import { Fleet } from "./fleet.ts";
+import { configMaps, type Side, widgets } from "./side.ts";
+
+async function startFleet(t: TestContext): Promise<Fleet> {
+  const fleet = await Fleet.start();
+  t.after(() => fleet.close());
+  return fleet;
+}
+
+async function namesIn(side: Side, resource = widgets): Promise<string[]> {
+  const { items } = await side.client.resource(resource).list();
+  return items.map(({ metadata }) => metadata.name);
+}
+
+function widget(name: string, target: string) {
+  const labels = { "workloads.kcp.io/cluster": target };
+  return { metadata: { name, namespace: "shop", labels }, spec: { color: "red" } };
+}
+
+describe("syncers of one logical cluster", () => {
+  it("share one upstream watch per kind, and end alone", async (t) => {
+    const fleet = await startFleet(t);
+    const watches: string[] = [];
+    fleet.up.suffer(({ target }) => {
+      const text = decodeURIComponent(target);
+      if (/widgets.*watch=/.test(text)) watches.push(text);
+      return undefined;
+    });
+    await fleet.namespace("root");
+    const [east, west] = [await fleet.join("root", "east"), await fleet.join("root", "west")];
+    const resource = fleet.up.client.inCluster("root").resource(widgets);
+    await resource.create(widget("a", "east"));
+    await resource.create(widget("b", "west"));
+    await eventually(async () => {
+      assert.deepEqual(await namesIn(east), ["a"]);
+      assert.deepEqual(await namesIn(west), ["b"]);
+    });
+    assert.equal(watches.length, 1, watches.join("\n"));
+    fleet.disconnect("root", "east");
+    await resource.create(widget("c", "east"));
+    await resource.create(widget("d", "west"));
+    await eventually(async () => assert.deepEqual(await namesIn(west), ["b", "d"]));
+    assert.deepEqual(await namesIn(east), ["a"]);
+  });
+
+  it("say on their SyncTarget what they sync, and that they see it", async (t) => {
+    const fleet = await startFleet(t);
+    await fleet.join("root", "east");
+    await eventually(async () => {
+      const found = await fleet.up.client
+        .inCluster("root")
+        .resource(syncTargets)
+        .get({ name: "east" });
+      assert.equal(findCondition(found.status?.conditions, "SyncerReady")?.status, "True");
+      assert.deepEqual(found.status?.syncedResources, ["configmaps", "widgets.example.com"]);
+    });
+  });
+
+  it("name the verb that is missing, or the kind, in the condition of the SyncTarget", async (t) => {
+    const fleet = await startFleet(t);
+    const east = await fleet.join("root", "east");
+    const condition = async () => {
+      const found = await fleet.up.client
+        .inCluster("root")
+        .resource(syncTargets)
+        .get({ name: "east" });
+      return findCondition(found.status?.conditions, "SyncerReady");
+    };
+    await eventually(async () => assert.equal((await condition())?.status, "True"));
+    east.suffer(({ target }) => (target.includes("widgets") ? { status: 403 } : undefined));
+    await eventually(async () => {
+      const found = await condition();
+      assert.deepEqual([found?.status, found?.reason], ["False", "Forbidden"]);
+      assert.match(found?.message ?? "", /grant the verb "\w+" on "widgets" .*SyncTarget east/);
+    });
+    east.suffer(({ target }) => (target.includes("widgets") ? { status: 404 } : undefined));
+    await eventually(async () => {
+      const found = await condition();
+      assert.deepEqual([found?.status, found?.reason], ["False", "KindMissing"]);
+      assert.match(found?.message ?? "", /does not serve widgets.*install it in SyncTarget east/);
+    });
+    east.heal();
+    await eventually(async () => assert.equal((await condition())?.status, "True"));
+  });
+});
+
+const gadgets = defineResource<DynamicObject>({
+  group: "example.org",
+  version: "v1",
+  resource: "gadgets",
+  kind: "Gadget",
+  namespaced: true,
+});
+const definitions = defineResource<DynamicObject>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
+function gadgetDefinition(properties: JsonObject): ObjectInput<DynamicObject> {
+  const spec = { type: "object", properties };
+  const openAPIV3Schema = { type: "object", properties: { spec } };
+  const version: JsonObject = {
+    name: "v1",
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema },
+  };
+  return {
+    metadata: { name: "gadgets.example.org" },
+    spec: {
+      group: "example.org",
+      scope: "Namespaced",
+      names: { plural: "gadgets", singular: "gadget", kind: "Gadget" },
+      versions: [version],
+    },
+  };
+}
+
+describe("logical clusters that define a kind in different ways", () => {
+  it("have their objects synced whole, each to its own cluster", async (t) => {
+    const fleet = await startFleet(t);
+    const anything = { size: { "x-kubernetes-preserve-unknown-fields": true } };
+    const schemas = { red: { size: { type: "integer" } }, blue: { size: { type: "string" } } };
+    const sides: Record<string, Side> = {};
+    for (const [home, properties] of Object.entries(schemas)) {
+      await fleet.namespace(home);
+      const client = fleet.up.client.inCluster(home);
+      await client.resource(definitions).create(gadgetDefinition(properties));
+      const side = await fleet.join(home, "east", []);
+      sides[home] = side;
+      await side.client.resource(definitions).create(gadgetDefinition(anything));
+    }
+    const create = (home: string, size: JsonValue) =>
+      eventually(() =>
+        fleet.up.client
+          .inCluster(home)
+          .resource(gadgets)
+          .create({
+            metadata: {
+              name: "g",
+              namespace: "shop",
+              labels: { "workloads.kcp.io/cluster": "east" },
+            },
+            spec: { size },
+          }),
+      );
+    await create("red", 3);
+    await create("blue", "three");
+    for (const home of ["red", "blue"]) {
+      await fleet.importKind(home, "east", { resource: gadgets, hasStatus: false });
+    }
+    await eventually(async () => {
+      const sizes = await Promise.all(
+        ["red", "blue"].map(async (home) => {
+          const { items } = await (sides[home] as Side).client.resource(gadgets).list();
+          return items.map(({ spec }) => (spec as { size: unknown }).size);
+        }),
+      );
+      assert.deepEqual(sizes, [[3], ["three"]]);
+    });
+    assert.deepEqual(await namesIn(sides["red"] as Side, configMaps), []);
+  });
+});

@@ -1,0 +1,71 @@
+/** Goal: the namespaces of a new workspace are whole when its create is answered, and looked after like all others. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { eventually } from "@kcp-ts/testkit";
+import { kinds, Tenants } from "./tenants.ts";
+
+const serviceAccounts = defineResource<DynamicObject>({
+  ...{ group: "", version: "v1", resource: "serviceaccounts" },
+  ...{ kind: "ServiceAccount", namespaced: true },
+});
+const rootCa = "kube-root-ca.crt";
+
+describe("the namespaces of a new workspace", () => {
+  let tenants: Tenants;
+  beforeEach(async () => {
+    tenants = await Tenants.start();
+  });
+  afterEach(() => tenants.close());
+
+  const caIn = async (path: string, namespace: string) => {
+    const found = await tenants
+      .at(path)
+      .resource(kinds.configMaps)
+      .find({ namespace, name: rootCa });
+    return (found?.["data"] as { "ca.crt"?: string } | undefined)?.["ca.crt"];
+  };
+
+  it("have their certificate and their service account from the first moment", async () => {
+    const workspaces = tenants.at("root").resource(kinds.workspaces);
+    const made = await workspaces.create({
+      metadata: { name: "team" },
+      spec: { type: { name: "universal", path: "root" } },
+    });
+    assert.equal((made["status"] as { phase: string }).phase, "Ready");
+    for (const namespace of ["default", "kube-system"]) {
+      assert.match((await caIn("root:team", namespace)) ?? "", /BEGIN CERTIFICATE/, namespace);
+      const account = await tenants
+        .at("root:team")
+        .resource(serviceAccounts)
+        .find({ namespace, name: "default" });
+      assert.equal(account?.metadata.namespace, namespace);
+    }
+  });
+
+  it("get them back, and give them up with the workspace", async () => {
+    await tenants.workspace("root", "team", { type: "root:universal" });
+    const configMaps = tenants.at("root:team").resource(kinds.configMaps);
+    const before = await caIn("root:team", "default");
+    await configMaps.delete({ namespace: "default", name: rootCa });
+    await eventually(async () => assert.equal(await caIn("root:team", "default"), before));
+    await tenants.at("root").resource(kinds.workspaces).delete({ name: "team" });
+    await eventually(async () => {
+      const { items } = await tenants.at("*").resource(kinds.configMaps).list();
+      const left = items.filter(({ metadata }) => metadata.name === rootCa);
+      assert.ok(
+        left.every(({ metadata }) =>
+          ["root", "system:admin"].includes(metadata.annotations?.["kcp.io/cluster"] ?? ""),
+        ),
+        JSON.stringify(left.map(({ metadata }) => metadata.annotations)),
+      );
+    });
+  });
+
+  it("have nothing where no control loop would look after it", async () => {
+    await tenants.close();
+    tenants = await Tenants.start({ controlLoops: false });
+    await tenants.workspace("root", "team", { type: "root:universal" });
+    assert.equal(await caIn("root:team", "default"), undefined);
+  });
+});

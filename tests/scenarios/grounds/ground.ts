@@ -1,0 +1,50 @@
+/**
+ * For tests that are told once and played on several kinds of clusters: a ground has clusters to lend, simulated ones or real ones. What a test
+ * left in a cluster is gone when the next one has it.
+ */
+
+import type { NodeOptions, SimulatedCluster } from "@kcp-ts/simulator";
+import { startListeningCluster } from "@kcp-ts/simulator";
+import { freePorts } from "@kcp-ts/testkit";
+
+export interface GroundCluster
+  extends Pick<SimulatedCluster, "name" | "client" | "nodes" | "close"> {
+  /** An administrator's, over the network. */
+  readonly kubeconfig: string;
+  /** Whether anybody gets through by `kubeconfig`. */
+  readonly faults: { cut(): Promise<void>; heal(): Promise<void> };
+}
+
+/** A test, or who else says when a cluster is no longer needed. */
+export interface Borrower {
+  after(close: () => Promise<void>): void;
+}
+
+export interface Ground {
+  readonly kind: "simulated" | "real";
+  /** One node with much of everything if none are given. */
+  lend(to: Borrower, name: string, nodes?: readonly NodeOptions[]): Promise<GroundCluster>;
+  close(): Promise<void>;
+}
+
+/** Nothing is started faster than it can be seen, and nothing is waited for longer than needed. */
+export const groundKubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
+
+export function oneNode(cluster: string): readonly NodeOptions[] {
+  return [{ name: `${cluster}-node` }];
+}
+
+/** They cost little: every test has its own. */
+export const simulatedGround: Ground = {
+  kind: "simulated",
+  async lend(to, name, nodes = oneNode(name)) {
+    const kubelet = groundKubelet;
+    // One that is cut off comes back in the same place.
+    const [port = 0] = await freePorts(1);
+    const cluster = await startListeningCluster({ name, nodes, kubelet, port });
+    to.after(() => cluster.close());
+    const { client, faults, kubeconfig = "" } = cluster;
+    return { name, client, nodes: cluster.nodes, faults, kubeconfig, close: () => cluster.close() };
+  },
+  close: async () => {},
+};

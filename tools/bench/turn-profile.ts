@@ -1,0 +1,95 @@
+/**
+ * What the longest turn of the event loop was spent on, as a tree of functions: for the probe of the red team, when it is asked to profile.
+ * Samples slow the process down, so that what is printed is where the time goes, and never how much of it there is.
+ */
+import { Session } from "node:inspector/promises";
+import { PerformanceObserver, performance } from "node:perf_hooks";
+
+const intervalMicros = 100;
+/** Below this share of the turn a function is not shown. */
+const shareMin = 0.03;
+
+interface Frame {
+  readonly children: Map<string, Frame>;
+  micros: number;
+}
+
+export class TurnProfile {
+  readonly #session = new Session();
+  readonly #collections: { readonly at: number; readonly ms: number; readonly kind: number }[] = [];
+
+  static async open(): Promise<TurnProfile> {
+    const profile = new TurnProfile();
+    profile.#session.connect();
+    await profile.#session.post("Profiler.enable");
+    await profile.#session.post("Profiler.setSamplingInterval", { interval: intervalMicros });
+    new PerformanceObserver((list) => {
+      for (const { startTime, duration, detail } of list.getEntries()) {
+        profile.#collections.push({
+          at: startTime,
+          ms: duration,
+          kind: (detail as { kind: number }).kind,
+        });
+      }
+    }).observe({ entryTypes: ["gc"] });
+    return profile;
+  }
+
+  now(): number {
+    return performance.now();
+  }
+
+  async begin(): Promise<void> {
+    this.#collections.length = 0;
+    await this.#session.post("Profiler.start");
+  }
+
+  /** The tree of the turn between two moments. */
+  async end(from: number, to: number): Promise<string> {
+    const { profile } = await this.#session.post("Profiler.stop");
+    const origin = Number(process.hrtime.bigint() / 1000n) - performance.now() * 1000;
+    const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
+    const parents = new Map<number, number>();
+    for (const { id, children = [] } of profile.nodes) {
+      for (const child of children) parents.set(child, id);
+    }
+    const root: Frame = { children: new Map(), micros: 0 };
+    let at = profile.startTime;
+    profile.samples?.forEach((id, i) => {
+      const micros = profile.timeDeltas?.[i] ?? 0;
+      at += micros;
+      const ms = (at - origin) / 1000;
+      if (ms < from || ms > to) return;
+      const names: string[] = [];
+      for (let node: number | undefined = id; node !== undefined; node = parents.get(node)) {
+        const { functionName, url, lineNumber } = nodes.get(node)?.callFrame ?? {};
+        names.push(`${functionName} ${url?.split("/").at(-1)}:${(lineNumber ?? 0) + 1}`);
+      }
+      add(root, names.reverse(), micros);
+    });
+    const collections = this.#collections
+      .filter(({ at: began, ms }) => began + ms >= from && began <= to)
+      .map(({ ms, kind }) => `${ms.toFixed(1)} ms of kind ${kind}`);
+    return `${(to - from).toFixed(1)} ms by the wall; collections: ${collections.join(", ") || "none"}\n${shown(root, root.micros, 0)}`;
+  }
+}
+
+function add(frame: Frame, names: readonly string[], micros: number): void {
+  frame.micros += micros;
+  const [first, ...rest] = names;
+  if (first === undefined) return;
+  const child: Frame = frame.children.get(first) ?? { children: new Map(), micros: 0 };
+  frame.children.set(first, child);
+  add(child, rest, micros);
+}
+
+function shown(frame: Frame, all: number, depth: number): string {
+  return [...frame.children]
+    .filter(([, { micros }]) => micros > all * shareMin)
+    .sort(([, a], [, b]) => b.micros - a.micros)
+    .map(
+      ([name, child]) =>
+        `${" ".repeat(depth)}${(child.micros / 1000).toFixed(1)} ${name}\n${shown(child, all, depth + 1)}`,
+    )
+    .join("");
+}
