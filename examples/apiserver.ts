@@ -1,4 +1,4 @@
-/** A Kubernetes API server in your own program, in at most 40 lines: TLS, a token, RBAC, custom resources, a store in memory. */
+/** A Kubernetes API server in a program of 40 lines: TLS, a token, RBAC, custom resources. */
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import {

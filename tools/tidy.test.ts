@@ -471,7 +471,7 @@ describeRule("decisions are numbered without holes, and listed in their index", 
     sources: {},
     documents: {
       "docs/adr/README.md":
-        "\n- [0001 A](0001-a.md)\n- [0002 B](0002-b.md); superseded in part by 0003\n",
+        "\n- [0001 A](0001-a.md)\n- [0002\n  B](0002-b.md); superseded in part by 0003\n",
       "docs/adr/0001-a.md": decision("0001 A", "accepted; superseded by 0003"),
       "docs/adr/0002-b.md": decision("0002 B", "accepted; superseded in part\nby 0003"),
       "docs/adr/0003-c.md": decision("0004 C"),

@@ -2,12 +2,13 @@
  * Preloaded into a server (`node --import`): what one request costs, between two lines of stdin.
  *
  *     begin            collects garbage, then starts to look at every turn of the event loop
- *     end              prints {"holdMs":…,"peakBytes":…,"keptBytes":…} to stderr, once the server has nothing left to do
+ *     end              prints {"holdMs":…,"collections":…,"peakBytes":…,"keptBytes":…} to stderr, once the server has nothing left to do
  *
- * A hold is processor time of the main thread in one turn of the event loop. The peak is how much more memory was resident at any
+ * A hold is processor time of the main thread in one turn of the event loop; the collections of garbage in that turn are part of it. The peak is how much more memory was resident at any
  * moment than at the beginning, as the kernel saw it; kept is what a collection leaves of it.
  */
 import { appendFileSync, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
+import { PerformanceObserver, performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { TurnProfile } from "./turn-profile.ts";
@@ -23,6 +24,12 @@ const profile = profilePath === undefined ? undefined : await TurnProfile.open()
 const profiledMsMin = 25;
 let longest = { from: 0, to: 0 };
 let lookedAt = 0;
+
+/** Of garbage, as V8 tells of them. */
+let collections: ReturnType<typeof performance.getEntries> = [];
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) collections.push(entry);
+}).observe({ entryTypes: ["gc"] });
 
 let isRunning = false;
 let holdMs = 0;
@@ -46,7 +53,8 @@ async function begin(): Promise<void> {
   residentBefore = residentBytes("VmHWM");
   holdMs = 0;
   last = threadMs();
-  lookedAt = profile?.now() ?? 0;
+  lookedAt = performance.now();
+  collections = [];
   isRunning = true;
   process.stderr.write('{"redteam":"begun"}\n');
   look();
@@ -62,7 +70,7 @@ function look(): void {
 
 function turn(): void {
   const now = threadMs();
-  const to = profile?.now() ?? 0;
+  const to = performance.now();
   if (now - last > holdMs) {
     holdMs = now - last;
     longest = { from: lookedAt, to };
@@ -88,13 +96,26 @@ async function finish(): Promise<void> {
   isRunning = false;
   turn();
   const peakBytes = residentBytes("VmHWM") - residentBefore;
+  // Observers are told in a turn of their own.
+  await new Promise((resolve) => setImmediate(resolve));
+  const told = collectionsOf(longest);
   collect?.();
   const keptBytes = used() - usedBefore;
   const tree = await profile?.end(longest.from, longest.to);
   if (profilePath !== undefined && holdMs > profiledMsMin) {
     appendFileSync(profilePath, `\n${holdMs.toFixed(1)} ms of processor time, ${tree}`);
   }
-  process.stderr.write(`${JSON.stringify({ holdMs, peakBytes, keptBytes })}\n`);
+  process.stderr.write(`${JSON.stringify({ holdMs, collections: told, peakBytes, keptBytes })}\n`);
+}
+
+/** Those of a turn: how long, by the wall, of which kind (1 of the young, 4 of all), and why (4 asked for, 16 because memory is to be given back). */
+function collectionsOf({ from, to }: { readonly from: number; readonly to: number }): string[] {
+  return collections
+    .filter(({ startTime, duration }) => startTime + duration >= from && startTime <= to)
+    .map(({ duration, detail }) => {
+      const { kind, flags } = detail as { readonly kind: number; readonly flags: number };
+      return `${duration.toFixed(1)} ms of kind ${kind} for ${flags}`;
+    });
 }
 
 function used(): number {

@@ -3,7 +3,7 @@
  * Samples slow the process down, so that what is printed is where the time goes, and never how much of it there is.
  */
 import { Session } from "node:inspector/promises";
-import { PerformanceObserver, performance } from "node:perf_hooks";
+import { performance } from "node:perf_hooks";
 
 const intervalMicros = 100;
 /** Below this share of the turn a function is not shown. */
@@ -16,31 +16,15 @@ interface Frame {
 
 export class TurnProfile {
   readonly #session = new Session();
-  readonly #collections: { readonly at: number; readonly ms: number; readonly kind: number }[] = [];
-
   static async open(): Promise<TurnProfile> {
     const profile = new TurnProfile();
     profile.#session.connect();
     await profile.#session.post("Profiler.enable");
     await profile.#session.post("Profiler.setSamplingInterval", { interval: intervalMicros });
-    new PerformanceObserver((list) => {
-      for (const { startTime, duration, detail } of list.getEntries()) {
-        profile.#collections.push({
-          at: startTime,
-          ms: duration,
-          kind: (detail as { kind: number }).kind,
-        });
-      }
-    }).observe({ entryTypes: ["gc"] });
     return profile;
   }
 
-  now(): number {
-    return performance.now();
-  }
-
   async begin(): Promise<void> {
-    this.#collections.length = 0;
     await this.#session.post("Profiler.start");
   }
 
@@ -67,10 +51,7 @@ export class TurnProfile {
       }
       add(root, names.reverse(), micros);
     });
-    const collections = this.#collections
-      .filter(({ at: began, ms }) => began + ms >= from && began <= to)
-      .map(({ ms, kind }) => `${ms.toFixed(1)} ms of kind ${kind}`);
-    return `${(to - from).toFixed(1)} ms by the wall; collections: ${collections.join(", ") || "none"}\n${shown(root, root.micros, 0)}`;
+    return `${(to - from).toFixed(1)} ms by the wall\n${shown(root, root.micros, 0)}`;
   }
 }
 

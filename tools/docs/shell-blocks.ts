@@ -27,7 +27,6 @@ export interface Unplayed {
 
 const installs = "installs packages and runs what runs this test";
 const outside = "needs binaries that are not part of the checkout";
-const traffic = "the tests of traffic do the same with clusters in their own process";
 const endless = "starts a server that runs until it is stopped; its flags are checked";
 
 /** Each block is left out for a reason of its own; its flags are checked all the same, where it is about `kcp`. */
@@ -65,11 +64,6 @@ export const unplayed: readonly Unplayed[] = [
     first: "$ kcp start &",
     reason:
       "begins with a cluster that the reader has; docs/guides/physical-clusters.md does it with a simulated one",
-  },
-  {
-    document: "docs/guides/admission.md",
-    first: "$ kubectl create quota small",
-    reason: "is about a refusal; packages/apiserver/src/admission/quota tests its words",
   },
   {
     document: "docs/guides/stateful.md",
@@ -112,11 +106,6 @@ export const unplayed: readonly Unplayed[] = [
   { document: "docs/guides/audit.md", first: "kcp start --audit-policy-file", reason: endless },
   {
     document: "docs/guides/authentication.md",
-    first: "$ kubectl create serviceaccount robot",
-    reason: "binds to a Secret that the reader has",
-  },
-  {
-    document: "docs/guides/authentication.md",
     first: "$ kcp start --service-account-signing-key-file",
     reason: endless,
   },
@@ -129,11 +118,6 @@ export const unplayed: readonly Unplayed[] = [
     document: "docs/guides/authentication.md",
     first: "$ kubectl apply -f csr.yaml",
     reason: "begins with a request that the reader has signed with a key of his own",
-  },
-  {
-    document: "docs/guides/authorization.md",
-    first: "kubectl create rolebinding developers-edit",
-    reason: "ends with a file of roles that the reader has",
   },
   {
     document: "docs/guides/comparing-with-kubernetes.md",
@@ -170,18 +154,6 @@ export const unplayed: readonly Unplayed[] = [
     first: "kubectl label namespace messaging workloads.kcp.io/api-address",
     reason:
       "names an address of the reader's; tests/integration/physical-clusters/api-access tests connect by it",
-  },
-  {
-    document: "docs/guides/traffic.md",
-    first: "kubectl annotate service web workloads.kcp.io/clusterset=true",
-    reason: "tests/integration/physical-clusters/traffic.test.ts does it",
-  },
-  { document: "docs/guides/traffic.md", first: "kcp start &", reason: traffic },
-  { document: "docs/guides/traffic.md", first: "kcp crd-puller --kubeconfig", reason: traffic },
-  {
-    document: "docs/guides/traffic.md",
-    first: "kubectl create deployment web --image=nginx:1.27",
-    reason: traffic,
   },
   {
     document: "docs/guides/testing.md",

@@ -34,6 +34,8 @@ export const allAttacks: readonly Attack[] = [
 
 export interface Measurement {
   readonly holdMs: number;
+  /** Of garbage, in the turn that was longest. */
+  readonly collections: readonly string[];
   /** Memory that was resident at any moment beyond what was before. */
   readonly peakBytes: number;
   /** What a collection leaves. */

@@ -53,7 +53,9 @@ try {
 
 function say(step: MeasuredStep): void {
   const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  const { collections } = step;
+  const collected = step.holdMs > holdMaxMs / 2 && collections.length > 0;
   process.stdout.write(
-    `${step.holdMs.toFixed(1)} ms, ${mebibytes(step.peakBytes)} (${mebibytes(step.keptBytes)} kept): ${step.attack}, seed ${step.seed}, request ${step.index}: ${step.status} ${step.request}\n`,
+    `${step.holdMs.toFixed(1)} ms, ${mebibytes(step.peakBytes)} (${mebibytes(step.keptBytes)} kept): ${step.attack}, seed ${step.seed}, request ${step.index}: ${step.status} ${step.request}${collected ? `; collections: ${collections.join(", ")}` : ""}\n`,
   );
 }

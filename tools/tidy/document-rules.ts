@@ -32,7 +32,10 @@ function notIndexed(path: string, text: string, index: string): string[] {
   const title = /^# (.*)\n\nDate: \d{4}-\d\d-\d\d\. Status: /.exec(text)?.[1];
   if (!title?.startsWith(`${file.slice(0, 4)} `))
     return [`${path}: begins with "# ${file.slice(0, 4)} Title", then its date and Status`];
-  const entry = index.split("\n- ").find((one) => one.startsWith(`[${title}](${file})`));
+  const entry = index
+    .split("\n- ")
+    .map((one) => one.replace(/\s+/g, " "))
+    .find((one) => one.startsWith(`[${title}](${file})`));
   if (entry === undefined) return [`${decisionIndex}: does not list [${title}](${file})`];
   const status = /^Date: .*(?:\n.+)*/m.exec(text)?.[0] ?? "";
   if (/\bsuperseded\b/.test(status) && !/\bsuperseded\b/.test(entry))

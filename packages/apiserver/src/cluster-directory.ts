@@ -1,6 +1,7 @@
 /**
- * What the server asks about logical clusters: where a request leads, whether a cluster may be entered, what it serves and how much it may hold. A server without
- * workspaces has an open directory: every name is a cluster, and roles alone say who may do what in it.
+ * What the server asks about logical clusters: where a request leads, whether a cluster may be
+ * entered, what it serves and how much it may hold. A server without workspaces has an open
+ * directory: every name is a cluster, and roles alone say who may do what in it.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -23,7 +24,9 @@ export interface ClusterDirectory {
   enter(cluster: ClusterName, attributes: Attributes): MaybePromise<void>;
   /** For requests that are no reads and writes of objects, though they look like it. */
   detourOf(scope: RequestScope): Detour | undefined;
-  /** False when nobody has put anything there, as far as the hub has come: then it need not be read. */
+  /**
+   * False when nobody has put anything there, as far as the hub has come: then it need not be read.
+   */
   mayHave(cluster: ClusterName, collection: ResourceKey): boolean;
   /** Whose rules hold for writes of a resource. */
   ownerOf(cluster: ClusterName, group: string, resource: string): ClusterName;

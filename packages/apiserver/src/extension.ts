@@ -1,8 +1,10 @@
 /**
- * What a server can be extended by: kinds that it serves by itself, a directory of its logical clusters, gates in front of their rules, views.
+ * What a server can be extended by: kinds that it serves by itself, a directory of its logical
+ * clusters, gates in front of their rules, views.
  *
- * An extension is made in two steps, since each of the two needs something of the other: what it adds to authorization and to the kinds is asked for
- * before these are put together, and it is completed with them.
+ * An extension is made in two steps, since each of the two needs something of the other: what it
+ * adds to authorization and to the kinds is asked for before these are put together, and it is
+ * completed with them.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -38,7 +40,10 @@ export interface ServerExtension {
   readonly resources: readonly ResourceDefinition[];
   /** Served in root alone. */
   readonly rootResources: readonly ResourceDefinition[];
-  /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
+  /**
+   * Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may
+   * if it is left out.
+   */
   readonly gate?: ((inner: Authorizer) => Authorizer) | undefined;
   /** Put around RBAC: what roles allow may still be too much. */
   readonly limit?: ((rbac: Authorizer) => Authorizer) | undefined;
@@ -49,7 +54,10 @@ export interface ServerExtension {
   /** The hub must be open. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
+  /**
+   * Makes what the logical cluster root begins with. `externalUrl` is where clients reach this
+   * server, without a path.
+   */
   bootstrap(externalUrl: string): Promise<void>;
 }
 

@@ -4,7 +4,14 @@
  *
  * Writes of roles and bindings are answered when the hub has them (`isSeenOnAnswer`), so that a decision after the answer knows them.
  */
-import { neverAborted, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import {
+  neverAborted,
+  type Resumable,
+  runSync,
+  runSyncFirst,
+  runYielding,
+  yieldToEventLoop,
+} from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   bootstrapPolicy,
@@ -31,7 +38,7 @@ import {
   type StorageError,
   type StorageKey,
 } from "./storage/index.ts";
-import { decodeObject } from "./stored-object/index.ts";
+import { decodeObject, decodeObjectInPieces } from "./stored-object/index.ts";
 import { type HubEvent, type HubListener, isUnbroken, type WatchHub } from "./watch-cache/index.ts";
 
 export interface PolicyCacheOptions {
@@ -55,8 +62,16 @@ const bytesDefaultMax = 256 << 20;
 const bytesPerStoredByte = 4;
 const bytesPerObject = 500;
 const pageEntries = 200;
-/** Objects beyond this size are read one per turn of the event loop. */
+/** Objects beyond this size are read with rests. */
 const largeBytes = 64 << 10;
+
+function isLong(value: Uint8Array): boolean {
+  return value.length > largeBytes;
+}
+
+function isLarge({ current }: HubEvent): boolean {
+  return current !== undefined && isLong(current.value);
+}
 
 const sources = [roles, clusterRoles, roleBindings, clusterRoleBindings];
 
@@ -84,8 +99,8 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   peek(cluster: ClusterName): ClusterPolicy | undefined {
-    const found = this.#held.get(cluster) ?? this.#empty.get(cluster);
-    if (found === undefined) return undefined;
+    const found = this.#heldOf(cluster);
+    if (found === undefined || found.catchingUp !== undefined) return undefined;
     if (this.#newest !== found) {
       const among = found.bytes === 0 ? this.#empty : this.#held;
       among.delete(cluster);
@@ -103,6 +118,8 @@ export class PolicyCache implements PolicySource, HubListener {
     if (found !== undefined) return Promise.resolve(found);
     const known = this.#loading.get(cluster);
     if (known !== undefined) return known.done;
+    const catchingUp = this.#heldOf(cluster)?.catchingUp;
+    if (catchingUp !== undefined) return catchingUp.then(() => this.load(cluster));
     const loading: Loading = { events: [], done: nothing };
     this.#loading.set(cluster, loading);
     const load = () => this.#load(cluster, loading);
@@ -115,13 +132,39 @@ export class PolicyCache implements PolicySource, HubListener {
   onEvent(event: HubEvent): void {
     const { cluster } = parseObjectKey(event.key);
     this.#loading.get(cluster)?.events.push(event);
-    const held = this.#held.get(cluster) ?? this.#empty.get(cluster);
+    const held = this.#heldOf(cluster);
     if (held === undefined) return;
-    const before = held.bytes;
-    held.apply(event);
+    if (held.catchingUp !== undefined) held.behind.push(event);
+    else if (isLarge(event)) {
+      held.behind.push(event);
+      held.catchingUp = this.#catchUp(held);
+    } else runSync(this.#apply(held, event));
+  }
+
+  /** Reads what is large with rests. Until then nobody is told what the policy is: whoever asks waits. */
+  async #catchUp(held: HeldPolicy): Promise<void> {
+    try {
+      for (let event = held.behind.shift(); event !== undefined; event = held.behind.shift())
+        await runYielding(this.#apply(held, event));
+    } catch {
+      // What is wrong with it is told to those who ask next, for whom all of it is read again.
+      if (this.#heldOf(held.cluster) === held) this.#forget(held.cluster);
+    }
+    held.catchingUp = undefined;
+  }
+
+  *#apply(held: HeldPolicy, event: HubEvent): Resumable<void> {
+    const { cluster, bytes: before } = held;
+    yield* held.applyInPieces(event);
+    // It may have been forgotten meanwhile.
+    if (this.#heldOf(cluster) !== held) return;
     this.#bytes += held.bytes - before;
     if ((before === 0) !== (held.bytes === 0)) this.#keep(cluster, held);
     else if (held.bytes > before) this.#shrink(held);
+  }
+
+  #heldOf(cluster: ClusterName): HeldPolicy | undefined {
+    return this.#held.get(cluster) ?? this.#empty.get(cluster);
   }
 
   onLost(error: StorageError): void {
@@ -145,7 +188,8 @@ export class PolicyCache implements PolicySource, HubListener {
     );
     const newest = Math.max(...revisions) as Revision;
     if (!(await isUnbroken(this.#options.hub.reach(newest, signal)))) return this.load(cluster);
-    for (const event of loading.events) held.apply(event);
+    for (let event = loading.events.shift(); event !== undefined; event = loading.events.shift())
+      await runSyncFirst(held.applyInPieces(event));
     // What was lost meanwhile is loaded again by whoever asks next.
     if (this.#loading.get(cluster) === loading) {
       this.#newest = held;
@@ -179,8 +223,7 @@ export class PolicyCache implements PolicySource, HubListener {
     for (let continueAfter: StorageKey | undefined; ; ) {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) {
-        held.put(entry);
-        if (entry.value.length > largeBytes) await yieldToEventLoop();
+        await runSyncFirst(held.putInPieces(entry));
       }
       if (!page.more) return page.revision;
       continueAfter = page.entries.at(-1)?.key;
@@ -213,24 +256,28 @@ class HeldPolicy {
     { readonly modifiedAt: Revision; readonly bytes: number }
   >();
   bytes = 0;
+  /** Changes that it does not know yet, because one before them is being read. */
+  readonly behind: HubEvent[] = [];
+  catchingUp: Promise<void> | undefined;
 
   constructor(cluster: ClusterName) {
     this.cluster = cluster;
   }
 
-  put(entry: Entry): void {
+  *putInPieces(entry: Entry): Resumable<void> {
     const { key, modifiedAt, value } = entry;
+    const object = isLong(value) ? yield* decodeObjectInPieces(entry) : decodeObject(entry);
+    yield* this.policy.putInPieces(policyKey(key), object);
     const bytes = value.length * bytesPerStoredByte + bytesPerObject;
     this.bytes += bytes - (this.#known.get(key)?.bytes ?? 0);
     this.#known.set(key, { modifiedAt, bytes });
-    this.policy.put(policyKey(key), decodeObject(entry));
   }
 
-  apply(event: HubEvent): void {
+  *applyInPieces(event: HubEvent): Resumable<void> {
     const known = this.#known.get(event.key);
     if (known !== undefined && known.modifiedAt >= event.revision) return;
     if (event.current !== undefined) {
-      this.put(event.current);
+      yield* this.putInPieces(event.current);
       return;
     }
     this.bytes -= known?.bytes ?? 0;

@@ -1,4 +1,7 @@
-/** Views of what logical clusters have, at paths of their own below `/services/`: the same handlers with another scope. */
+/**
+ * Views of what logical clusters have, at paths of their own below `/services/`: the same handlers
+ * with another scope.
+ */
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Catalog } from "./registry/index.ts";
 import type { MaybePromise } from "./request/api-request.ts";

@@ -1,4 +1,5 @@
 /** The command `kcp`: one verb per file in commands/. */
+import { addApiServer } from "./commands/apiserver.ts";
 import { addBackup } from "./commands/backup.ts";
 import { addClusterController } from "./commands/cluster-controller.ts";
 import { addCompat } from "./commands/compat.ts";
@@ -15,6 +16,7 @@ import { runProgram } from "./run-program.ts";
 /** In the order of the help text. */
 export const verbs = [
   addStart,
+  addApiServer,
   addBackup,
   addRestore,
   addTestServer,

@@ -12,6 +12,7 @@ export {
   type DefaultObjectsOptions,
   defaultObjectsController,
   defaultObjectsIn,
+  ensureDefaultNamespace,
 } from "./default-objects/index.ts";
 export { type EventExpiryOptions, eventExpiry } from "./event-expiry/index.ts";
 export {

@@ -4,10 +4,12 @@
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/apiserver";
+import { ensureDefaultNamespace } from "@kcp-ts/controllers";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
 import {
   type AdminTokens,
+  aloneContexts,
   ensureServingCertificates,
   keepServingCertificates,
   loadOrCreateAdminTokens,
@@ -137,7 +139,10 @@ async function compose(
   const externalUrl = options.shardExternalUrl?.replace(/\/+$/, "") ?? url;
   await server.bootstrap(externalUrl);
   core.servedAt(url);
-  const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
+  const client = core.clientFor("root", processUser);
+  if (options.isAlone === true) await ensureDefaultNamespace(client);
+  const contexts = options.isAlone === true ? aloneContexts : undefined;
+  const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url, contexts };
   if (tokens !== undefined)
     await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
   started.endsBy(() => core.stopControllers());
@@ -151,7 +156,7 @@ async function compose(
   const collector = startQuietCollector({ clock, log, collectGarbage, settle });
   started.endsBy(() => collector.stop());
   const stop = () => started.close("stop");
-  return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
+  return { url, kubeconfigPath, server, client, stop };
 }
 
 async function tokensOf(

@@ -25,7 +25,11 @@ export {
   overLogicalClusters,
   type SimpleController,
 } from "./compose/simple-controller.ts";
-export { type ControlPlane, type ControlPlaneContext, startControlPlane } from "./control-plane.ts";
+export {
+  type ControlPlane,
+  type ControlPlaneContext,
+  startControlPlane,
+} from "./control-plane.ts";
 export { createLog, type LogFormat, type LogOptions } from "./log.ts";
 export {
   type Manifest,

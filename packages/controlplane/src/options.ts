@@ -14,6 +14,8 @@ export interface ControlPlaneOptions
     AuthorizationOptions,
     ClientAuthorityOptions,
     TlsOptions {
+  /** An API server by itself: no workspaces, no physical clusters, and what is said of them means nothing. */
+  readonly isAlone?: boolean | undefined;
   /** Where state and credentials live; made with mode 0700 when missing. */
   readonly rootDirectory: string;
   readonly bindAddress: string;

@@ -12,7 +12,7 @@ const folder = new URL("../../../examples/", import.meta.url);
 /** What each prints; undefined for those that others import or end. */
 const programs = new Map<string, string | undefined>([
   ["all-clusters", "team-a team-b team-c"],
-  // Runs until it is stopped: tests/integration/apiserver.
+  // Runs until it is stopped: tests/integration/cli/apiserver.test.ts.
   ["apiserver", undefined],
   ["config-maps", undefined],
   ["crd-controller", "<h1>Hello</h1>"],

@@ -7,6 +7,15 @@ export interface AdminKubeconfig extends AdminTokens {
   /** `https://host:port`, without a path. */
   readonly serverUrl: string;
   readonly caPem: string;
+  /** The first is the current one; those of kcp if left out. */
+  readonly contexts?: readonly KubeconfigContext[] | undefined;
+}
+
+export interface KubeconfigContext {
+  readonly name: string;
+  readonly user: "kcp-admin" | "shard-admin" | "user";
+  /** Behind the server's address. */
+  readonly path: string;
 }
 
 /**
@@ -21,15 +30,15 @@ export async function writeAdminKubeconfig(
 }
 
 export function formatAdminKubeconfig(config: AdminKubeconfig): string {
-  const { userToken: plainToken } = config;
-  const contexts = plainToken === undefined ? adminContexts : [...adminContexts, userContext];
+  const { userToken: plainToken, contexts: own = adminContexts } = config;
+  const contexts = plainToken === undefined ? own : [...own, userContext];
   const base = config.serverUrl.replace(/\/+$/, "");
   const ca = Buffer.from(config.caPem, "utf8").toString("base64");
   return [
     "apiVersion: v1",
     "kind: Config",
     "preferences: {}",
-    "current-context: root",
+    `current-context: ${contexts[0]?.name ?? ""}`,
     "clusters:",
     ...contexts.flatMap(({ name, path }) => [
       `- name: ${quoted(name)}`,
@@ -53,13 +62,18 @@ export function formatAdminKubeconfig(config: AdminKubeconfig): string {
 }
 
 /** As upstream kcp names them; each context has a cluster entry of the same name. */
-const adminContexts = [
+const adminContexts: readonly KubeconfigContext[] = [
   { name: "root", user: "kcp-admin", path: "/clusters/root" },
   { name: "base", user: "kcp-admin", path: "" },
   { name: "system:admin", user: "shard-admin", path: "/clusters/system:admin" },
   { name: "shard-base", user: "shard-admin", path: "" },
-] as const;
-const userContext = { name: "user", user: "user", path: "" } as const;
+];
+const userContext: KubeconfigContext = { name: "user", user: "user", path: "" };
+/** Of an API server without workspaces. */
+export const aloneContexts: readonly KubeconfigContext[] = [
+  { name: "admin", user: "kcp-admin", path: "" },
+  { name: "system:admin", user: "shard-admin", path: "" },
+];
 
 function userToken(name: string, token: string): string[] {
   return [`- name: ${quoted(name)}`, "  user:", `    token: ${quoted(token)}`];

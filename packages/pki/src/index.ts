@@ -1,7 +1,9 @@
 /** Keys, certificates and the credentials of administrators, and the files that hold them. */
 export {
   type AdminKubeconfig,
+  aloneContexts,
   formatAdminKubeconfig,
+  type KubeconfigContext,
   writeAdminKubeconfig,
 } from "./admin-kubeconfig.ts";
 export {

@@ -1,5 +1,6 @@
 /**
- * Workspaces and shared APIs as an extension of an API server: `new ApiServer({ …, extension: tenancy({ … }) })`.
+ * Workspaces and shared APIs as an extension of an API server: `new ApiServer({ …, extension:
+ * tenancy({ … }) })`.
  */
 
 import type { ServedExtension, ServerCore, ServerExtension, ServerHost } from "@kcp-ts/apiserver";
@@ -7,6 +8,7 @@ import type { ClusterIssuers } from "@kcp-ts/apiserver/authentication";
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
 import { customResourceDefinitions } from "@kcp-ts/apiserver/custom-resources";
 import { type Catalog, collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
+import { isStorageError } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   bindingToCached,
@@ -37,7 +39,10 @@ import {
 export interface TenancyExtensionOptions {
   /** Decides who may enter a logical cluster at all. Everybody may if it is left out. */
   readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
-  /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
+  /**
+   * How workspaces that are mounts are reached; private addresses are denied to them as to
+   * webhooks.
+   */
   readonly mounts?:
     | Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem" | "allowedHosts">
     | undefined;
@@ -136,7 +141,10 @@ export class TenancyExtension implements ServerExtension {
     return this.#complete.services.consumers;
   }
 
-  /** What namespaces have that come with a new workspace; a control loop puts it into others, and looks after it. */
+  /**
+   * What namespaces have that come with a new workspace; a control loop puts it into others, and
+   * looks after it.
+   */
   namespacesBeginWith(content: NamespaceContent): void {
     this.#tenancy.namespaceContent = content;
   }
@@ -192,8 +200,11 @@ export class TenancyExtension implements ServerExtension {
     });
   }
 
+  /** A closed store means that the server stops: the loop's work waits for the next start. */
   #warning(message: string): (error: unknown) => void {
-    return (error) => this.#host.log.warn({ err: error }, message);
+    return (error) => {
+      if (!isStorageError(error, "closed")) this.#host.log.warn({ err: error }, message);
+    };
   }
 }
 

@@ -1,4 +1,7 @@
-/** The directory of a server with workspaces: paths lead through their tree, some are served elsewhere, and some are closed for a while. */
+/**
+ * The directory of a server with workspaces: paths lead through their tree, some are served
+ * elsewhere, and some are closed for a while.
+ */
 
 import type { ClusterDirectory, CountedKind, Detour, DetourRequest } from "@kcp-ts/apiserver";
 import { type Authorizer, forbidden, isThemselvesIn } from "@kcp-ts/apiserver/authorization";
@@ -143,7 +146,10 @@ function refuseInactive({ path, cluster }: Attributes): void {
     throw statusError.forbidden(logicalClusters, cluster, "logical cluster is marked inactive");
 }
 
-/** Whether a workspace exists is nobody's business but that of those who may enter every one of them. */
+/**
+ * Whether a workspace exists is nobody's business but that of those who may enter every one of
+ * them.
+ */
 function nowhere({ kind }: Exclude<Elsewhere, { kind: "mount" }>): Detour {
   const refusal = ({ scope, user, attributes }: DetourRequest): Error => {
     if (!mayEnterAll(user)) return forbidden(attributes, accessDenied);
@@ -162,7 +168,10 @@ function nowhere({ kind }: Exclude<Elsewhere, { kind: "mount" }>): Detour {
   };
 }
 
-/** Who may enter the workspace that something is mounted in may ask there; what they may do is for that one to say. */
+/**
+ * Who may enter the workspace that something is mounted in may ask there; what they may do is for
+ * that one to say.
+ */
 function mountDetour(
   { tenancy, authorizer, forwarder }: WorkspaceDirectoryOptions,
   { url, parent }: Extract<Elsewhere, { kind: "mount" }>,

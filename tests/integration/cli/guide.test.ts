@@ -34,6 +34,12 @@ ${commands}`;
 
 /** What a reader sees, among other things. */
 const guides: Readonly<Record<string, readonly RegExp[]>> = {
+  "apiserver.md": [
+    /default +Active/,
+    /websites\.example\.com condition met\n(.*\n)*Hello\n/,
+    /NAME +AGE\ndefault +\d+s/,
+    /namespace "shop" deleted\n(.*\n)*yes\n/,
+  ],
   "physical-clusters.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
     /us-east1 +True +ClusterReady +v1\.36/,
@@ -95,6 +101,23 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /deployment\/web +us-east1 6 +us-east1 4, us-east2 4/,
     /8 of deployment\/web in namespace default would have no place/,
   ],
+  "traffic.md": [
+    /web-[a-z0-9]+.* us-west1/,
+    /serviceimport\.multicluster\.x-k8s\.io\/web +ClusterSetIP/,
+    /ingress\.networking\.k8s\.io\/web +<none> +web\.example\.io +\d/,
+    /service\/web annotated/,
+    /web-clusterset .* 80\/TCP/,
+  ],
+  "authorization.md": [
+    /rolebinding\.rbac\.authorization\.k8s\.io\/developers-edit created\nyes\n/,
+    /^Username +kcp-admin/m,
+    /role\.rbac\.authorization\.k8s\.io\/readers reconciled/,
+  ],
+  "authentication.md": [/^Username +system:serviceaccount:default:robot$/m],
+  "admission.md": [
+    /configmap\/one created/,
+    /configmaps "two" is forbidden: exceeded quota: small, requested: configmaps=1, used: configmaps=2, limited: configmaps=2/,
+  ],
   "sharing-apis.md": [
     /apiresourceschema\.apis\.kcp\.io\/v1\.cowboys\.wildwest\.dev created/,
     /cowboys created and bound\./,
@@ -125,7 +148,7 @@ async function typed(t: TestContext, commands: readonly string[]) {
   // A reader has port 6443 to himself; a test has not.
   const kcp = `#!/bin/sh
 verb=$1; shift
-if [ "$verb" = start ]; then set -- --secure-port 0 --bind-address 127.0.0.1 "$@"; fi
+if [ "$verb" = start ] || [ "$verb" = apiserver ]; then set -- --secure-port 0 --bind-address 127.0.0.1 "$@"; fi
 exec "${join(bin, "kcp.mjs")}" "$verb" "$@"
 `;
   await writeFile(join(programs, "kcp"), kcp);

@@ -1,7 +1,7 @@
 /** Objects that take tens of milliseconds to read are read and written in pieces, whatever is done with them. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { definitionsPath, install, TestServer } from "../testing/index.ts";
+import { definitionsPath, install, RoleWriter, rbacPath, TestServer } from "../testing/index.ts";
 
 const configMaps = "/clusters/a/api/v1/namespaces/default/configmaps";
 const widgets = "/clusters/a/apis/example.com/v1/namespaces/default/widgets";
@@ -104,6 +104,35 @@ describe("a large object", () => {
     t.mock.restoreAll();
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.object["data"], { ...entries, more: "m" });
+    assertInPieces(longest);
+  });
+
+  it("that says who may do what is read in pieces, and counts when it is answered", async (t) => {
+    const server = await started(t);
+    const admin = new RoleWriter(server, "a");
+    const path = "/api/v1/namespaces/default/configmaps";
+    const may = async () => (await admin.as("nobody").get(path)).status === 200;
+    const list = { verbs: ["list"], apiGroups: [""], resources: ["configmaps"] };
+    await admin.clusterRole("r", [list]);
+    assert.equal(await may(), false);
+    const subject = (name: string) => ({
+      apiGroup: "rbac.authorization.k8s.io",
+      kind: "User",
+      name,
+    });
+    const bindings = `/clusters/a${rbacPath}/clusterrolebindings`;
+    const body = JSON.stringify({
+      metadata: { name: "b" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r" },
+      subjects: [...Array.from({ length: 6000 }, (_, i) => subject(`u${i}`)), subject("nobody")],
+    });
+    const longest = longestAtOnce(t);
+    const sent = await server.request("POST", bindings, { user: "masters", body });
+    assert.equal(sent.status, 201);
+    assert.equal(await may(), true);
+    await server.request("DELETE", `${bindings}/b`, { user: "masters" });
+    assert.equal(await may(), false);
+    t.mock.restoreAll();
     assertInPieces(longest);
   });
 

@@ -72,6 +72,8 @@ export interface CoreOptions
     AuthorizationOptions,
     ClientAuthorityOptions,
     Pick<TenancyExtensionOptions, "root" | "homeWorkspaces"> {
+  /** An API server by itself: no workspaces, no physical clusters. */
+  readonly isAlone?: boolean | undefined;
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
@@ -98,10 +100,12 @@ export interface ControlLoopsToStart
 }
 
 interface Parts extends CoreOptions {
-  readonly server: ApiServer<TenancyExtension>;
+  readonly server: ApiServer;
+  /** Undefined, as multicluster, of an API server by itself. */
+  readonly workspaces: TenancyExtension | undefined;
   readonly handle: Handle;
   readonly loopback: Loopback;
-  readonly multicluster: MulticlusterServer;
+  readonly multicluster: MulticlusterServer | undefined;
   readonly authorization: Authorization;
   readonly serviceAccounts: ServiceAccounts;
   readonly clientAuthority: CertificateAuthority;
@@ -119,7 +123,7 @@ export const processUser: UserInfo = {
 };
 
 export class Core {
-  readonly server: ApiServer<TenancyExtension>;
+  readonly server: ApiServer;
   /** The way in, middleware included. */
   readonly handle: Handle;
   readonly identities: InProcessIdentities;
@@ -169,7 +173,7 @@ export class Core {
 
   /** Other servers of the store find this one there. */
   meetPeers(address: PeerAddress): void {
-    this.#parts.multicluster.meetPeers(address);
+    this.#parts.multicluster?.meetPeers(address);
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
@@ -192,13 +196,15 @@ export class Core {
     const { webhookDenyPrivateAddresses: denyPrivateAddresses } = this.#parts;
     const multicluster =
       physicalClusters &&
-      this.#parts.multicluster.programOf(
+      this.#parts.multicluster?.programOf(
         { denyPrivateAddresses, ...physicalClusters },
         agentServer,
       );
     const shared = { ...keys, server, credential, log, clock, multicluster };
     if (options.controlLoops !== false) {
-      server.extension.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
+      this.#parts.workspaces?.namespacesBeginWith((namespace) =>
+        defaultObjectsIn(namespace, caPem),
+      );
     }
     this.#controlLoops = startControllers({ ...options, ...shared });
   }
@@ -213,7 +219,7 @@ export class Core {
   async stopControllers(): Promise<void> {
     this.#stopping.abort();
     this.files.stop();
-    const stopping = [this.#controlLoops?.stop(), this.#parts.multicluster.close()];
+    const stopping = [this.#controlLoops?.stop(), this.#parts.multicluster?.close()];
     await Promise.all([...stopping, ...this.#controllers]);
   }
 
@@ -253,22 +259,51 @@ async function composeOn(files: FileWatch, options: CoreOptions): Promise<Core> 
   });
   const authorization = await composeAuthorization(options, options);
   const loopback = new Loopback({ clock, random });
-  const multicluster = new MulticlusterServer({
+  const gates = { authenticator, authorization, serviceAccounts };
+  const multiclusterOptions = {
     ...{ clock, log },
     client: () => loopback.client(credential.authorization),
-    tokenFor: (user) => identities.tokenFor(user),
+    tokenFor: (user: UserInfo) => identities.tokenFor(user),
     isStoreShared: options.isStoreShared === true,
-  });
-  const gates = { authenticator, authorization, serviceAccounts };
-  const server = new ApiServer(serverOptions(options, gates, multicluster));
+  };
+  const made =
+    options.isAlone === true
+      ? apiServerAlone(options, gates)
+      : wholeServer(options, gates, new MulticlusterServer(multiclusterOptions));
+  const { server } = made;
   const handle = withMiddleware((request) => server.handle(request), extensions.middleware ?? []);
-  multicluster.serveIn(server);
   loopback.leadTo(handle);
   return new Core({
     ...options,
-    ...{ server, handle, loopback, multicluster, authorization, serviceAccounts },
+    ...{ ...made, handle, loopback, authorization, serviceAccounts },
     ...{ clientAuthority, files, identities, credential },
   });
+}
+
+type MadeServer = Pick<Parts, "server" | "workspaces" | "multicluster">;
+
+function apiServerAlone(options: CoreOptions, gates: Gates): MadeServer {
+  const server = new ApiServer(serverOptions(options, gates, []));
+  return { server, workspaces: undefined, multicluster: undefined };
+}
+
+function wholeServer(
+  options: CoreOptions,
+  gates: Gates,
+  multicluster: MulticlusterServer,
+): MadeServer {
+  const { additions, authorizers, syncerViews } = multicluster;
+  const { mounts, root, homeWorkspaces } = options;
+  const own = serverOptions(options, gates, authorizers);
+  const server = new ApiServer({
+    ...own,
+    ...additions,
+    extension: tenancy({ gate: workspaceContent, mounts, root, homeWorkspaces, syncerViews }),
+    admissionPlugins: [...additions.admissionPlugins, ...own.admissionPlugins],
+    resources: [...additions.resources, ...own.resources],
+  });
+  multicluster.serveIn(server);
+  return { server, workspaces: server.extension, multicluster };
 }
 
 interface Gates {
@@ -280,16 +315,14 @@ interface Gates {
 function serverOptions(
   options: CoreOptions,
   { authenticator, authorization, serviceAccounts }: Gates,
-  { additions, authorizers, syncerViews }: MulticlusterServer,
-): ApiServerOptions<TenancyExtension> {
+  authorizers: readonly Authorizer[],
+): Omit<ApiServerOptions, "extension"> &
+  Required<Pick<ApiServerOptions, "admissionPlugins" | "resources">> {
   const { storage, clock, random, log, extensions } = options;
-  const { mounts, root, homeWorkspaces } = options;
   /** Of those who may enter a logical cluster. */
   const rules = (rbac: Authorizer) =>
     anyOf([publicPaths, rbac, ...authorizers, ...(extensions.authorizers ?? [])]);
   return {
-    ...additions,
-    extension: tenancy({ gate: workspaceContent, mounts, root, homeWorkspaces, syncerViews }),
     storage,
     snapshots: snapshotsOf(storage),
     ...{ clock, random, log, authenticator },
@@ -297,8 +330,8 @@ function serverOptions(
     apiAudiences: serviceAccounts.audiences,
     tokens: serviceAccounts.issuer,
     issuerDocuments: serviceAccounts.documents,
-    admissionPlugins: [...additions.admissionPlugins, ...(extensions.admissionPlugins ?? [])],
-    resources: [...additions.resources, ...(extensions.resources ?? [])],
+    admissionPlugins: extensions.admissionPlugins ?? [],
+    resources: extensions.resources ?? [],
     webhooks: {
       denyPrivateAddresses: options.webhookDenyPrivateAddresses === true,
       serviceNetworks: options.webhookServiceNetworks ?? [],

@@ -1,4 +1,7 @@
-/** Workspaces that are served elsewhere: their requests are sent on to hosts that tenants name, as far as the operator lets them. */
+/**
+ * Workspaces that are served elsewhere: their requests are sent on to hosts that tenants name, as
+ * far as the operator lets them.
+ */
 export {
   type ForwarderOptions,
   forwardedPerClusterMax,

@@ -4,6 +4,7 @@
  * A cluster stands on a base that is shared by all: a ClusterRole that the cluster itself does not have is looked for there, and the
  * base's roles count when rules are gathered from others. The base's bindings do not count here: they are asked on their own.
  */
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { AggregationSelectors } from "./aggregation-selectors.ts";
 import { type PolicyRule, readRules, ruleObject } from "./policy-rule.ts";
@@ -88,27 +89,27 @@ export class ClusterPolicy implements RoleSource {
     return this.#clusterBindings.size > 0 || this.#namespaces.size > 0;
   }
 
-  put({ resource, namespace, name }: PolicyKey, object: JsonObject): void {
-    this.remove({ resource, namespace, name });
-    switch (resource) {
-      case "clusterroles":
-        this.#clusterRoles.set(name, readRole(name, object));
-        return;
-      case "clusterrolebindings": {
-        const binding = readBinding("", name, object);
-        this.#clusterBindings.set(name, binding);
-        this.#clusterSubjects.add(binding);
-        return;
-      }
-      case "roles":
-        this.#namespace(namespace).roles.set(name, readRole(name, object));
-        return;
-      case "rolebindings": {
-        const binding = readBinding(namespace, name, object);
-        this.#namespace(namespace).bindings.set(name, binding);
-        this.#namespace(namespace).subjects.add(binding);
-      }
+  put(key: PolicyKey, object: JsonObject): void {
+    runSync(this.putInPieces(key, object));
+  }
+
+  /** The same with rests: what the object was before counts until all of it is read. */
+  *putInPieces(key: PolicyKey, object: JsonObject): Resumable<void> {
+    const { resource, namespace, name } = key;
+    if (resource === "clusterroles" || resource === "roles") {
+      const role = yield* readRole(name, object);
+      this.remove(key);
+      if (resource === "clusterroles") this.#clusterRoles.set(name, role);
+      else this.#namespace(namespace).roles.set(name, role);
+      return;
     }
+    const isOfCluster = resource === "clusterrolebindings";
+    const binding = yield* readBinding(isOfCluster ? "" : namespace, name, object);
+    this.remove(key);
+    const bindings = isOfCluster ? this.#clusterBindings : this.#namespace(namespace).bindings;
+    const subjects = isOfCluster ? this.#clusterSubjects : this.#namespace(namespace).subjects;
+    bindings.set(name, binding);
+    subjects.add(binding);
   }
 
   remove({ resource, namespace, name }: PolicyKey): void {
@@ -252,8 +253,9 @@ function drop(bindings: Map<string, Binding>, subjects: SubjectIndex, name: stri
   subjects.remove(binding);
 }
 
-function readRole(name: string, object: JsonObject): RoleRecord {
+function* readRole(name: string, object: JsonObject): Resumable<RoleRecord> {
   const rules = new RuleSet(readRules(object["rules"]));
+  yield;
   const { labels } = object["metadata"] as JsonObject;
   return {
     name,

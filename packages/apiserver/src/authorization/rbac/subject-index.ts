@@ -3,6 +3,7 @@
  *
  * Bindings that give the same role to the same subject are looked at once, however many there are.
  */
+import { Pace, type Resumable } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 import type { Decision } from "../authorizer.ts";
@@ -140,9 +141,20 @@ function firstsOf(roles: RolesOfSubject | undefined): readonly Grant[] {
   return roles.firsts;
 }
 
-export function readBinding(namespace: string, name: string, object: JsonObject): Binding {
+/** With rests: there may be thousands of subjects. */
+export function* readBinding(
+  namespace: string,
+  name: string,
+  object: JsonObject,
+): Resumable<Binding> {
   const roleRef = object["roleRef"] as JsonObject | undefined;
-  const subjects = (object["subjects"] ?? []) as readonly JsonValue[];
+  const found = new Map<string, Subject>();
+  const pace = new Pace(subjectsPerPiece);
+  for (const item of (object["subjects"] ?? []) as readonly JsonValue[]) {
+    const subject = readSubject(item as JsonObject, namespace);
+    if (subject !== undefined) found.set(subjectKey(subject), subject);
+    if (pace.isTime()) yield;
+  }
   return {
     namespace,
     name,
@@ -150,33 +162,31 @@ export function readBinding(namespace: string, name: string, object: JsonObject)
       kind: roleRef?.["kind"] === "Role" ? "Role" : "ClusterRole",
       name: String(roleRef?.["name"] ?? ""),
     },
-    subjects: withoutRepeats(
-      subjects.flatMap((subject) => readSubject(subject as JsonObject, namespace)),
-    ),
+    subjects: [...found.values()],
   };
 }
 
-function withoutRepeats(subjects: readonly Subject[]): readonly Subject[] {
-  if (subjects.length < 2) return subjects;
-  const keyOf = (subject: Subject) =>
-    `${subject.kind === "Group" ? "Group" : "User"}:${nameOf(subject)}`;
-  return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()];
+const subjectsPerPiece = 1000;
+
+/** The same for those who get the same by it. */
+function subjectKey(subject: Subject): string {
+  return `${subject.kind === "Group" ? "Group" : "User"}:${nameOf(subject)}`;
 }
 
 /** A service account without a namespace is one of the binding's own. */
-function readSubject(subject: JsonObject, bindingNamespace: string): Subject[] {
+function readSubject(subject: JsonObject, bindingNamespace: string): Subject | undefined {
   const name = String(subject["name"] ?? "");
   const namespace = String(subject["namespace"] ?? "");
   switch (subject["kind"]) {
     case "User":
     case "Group":
-      return [{ kind: subject["kind"], name, namespace: "" }];
+      return { kind: subject["kind"], name, namespace: "" };
     case "ServiceAccount": {
       const within = namespace === "" ? bindingNamespace : namespace;
-      return within === "" ? [] : [{ kind: "ServiceAccount", name, namespace: within }];
+      return within === "" ? undefined : { kind: "ServiceAccount", name, namespace: within };
     }
     default:
-      return [];
+      return undefined;
   }
 }
 

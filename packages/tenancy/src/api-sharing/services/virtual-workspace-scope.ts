@@ -1,4 +1,7 @@
-/** What a request to a virtual workspace is about: a view of what other logical clusters have, under `/services/`. */
+/**
+ * What a request to a virtual workspace is about: a view of what other logical clusters have, under
+ * `/services/`.
+ */
 import type { RequestScope } from "@kcp-ts/apiserver/request/request-scope";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 
@@ -20,7 +23,10 @@ export interface ReplicationScope {
   readonly slice: string;
 }
 
-/** What the agent of one physical cluster sees of a logical cluster. The uid tells its SyncTarget from an earlier one of the same name. */
+/**
+ * What the agent of one physical cluster sees of a logical cluster. The uid tells its SyncTarget
+ * from an earlier one of the same name.
+ */
 export interface SyncerScope {
   readonly name: "syncer";
   readonly cluster: ClusterName;

@@ -1,6 +1,7 @@
 /**
- * Goal: the API server stands alone. A program of at most 40 lines makes one from `kcp-ts/apiserver`, real kubectl works with it, nothing of workspaces or of
- * physical clusters is in it, and it idles in 60 MB.
+ * Goal: the API server stands alone. A program of at most 40 lines makes one from
+ * `kcp-ts/apiserver`, real kubectl works with it, nothing of workspaces or of physical clusters is
+ * in it, and it idles in 60 MB.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -12,13 +13,16 @@ import { before, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { build } from "esbuild";
-import { temporaryFolder } from "../cli/kcp-process.ts";
-import { Kubectl } from "../cli/kubectl.ts";
+import { temporaryFolder } from "./kcp-process.ts";
+import { Kubectl } from "./kubectl.ts";
 
 const checkout = fileURLToPath(new URL("../../../../", import.meta.url));
 const example = join(checkout, "examples/apiserver.ts");
 const idleBytesMax = 60 * 2 ** 20;
-/** Young objects get one MiB, and V8 no threads of its own: as the command `kcp` has it, but smaller. */
+/**
+ * Young objects get one MiB, and V8 no threads of its own: as the command `kcp` has it, but
+ * smaller.
+ */
 const flags = ["--max-semi-space-size=1", "--v8-pool-size=0"];
 
 let folder: string;
@@ -56,7 +60,12 @@ describe("an API server by itself", () => {
   it("is a program of at most 40 lines", async () => {
     const lines = (await readFile(example, "utf8")).trimEnd().split("\n");
     assert.ok(lines.length <= 40, String(lines.length));
-    assert.ok(lines.every((line) => line.length <= 140));
+    assert.ok(lines.every((line) => line.length <= 100));
+  });
+
+  it("is shown in the guide as it is", async () => {
+    const guide = await readFile(join(checkout, "docs/guides/apiserver.md"), "utf8");
+    assert.ok(guide.includes(`\`\`\`typescript\n${await readFile(example, "utf8")}\`\`\`\n`));
   });
 
   it("holds nothing of workspaces, of physical clusters, of controllers or of their clients", () => {

@@ -1,0 +1,114 @@
+/**
+ * `kcp apiserver`: an API server by itself in this process, without workspaces and physical
+ * clusters, until a signal ends it.
+ */
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from "@kcp-ts/controlplane";
+import type { Command } from "commander";
+import colors from "picocolors";
+import {
+  type AuthenticationFlags,
+  addAuthenticationFlags,
+  authenticationOptionsOf,
+} from "./authentication-flags.ts";
+import {
+  type AuthorizationFlags,
+  addAuthorizationFlags,
+  authorizationOptionsOf,
+} from "./authorization-flags.ts";
+import { booleanFlag, durationFlag } from "./flags.ts";
+import { serve } from "./serve.ts";
+import {
+  addLogFlags,
+  addPlaceFlags,
+  addStopFlags,
+  addTlsFlags,
+  addWebhookFlags,
+  logOf,
+  type ServerFlags,
+  serverOptionsOf,
+} from "./server-flags.ts";
+import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import {
+  addTrafficFlags,
+  auditOptionsOf,
+  type TrafficFlags,
+  trafficLimitsOf,
+} from "./traffic-flags.ts";
+
+interface ApiServerFlags
+  extends ServerFlags,
+    StorageFlags,
+    AuthenticationFlags,
+    AuthorizationFlags,
+    TrafficFlags {
+  readonly runControllers: boolean;
+  readonly eventTtl: number;
+}
+
+export function addApiServer(program: Command): void {
+  const command = program
+    .command("apiserver")
+    .description(
+      "Serve: a Kubernetes API server by itself, without workspaces and physical clusters.",
+    );
+  addTlsFlags(addPlaceFlags(command));
+  addStorageFlags(command);
+  addAuthenticationFlags(command);
+  addAuthorizationFlags(command);
+  addWebhookFlags(command, "webhooks");
+  command
+    .optionsGroup("What it does by itself:")
+    .option(
+      "--run-controllers <bool>",
+      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
+      booleanFlag("--run-controllers"),
+      true,
+    )
+    .option(
+      "--event-ttl <duration>",
+      "how long Events are kept after they were last written (default: 1h)",
+      durationFlag("--event-ttl"),
+      3_600_000,
+    );
+  addTrafficFlags(command);
+  addLogFlags(addStopFlags(command)).action((flags: ApiServerFlags) => {
+    const log = logOf(flags);
+    const start = () => startControlPlane(optionsOf(flags), { log });
+    return serve({ name: "the API server", log, start, banner });
+  });
+}
+
+function optionsOf(flags: ApiServerFlags): ControlPlaneOptions {
+  return {
+    isAlone: true,
+    ...serverOptionsOf(flags),
+    ...authenticationOptionsOf(flags),
+    ...authorizationOptionsOf(flags),
+    controllers: flags.runControllers,
+    eventTtlMs: flags.eventTtl,
+    storage: storageOptionsOf(flags),
+    audit: auditOptionsOf(flags),
+    traffic: trafficLimitsOf(flags),
+  };
+}
+
+function banner({ url, kubeconfigPath }: ControlPlane): readonly string[] {
+  const { bold, cyan, dim } = colors;
+  return [
+    "",
+    `  ${bold("The API server is ready")} at ${cyan(url)}`,
+    "",
+    `  ${dim("Talk to it from another terminal:")}`,
+    `    export KUBECONFIG=${kubeconfigPath}`,
+    "    kubectl create configmap hello --from-literal=who=world",
+    "    kubectl get configmaps",
+    "",
+    `  ${dim("Ctrl-C stops it.")}`,
+    "",
+    "",
+  ];
+}

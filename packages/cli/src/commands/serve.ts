@@ -1,0 +1,35 @@
+/** Serving until a signal ends it. */
+import type { ControlPlane, createLog } from "@kcp-ts/controlplane";
+
+export interface Serving {
+  readonly name: string;
+  readonly log: ReturnType<typeof createLog>;
+  readonly start: () => Promise<ControlPlane>;
+  /** What is shown on a terminal when it is ready. */
+  readonly banner: (server: ControlPlane) => readonly string[];
+}
+
+export async function serve({ name, log, start, banner }: Serving): Promise<void> {
+  // From the first moment on: a signal that comes during the start is not lost, nor one on the heels of "ready".
+  const signalled = untilSignal((message) => log.info({}, message));
+  const server = await start();
+  log.info({ url: server.url, kubeconfig: server.kubeconfigPath }, `${name} is ready`);
+  if (process.stderr.isTTY === true) process.stderr.write(banner(server).join("\n"));
+  await signalled;
+  await server.stop();
+  log.info({}, "stopped");
+}
+
+/** The first signal stops in good order, the second at once. */
+function untilSignal(say: (message: string) => void): Promise<void> {
+  return new Promise<void>((resolve) => {
+    let signals = 0;
+    const onSignal = () => {
+      if (++signals > 1) process.exit(130);
+      say("stopping; a second signal stops at once");
+      resolve();
+    };
+    process.on("SIGINT", onSignal);
+    process.on("SIGTERM", onSignal);
+  });
+}
