@@ -117,7 +117,6 @@ export {
   wantedUpgrade,
 } from "./request/api-request.ts";
 export type { Attributes } from "./request/attributes.ts";
-export { inPieces } from "./request/other-work.ts";
 export type { ResourceScope } from "./request/request-scope.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";

@@ -5,11 +5,10 @@
  * The watch itself runs in the stored form; what comes out of it, chunk by chunk, is converted together and only then put into the
  * form that the client wants. A conversion that fails ends the watch with an ERROR event, as in Kubernetes.
  */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, parseInPieces } from "@kcp-ts/machinery/json";
 import { toBytes, toStatusError } from "../content/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { promptly } from "../request/other-work.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 import { encodeInPieces } from "../stored-object/index.ts";
 import { type EventForm, type EventType, frame, wholeObject } from "../watch-cache/index.ts";
@@ -49,7 +48,7 @@ export async function* convertedEvents(
   for await (const lines of linesOf(stored)) {
     const events: WatchedEvent[] = [];
     for (const line of lines)
-      events.push((await promptly(parseInPieces(line))).value as unknown as WatchedEvent);
+      events.push((await runSyncFirst(parseInPieces(line))).value as unknown as WatchedEvent);
     let shown: readonly Entry[];
     try {
       shown = await present(definition, events.flatMap(objectsOf));
@@ -73,7 +72,7 @@ export async function* convertedEvents(
       const object =
         encoder.encodeInPieces === undefined
           ? encoder.encode(told.entry, revision)
-          : await promptly(encoder.encodeInPieces(told.entry, revision));
+          : await runSyncFirst(encoder.encodeInPieces(told.entry, revision));
       yield frame(told.type, object);
     }
   }
@@ -121,12 +120,12 @@ async function present(
   objects: readonly Keyed[],
 ): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  for (const keyed of objects) entries.push(await promptly(entryOf(keyed)));
+  for (const keyed of objects) entries.push(await runSyncFirst(entryOf(keyed)));
   return form === undefined || entries.length === 0 ? entries : form.present(entries);
 }
 
 /** The entry that an event was made from, as far as presenting it needs that. */
-function* entryOf({ key, modifiedAt, object }: Keyed): Pieces<Entry> {
+function* entryOf({ key, modifiedAt, object }: Keyed): Resumable<Entry> {
   return { key, value: yield* encodeInPieces(object), createdAt: modifiedAt, modifiedAt };
 }
 

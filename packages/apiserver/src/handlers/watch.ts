@@ -1,6 +1,6 @@
 /** Watches: a stream of events from a revision, or from the present state on. */
 
-import { atOnce, type Pieces, type Random } from "@kcp-ts/machinery/base";
+import { type Random, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, stringifyInPieces } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
@@ -18,8 +18,12 @@ import {
   type ResourceDefinition,
   translating,
 } from "../registry/index.ts";
-import { type ApiResponse, header, type NotedBody } from "../request/api-request.ts";
-import { responseHeaders } from "../request/response-headers.ts";
+import {
+  type ApiResponse,
+  header,
+  type NotedBody,
+  responseHeaders,
+} from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObjectInPieces, partialBytesAt } from "../stored-object/index.ts";
 import {
@@ -187,7 +191,7 @@ function eventFormOf(
     case "table": {
       const includeObject = parseIncludeObject(scope.query);
       const rowForm = (name: string, withColumns: boolean): EventForm => {
-        const encodeInPieces = function* (entry: Entry, revision: Revision): Pieces<Buffer> {
+        const encodeInPieces = function* (entry: Entry, revision: Revision): Resumable<Buffer> {
           const object = yield* decodeObjectInPieces({ ...entry, modifiedAt: revision });
           const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns };
           const metadata = { resourceVersion: String(revision) };
@@ -195,7 +199,7 @@ function eventFormOf(
           return Buffer.from(yield* stringifyInPieces(shown));
         };
         const encode = (entry: Entry, revision: Revision) =>
-          atOnce(encodeInPieces(entry, revision));
+          runSync(encodeInPieces(entry, revision));
         return { name, encode, encodeInPieces };
       };
       const name = `table/${form.version}/${includeObject}`;

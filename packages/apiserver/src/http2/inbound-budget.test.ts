@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { closedPerTurnMax } from "./connection.ts";
-import { Intake, type IntakeLimits, intakeDefaults } from "./intake.ts";
+import { eventLoopLimits, InboundBudget, type InboundLimits } from "../event-loop/index.ts";
 import { data, get, headers, ok, Peer, postFields } from "./test-support/peer.ts";
 
 class Turns {
@@ -23,20 +22,24 @@ class Turns {
   }
 }
 
-function intakeOf(limits: Partial<IntakeLimits> = {}) {
+function budgetOf(limits: Partial<InboundLimits> = {}) {
   const turns = new Turns();
-  return { turns, intake: new Intake({ ...intakeDefaults, ...limits }, turns.next) };
+  return {
+    turns,
+    inbound: new InboundBudget({ ...eventLoopLimits.inbound, ...limits }, turns.next),
+  };
 }
 
 const gets = (count: number, first = 1) =>
   Buffer.concat(Array.from({ length: count }, (_, i) => get(first + 2 * i)));
 
-describe("the intake of a turn", () => {
-  const { unitsPerConnectionMax, unitsPerTurnMax, unitsFree, atWorkMax } = intakeDefaults;
+describe("the inbound budget of a turn", () => {
+  const { unitsPerConnectionMax, unitsPerTurnMax, unitsFree, atWorkMax, closedPerTurnMax } =
+    eventLoopLimits.inbound;
 
   it("takes so many requests of a connection, and the others in later turns and in order", () => {
-    const { turns, intake } = intakeOf();
-    const peer = new Peer({ intake, onStream: ok("x") });
+    const { turns, inbound } = budgetOf();
+    const peer = new Peer({ inbound, onStream: ok("x") });
     peer.send(gets(unitsPerConnectionMax));
     assert.equal(peer.streams.length, unitsPerConnectionMax);
     assert.equal(peer.isHeld, false, "nothing is left to be read");
@@ -57,12 +60,12 @@ describe("the intake of a turn", () => {
   });
 
   it("always takes the few requests of a connection that comes when the turn is spent", () => {
-    const { intake, turns } = intakeOf();
-    const floods = [1, 2].map(() => new Peer({ intake, onStream: ok("x") }));
+    const { inbound, turns } = budgetOf();
+    const floods = [1, 2].map(() => new Peer({ inbound, onStream: ok("x") }));
     for (const flood of floods) flood.send(gets(100));
     const taken = floods.reduce((sum, { streams }) => sum + streams.length, 0);
     assert.equal(taken, unitsPerTurnMax);
-    const quiet = new Peer({ intake, onStream: ok("x") });
+    const quiet = new Peer({ inbound, onStream: ok("x") });
     quiet.send(gets(unitsFree + 1));
     assert.equal(quiet.streams.length, unitsFree);
     turns.play();
@@ -71,8 +74,8 @@ describe("the intake of a turn", () => {
   });
 
   it("shares a turn among all who are held back, however many there are", () => {
-    const { intake, turns } = intakeOf();
-    const floods = Array.from({ length: 40 }, () => new Peer({ intake, onStream: ok("x") }));
+    const { inbound, turns } = budgetOf();
+    const floods = Array.from({ length: 40 }, () => new Peer({ inbound, onStream: ok("x") }));
     for (const flood of floods) flood.send(gets(20));
     const total = () => floods.reduce((sum, { streams }) => sum + streams.length, 0);
     for (let before = total(); total() < 40 * 20; before = total()) {
@@ -83,8 +86,8 @@ describe("the intake of a turn", () => {
   });
 
   it("counts the bytes of bodies", () => {
-    const { intake } = intakeOf({ unitsPerConnectionMax: 3, unitsFree: 3, bytesPerUnit: 1000 });
-    const peer = new Peer({ intake });
+    const { inbound } = budgetOf({ unitsPerConnectionMax: 3, unitsFree: 3, bytesPerUnit: 1000 });
+    const peer = new Peer({ inbound });
     const post = headers(1, postFields, { isEnd: false });
     peer.send(post, data(1, Buffer.alloc(1000)), data(1, Buffer.alloc(1000)), gets(1, 3));
     assert.equal(peer.streams.length, 1);
@@ -92,8 +95,8 @@ describe("the intake of a turn", () => {
   });
 
   it("does not read on while so many requests of a connection are worked on", () => {
-    const { turns, intake } = intakeOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
-    const peer = new Peer({ intake });
+    const { turns, inbound } = budgetOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
+    const peer = new Peer({ inbound });
     peer.send(gets(atWorkMax + 2));
     assert.equal(peer.streams.length, atWorkMax);
     turns.play();
@@ -104,25 +107,25 @@ describe("the intake of a turn", () => {
   });
 
   it("leaves answers that go on out of account", () => {
-    const { intake } = intakeOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
+    const { inbound } = budgetOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
     const limits = { streamsPerConnectionMax: 1000 };
-    const peer = new Peer({ intake, limits, onStream: (stream) => stream.begin(200, {}) });
+    const peer = new Peer({ inbound, limits, onStream: (stream) => stream.begin(200, {}) });
     peer.send(gets(atWorkMax * 3));
     assert.equal(peer.streams.length, atWorkMax * 3);
     assert.equal(peer.isHeld, false);
   });
 
   it("bounds what all connections have at work, but for a few of each, and reads on when one is gone", () => {
-    const { turns, intake } = intakeOf({
+    const { turns, inbound } = budgetOf({
       ...{ unitsPerTurnMax: 10_000, unitsPerConnectionMax: 1000, atWorkOfAllMax: 100 },
     });
-    const peers = [1, 2].map(() => new Peer({ intake }));
+    const peers = [1, 2].map(() => new Peer({ inbound }));
     for (const peer of peers) peer.send(gets(64));
     assert.deepEqual(
       peers.map(({ streams }) => streams.length),
       [64, 36],
     );
-    const late = new Peer({ intake });
+    const late = new Peer({ inbound });
     late.send(gets(unitsFree + 1));
     assert.equal(late.streams.length, unitsFree);
     peers[0]?.connection.closed();
@@ -133,13 +136,13 @@ describe("the intake of a turn", () => {
   });
 
   it("closes the streams of a client that is gone some at a time, and tells each once", () => {
-    const { turns, intake } = intakeOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
+    const { turns, inbound } = budgetOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
     let told = 0;
     const onStream = (stream: (typeof peer.streams)[number]) => {
       stream.begin(200, {});
       stream.onClose(() => told++);
     };
-    const peer = new Peer({ intake, onStream });
+    const peer = new Peer({ inbound, onStream });
     peer.send(gets(closedPerTurnMax * 2 + 1));
     peer.connection.closed();
     peer.connection.closed();
@@ -157,8 +160,8 @@ describe("the intake of a turn", () => {
         fc.record({ atWorkMax: limit, atWorkOfAllMax: limit }),
         fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 20 }),
         (ofTurn, ofWork, cuts) => {
-          const { turns, intake } = intakeOf({ ...ofTurn, ...ofWork });
-          const peers = [1, 2].map(() => new Peer({ intake }));
+          const { turns, inbound } = budgetOf({ ...ofTurn, ...ofWork });
+          const peers = [1, 2].map(() => new Peer({ inbound }));
           const bytes = gets(30);
           let at = 0;
           for (const cut of cuts) {

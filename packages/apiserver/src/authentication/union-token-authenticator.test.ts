@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { boundedCacheMax, UnionTokenAuthenticator } from "./bearer-token.ts";
 import { AuthenticationError } from "./errors.ts";
 import type { TokenAuthenticator } from "./index.ts";
-import { recentTextsMax } from "./recent-texts.ts";
-import { WhoKnewIt } from "./who-knew-it.ts";
 
 /** Knows the tokens of a set under its own name, and counts how often it was asked. */
 class Knower implements TokenAuthenticator {
@@ -33,7 +32,7 @@ describe("who knew a token", () => {
       new Knower("b", "x", "y"),
       new Knower("c", "z"),
     ] as const;
-    const tokens = new WhoKnewIt(knowers);
+    const tokens = new UnionTokenAuthenticator(knowers);
     const who = async (token: string) => (await tokens.authenticateToken(token))?.username;
     return { knowers, who };
   };
@@ -82,7 +81,7 @@ describe("who knew a token", () => {
   it("is forgotten when too many were known since, and found again", async () => {
     const { who, knowers } = three();
     assert.equal(await who("z"), "c");
-    for (let at = 0; at < recentTextsMax; at++) {
+    for (let at = 0; at < boundedCacheMax; at++) {
       knowers[1].tokens.add(`t${at}`);
       assert.equal(await who(`t${at}`), "b");
     }
