@@ -48,12 +48,13 @@ import {
   Exchange,
   type FinishRooms,
   finish,
+  flowControlOfBody,
   impersonate,
   type RouteRooms,
+  receiveBody,
   route,
   setDeadline,
 } from "./stages/index.ts";
-import { flowControlOfBody, receiveBody } from "./stages/receive-body.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms, RouteRooms {
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;

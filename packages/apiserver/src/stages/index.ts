@@ -9,5 +9,6 @@ export { Deadlines, setDeadline } from "./deadlines.ts";
 export { Exchange } from "./exchange.ts";
 export { type FinishRooms, finish } from "./finish-answer.ts";
 export { impersonate } from "./impersonate.ts";
+export { flowControlOfBody, receiveBody } from "./receive-body.ts";
 export { observe } from "./request-sample.ts";
 export { type RouteRooms, route } from "./route-request.ts";
