@@ -3,7 +3,6 @@
  * A thread of the command is a program of its own, and is found beside it.
  */
 import { type BuildOptions, build, type Plugin } from "esbuild";
-import { spreadBanner, spreadLiterals } from "./spread-literals.ts";
 
 const shared: BuildOptions = {
   bundle: true,
@@ -15,15 +14,15 @@ const shared: BuildOptions = {
   logLevel: "warning",
   // Bundled CommonJS packages call require for Node's own modules.
   banner: {
-    js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url); ${spreadBanner}`,
+    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
   },
 };
 
-/** Have native parts that they find relative to their own folders: they stay outside, and where nobody uses them, they are not asked for. */
+/** The store has native parts that it finds relative to its own folder: it stays outside, and is not asked for where nobody uses it. */
 const nativePartsStayOutside: Plugin = {
   name: "native-parts-stay-outside",
   setup(builder) {
-    builder.onResolve({ filter: /^(classic-level|koffi)$/ }, ({ path }) => ({
+    builder.onResolve({ filter: /^classic-level$/ }, ({ path }) => ({
       path,
       external: true,
       sideEffects: false,
@@ -40,5 +39,5 @@ for (const [file, from] of [
 ] as const) {
   const outfile = `packages/cli/dist/bundle/${file}`;
   const entry = "stdin" in from ? from : { entryPoints: [...from.entryPoints] };
-  await build({ ...shared, ...entry, plugins: [nativePartsStayOutside, spreadLiterals], outfile });
+  await build({ ...shared, ...entry, plugins: [nativePartsStayOutside], outfile });
 }

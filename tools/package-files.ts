@@ -6,7 +6,6 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix, relative } from "node:path";
 import { build } from "esbuild";
-import { spreadBanner, spreadLiterals } from "./spread-literals.ts";
 
 export interface PackageOptions {
   /** Emptied first. */
@@ -29,9 +28,8 @@ const workspaces = [
   "controlplane",
   "testing",
 ] as const;
-/** Have native parts that they find relative to their own folders. */
+/** Has native parts that it finds relative to its own folder. */
 const store = "classic-level";
-const allocator = "koffi";
 
 export async function writePackage({ folder }: PackageOptions): Promise<void> {
   await rm(folder, { recursive: true, force: true });
@@ -56,7 +54,7 @@ const programs = {
 } as const;
 
 function bin(program: string): string {
-  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304 node --max-semi-space-size=8 --v8-pool-size=0
+  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=262144 node --max-semi-space-size=8 --v8-pool-size=0
 import { ${program} } from "../lib/cli.js";
 
 await ${program}(process.argv);
@@ -80,11 +78,10 @@ async function bundle(folder: string): Promise<void> {
     target: "node20",
     minifySyntax: true,
     logLevel: "warning",
-    external: [store, allocator],
-    plugins: [spreadLiterals],
+    external: [store],
     // Bundled CommonJS packages call require for Node's own modules.
     banner: {
-      js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url); ${spreadBanner}`,
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },
   });
 }
@@ -92,7 +89,6 @@ async function bundle(folder: string): Promise<void> {
 async function manifest(): Promise<object> {
   const { version, description, license, engines } = await readJson("packages/kcp-ts/package.json");
   const { dependencies } = await readJson("packages/apiserver/package.json");
-  const { optionalDependencies } = await readJson("packages/process-memory/package.json");
   const door = (name: string) => ({
     types: `./types/kcp-ts/${name}.d.ts`,
     default: `./lib/${name}.js`,
@@ -110,9 +106,6 @@ async function manifest(): Promise<object> {
     },
     bin: Object.fromEntries(Object.keys(programs).map((name) => [name, `bin/${name}.mjs`])),
     dependencies: { [store]: (dependencies as Record<string, string>)[store] },
-    optionalDependencies: {
-      [allocator]: (optionalDependencies as Record<string, string>)[allocator],
-    },
   };
 }
 

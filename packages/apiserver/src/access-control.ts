@@ -1,7 +1,7 @@
 /**
  * RBAC and everything that hangs on it, wired: roles from the store, decisions, the check of who gives what, reviews, gathered roles.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
+import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterAuthenticator } from "./access-sources/index.ts";
 import { PolicyCache, RoleAggregation, reviewersOf } from "./access-sources/index.ts";
 import type { AdmissionPlugin } from "./admission/index.ts";
@@ -32,6 +32,7 @@ export interface AccessControlOptions {
   readonly registry: Registry;
   readonly authenticator: Pick<ClusterAuthenticator, "reviewTokenIn">;
   readonly clock: Pick<Clock, "now">;
+  readonly supervisor: Supervisor;
   readonly compose?: ComposeAuthorization | undefined;
   /** Put around RBAC: what roles allow may still be more than a provider allows. */
   readonly limit?: ((rbac: Authorizer) => Authorizer) | undefined;
@@ -53,7 +54,8 @@ export interface AccessControl {
 }
 
 export function accessControl(options: AccessControlOptions): AccessControl {
-  const { storage, hub, registry, authenticator, compose = mastersAndRoles, onError } = options;
+  const { storage, hub, registry, authenticator, compose = mastersAndRoles } = options;
+  const { supervisor, onError } = options;
   const policies = new PolicyCache({ storage, hub });
   const rbac = new RbacAuthorizer(policies);
   const limited = options.limit?.(rbac) ?? rbac;
@@ -70,7 +72,7 @@ export function accessControl(options: AccessControlOptions): AccessControl {
       validate: (request, object, old) => check.check(request, object, old),
     },
     reviewers: reviewersOf({ authenticator, authorizer, unlimited, rbac, clock: options.clock }),
-    aggregation: new RoleAggregation({ storage, hub, registry, policies, onError }),
+    aggregation: new RoleAggregation({ storage, hub, registry, policies, supervisor, onError }),
   };
 }
 

@@ -6,7 +6,7 @@
  * adds to authorization and to the kinds is asked for before these are put together, and it is
  * completed with them.
  */
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { AdmissionPlugin } from "./admission/index.ts";
 import type { ClusterIssuers } from "./authentication/index.ts";
@@ -27,6 +27,8 @@ export interface ServerHost {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: ServerLog;
+  /** Runs the extension's loops; /readyz names those that are down. */
+  readonly supervisor: Supervisor;
   /** What every logical cluster has without the extension. */
   readonly builtIns: readonly ResourceDefinition[];
   /** What the embedder adds to it. */

@@ -1,13 +1,13 @@
 /** What the server's own metrics are read from. */
 
-import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
-import type { DamagedValues, StoredObjects } from "./store-upkeep/index.ts";
+import { type Counter, type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import type { StoredObjects } from "./store-upkeep/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
 export function metricsOf(
   watchCache: WatchCache,
   storedObjects: StoredObjects,
-  damaged: DamagedValues,
+  counters: readonly Counter[],
   inFlight: ServerGauges["inFlight"],
 ): ServerMetrics {
   const metrics = new ServerMetrics({
@@ -17,6 +17,6 @@ export function metricsOf(
     collections: watchCache.collections,
     memoryLists: watchCache,
   });
-  metrics.registry.add(damaged.counter);
+  for (const counter of counters) metrics.registry.add(counter);
   return metrics;
 }

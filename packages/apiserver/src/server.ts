@@ -4,7 +4,7 @@
  * `handle` is the only way in; a listener calls it for every request from the network, an in-process client calls it directly.
  */
 import { randomUUID } from "node:crypto";
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import {
   accountObjects,
@@ -44,7 +44,8 @@ import {
 } from "./extension.ts";
 import { FlowObjects, StoredLimits } from "./fairness-sources/index.ts";
 import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
-import { type HealthChecks, pingCheck } from "./health/index.ts";
+import type { HealthChecks } from "./health/index.ts";
+import { healthChecks } from "./health-wiring.ts";
 import { metricsOf } from "./metrics-wiring.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import {
@@ -56,7 +57,7 @@ import {
   type ResourceDefinition,
 } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
-import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
 import type { ServerLog } from "./server-log.ts";
 import type { Exchange } from "./stages/index.ts";
 import { type AuditTrailOptions, composeAudit, Deadlines, observe } from "./stages/index.ts";
@@ -68,8 +69,10 @@ import {
   storeFaultTeller,
   withCheckedStorage,
 } from "./store-upkeep/index.ts";
+import { SupervisedLoops } from "./supervised-loops.ts";
 import { composeTraffic, type TrafficOptions } from "./traffic.ts";
-import { type UnreadBudget, WatchCache, type WatchCacheOptions } from "./watch-cache/index.ts";
+import type { UnreadBudget, WatchCache, WatchCacheOptions } from "./watch-cache/index.ts";
+import { watchCacheOf } from "./watch-cache-wiring.ts";
 import { tenantDocuments, WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
 export interface ApiServerOptions<Extension extends ServerExtension = ServerExtension>
@@ -128,6 +131,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #limits: StoredLimits;
+  readonly #supervisor: SupervisedLoops;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
   #isStarted = false;
@@ -138,7 +142,9 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const { damaged, ...options } = withCheckedStorage(given);
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = watchCacheOf(options);
+    const supervisor = new SupervisedLoops(options);
+    this.#supervisor = supervisor;
+    const watchCache = watchCacheOf(options, supervisor);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
     const newUid = randomUUID;
     const capacity = this.#storedLimits(watchCache);
@@ -147,15 +153,12 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
-    const metrics = metricsOf(watchCache, this.#storedObjects, damaged, () => this.#inFlight);
+    const counters = [damaged.counter, supervisor.restarts];
+    const metrics = metricsOf(watchCache, this.#storedObjects, counters, () => this.#inFlight);
     this.#watchCache = watchCache;
     this.extension = this.#extend({ registry, watchCache });
     const authenticator = this.#authenticator(registry);
-    this.#access = accessControl({
-      ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
-      ...{ authenticator, gate: this.extension.gate, limit: this.extension.limit },
-      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
-    });
+    this.#access = this.#accessControl(registry, authenticator);
     this.#webhooks = this.#webhookClient({ registry, watchCache, storage, random });
     this.#customResources = this.#defineResources(registry);
     this.#served = this.extension.complete({
@@ -164,7 +167,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     });
     const catalog = this.#allServed();
     this.#policyChecker = this.#checkPolicies(registry);
-    this.#compactor = compactorOf(options, watchCache);
+    this.#compactor = compactorOf(options, watchCache, supervisor);
     const observers = { clock, metrics, log };
     const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
@@ -199,6 +202,28 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     };
   }
 
+  #accessControl(registry: Registry, authenticator: ClusterAuthenticator): AccessControl {
+    const { storage, clock, log, authorization: compose } = this.#options;
+    const { hub } = this.#watchCache;
+    return accessControl({
+      ...{ storage, hub, registry, authenticator, clock, compose },
+      supervisor: this.#supervisor,
+      gate: this.extension.gate,
+      limit: this.extension.limit,
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
+  }
+
+  #healthChecks(): HealthChecks {
+    return healthChecks({
+      storage: this.#options.storage,
+      log: this.#options.log,
+      loops: this.#supervisor,
+      isStarted: () => this.#isStarted,
+      isDraining: () => this.#isDraining,
+    });
+  }
+
   #storedLimits({ hub }: WatchCache): StoredLimits {
     const { storage, clock, tenantLimits } = this.#options;
     return new StoredLimits(tenantLimits, {
@@ -216,6 +241,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const { resources = [], webhooks = {} } = this.#options;
     return extension({
       ...{ storage, registry, watchCache, clock, random, log, builtIns, resources, webhooks },
+      supervisor: this.#supervisor,
     }) as Extension;
   }
 
@@ -225,6 +251,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const { extension } = this;
     return new CustomResources({
       ...{ storage, clock, registry, watchCache: this.#watchCache, webhooks: this.#webhooks },
+      supervisor: this.#supervisor,
       builtIns: [...builtIns, ...extension.resources, ...resources],
       rootOnly: extension.rootResources,
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
@@ -274,6 +301,11 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   /** The whole of authorization, for those in this process who must ask. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
+  }
+
+  /** Runs loops in this process; /readyz names those that are down. */
+  get supervisor(): Supervisor {
+    return this.#supervisor;
   }
 
   get catalog(): Catalog {
@@ -374,6 +406,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       watchCache: this.#watchCache,
       registry,
       catalog: this.#directory.catalog,
+      supervisor: this.#supervisor,
       onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
     });
   }
@@ -394,28 +427,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   #noteIdle(): void {
     if (this.#inFlight.readOnly + this.#inFlight.mutating === 0) this.#idle?.();
   }
-
-  #healthChecks(): HealthChecks {
-    const { storage, log } = this.#options;
-    const storageCheck = namedCheck("etcd", () => {
-      const fault = storage.health();
-      if (fault !== undefined) log.warn({ fault: fault.message }, "the store is not healthy");
-      return fault?.message;
-    });
-    const notStarted = () => (this.#isStarted ? undefined : "not started yet");
-    const started = namedCheck("informer-sync", notStarted);
-    const shutdown = namedCheck("shutdown", () =>
-      this.#isDraining ? "the server is stopping" : undefined,
-    );
-    const logCheck = namedCheck("log", () => undefined);
-    return {
-      livez: [pingCheck, logCheck],
-      readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
-    };
-  }
 }
-
-const namedCheck = (name: string, check: () => string | undefined) => ({ name, check });
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
@@ -428,27 +440,16 @@ function pathOf(exchange: Exchange): string {
 function compactorOf(
   { storage, clock, log, compaction }: ApiServerOptions,
   { hub }: WatchCache,
+  supervisor: Supervisor,
 ): Compactor {
   return new Compactor({
     storage,
     clock,
+    supervisor,
     progress: () => ({ revision: hub.revision, bytes: hub.changedBytes }),
     onError: (error) => log.warn({ err: error }, "history could not be compacted"),
     policy: compaction ?? {},
   });
-}
-
-function watchCacheOf(options: ApiServerOptions): WatchCache {
-  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
-  const watchCache = new WatchCache({
-    ...{ storage, clock, unread: options.unread },
-    onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-    tidyMemory,
-    ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
-    ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
-  });
-  watchCache.hub.gone.tell(forgetTargets);
-  return watchCache;
 }
 
 function allReviewers(

@@ -3,7 +3,7 @@
  *
  * It knows nothing of where the server is; and running it twice, in two processes, does no harm but work.
  */
-import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, type Supervisor, systemClock, TaskGroup } from "@kcp-ts/machinery/base";
 import {
   type Client,
   type Controller,
@@ -50,8 +50,10 @@ export interface ControlLoopsOptions {
   /** Signs requests for client certificates; without it nobody does. */
   readonly signCertificate?: SignCertificate | undefined;
   /** How long an Event lives after it was last written. */
-  readonly eventTtlMs?: number;
+  readonly eventTtlMs?: number | undefined;
   readonly clock?: Clock;
+  /** Starts a loop again that ends or fails. */
+  readonly supervisor: Supervisor;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: ErrorContext) => void;
 }
@@ -67,73 +69,101 @@ export async function runControlLoops(
   signal: AbortSignal,
 ): Promise<void> {
   const options = { ...given, client: given.client.withPreconditions("required") };
-  const { client, caPem, clock = systemClock, onError } = options;
-  const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
-    onError(error, key === undefined ? { controller } : { controller, key });
-  const serves = await untilKnown(options, signal);
-  if (serves === undefined) return;
-  const loops: ControlLoop[] = [
-    namespaceController({ client, clock, onError: report("namespace") }),
-    defaultObjectsController({
-      client,
-      caPem,
-      serviceAccounts: serves(serviceAccounts),
-      clock,
-      onError: report("default-objects"),
-    }),
-    credentials(options, report),
-  ];
-  const events = new EventRecorder({
-    component: "garbage-collector-controller",
-    client: (cluster) => client.inCluster(cluster),
-    clock,
-    onError: report("garbage-collector"),
+  const { client, supervisor } = options;
+  let serves: ServesKind = () => false;
+  await supervisor.runTask("control-loops", signal, async (stop) => {
+    serves = await servedKinds(client, stop);
   });
-  const collected = { client, clock, onError: report("garbage-collector") };
-  loops.push(
-    new GarbageCollector({
-      client,
-      clock,
-      resources: allResources([
-        discoveredResources(collected),
-        ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
-        ...(serves(apiResourceSchemas) ? [offeredResources(collected)] : []),
-      ]),
-      onError: report("garbage-collector"),
-      onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
-    }),
+  if (signal.aborted) return;
+  const loops = Object.entries(controlLoops(options, serves));
+  await Promise.all(
+    loops.map(([name, make]) => supervisor.runLoop(name, signal, (stop) => make().run(stop))),
   );
-  if (serves({ group: "", resource: "events" })) {
-    const { eventTtlMs: ttlMs = eventTtlMsDefault } = options;
-    loops.push(eventExpiry({ client, ttlMs, clock, onError: report("event-expiry") }));
-  }
-  if (serves(resourceQuotas)) loops.push(quotaLoop(options, report));
-  await Promise.all(loops.map((loop) => loop.run(signal)));
-  await events.flush();
+}
+
+type Report = (controller: string) => (error: unknown, key?: ObjectKey) => void;
+
+/** By name; a loop runs once, and is made anew to run again. */
+function controlLoops(
+  options: ControlLoopsOptions,
+  serves: ServesKind,
+): Readonly<Record<string, () => ControlLoop>> {
+  const { client, caPem, clock = systemClock, onError } = options;
+  const report: Report = (controller) => (error, key) =>
+    onError(error, key === undefined ? { controller } : { controller, key });
+  const { eventTtlMs: ttlMs = eventTtlMsDefault } = options;
+  const hasEvents = serves({ group: "", resource: "events" });
+  return {
+    namespace: () => namespaceController({ client, clock, onError: report("namespace") }),
+    "default-objects": () =>
+      defaultObjectsController({
+        ...{ client, caPem, serviceAccounts: serves(serviceAccounts), clock },
+        onError: report("default-objects"),
+      }),
+    credentials: () => credentials(options, report),
+    "garbage-collector": () => garbageCollector(options, serves, report("garbage-collector")),
+    ...(hasEvents && {
+      "event-expiry": () => eventExpiry({ client, ttlMs, clock, onError: report("event-expiry") }),
+    }),
+    ...(serves(resourceQuotas) && { "resource-quota": () => quotaLoop(options, report) }),
+  };
+}
+
+function garbageCollector(
+  { client, clock = systemClock }: ControlLoopsOptions,
+  serves: ServesKind,
+  onError: (error: unknown) => void,
+): ControlLoop {
+  const collected = { client, clock, onError };
+  return {
+    async run(signal) {
+      const events = new EventRecorder({
+        component: "garbage-collector-controller",
+        client: (cluster) => client.inCluster(cluster),
+        ...{ clock, onError },
+      });
+      const collector = new GarbageCollector({
+        ...collected,
+        resources: allResources([
+          discoveredResources(collected),
+          ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
+          ...(serves(apiResourceSchemas) ? [offeredResources(collected)] : []),
+        ]),
+        onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
+      });
+      await collector.run(signal);
+      await events.flush();
+    },
+  };
 }
 
 /** What counts for quotas. */
 function quotaLoop(
   { client, clock = systemClock }: ControlLoopsOptions,
-  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+  report: Report,
 ): ControlLoop {
-  const clusters = logicalClusters({ client, clock, onError: report("informer") });
   const onError = report("resource-quota");
-  const options = { client, clusters, clock, onError, onWatchError: onError };
-  const { controller, close } = resourceQuotaController(options);
   return {
     async run(signal) {
-      await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
-      await close();
+      const running = new TaskGroup(signal);
+      const clusters = logicalClusters({ client, clock, onError: report("informer") });
+      const { controller, close } = resourceQuotaController({
+        ...{ client, clusters, clock, onError, onWatchError: onError },
+        onWatchFailure: (error) => running.fail(error),
+      });
+      const manager = new Manager({ clusters: [clusters], controllers: [controller] });
+      running.start((stop) => manager.run(stop));
+      try {
+        await running.join();
+      } finally {
+        await close();
+      }
     },
   };
 }
 
 /** What makes tokens and certificates, as far as there are keys to make them with. */
-function credentials(
-  options: ControlLoopsOptions,
-  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
-): ControlLoop {
+function credentials(options: ControlLoopsOptions, report: Report): ControlLoop {
   const { client, issueToken: issue, signCertificate: sign, caPem, clock = systemClock } = options;
   const clusters = logicalClusters({ client, clock, onError: report("informer") });
   const controllers: Controller[] = [];
@@ -148,27 +178,7 @@ function credentials(
   return new Manager({ clusters: [clusters], controllers });
 }
 
-const retryMs = 1000;
 const eventTtlMsDefault = 3_600_000;
-
-/** A server that cannot be asked yet is asked again; undefined when the signal aborts first. */
-async function untilKnown(
-  { client, clock = systemClock, onError }: ControlLoopsOptions,
-  signal: AbortSignal,
-): Promise<ServesKind | undefined> {
-  while (!signal.aborted) {
-    try {
-      return await servedKinds(client, signal);
-    } catch (error) {
-      if (signal.aborted) break;
-      onError(error, { controller: "control-loops" });
-    }
-    await sleep(clock, retryMs, signal).catch(() => {
-      // Only the signal ends it early, which the loop sees.
-    });
-  }
-  return undefined;
-}
 
 function recordInvalidNamespace(
   events: EventRecorder,

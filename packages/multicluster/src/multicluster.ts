@@ -4,7 +4,13 @@
  *
  * Without a SyncTarget it is some watches that say nothing.
  */
-import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import {
+  type Clock,
+  type Random,
+  systemClock,
+  systemRandom,
+  TaskGroup,
+} from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
@@ -125,6 +131,7 @@ export async function runMulticluster(
   const { resources = syncedResourcesDefault, autoPublish = true } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     onError(error, key === undefined ? { controller } : { controller, key });
+  const running = new TaskGroup(signal);
   const clusters = logicalClusters({ client, clock, random, onError: report("informer") });
   const shared = { client, clusters, targets, resources, clock, random };
   // Where agents work, nobody else does.
@@ -136,6 +143,7 @@ export async function runMulticluster(
       ...shared,
       autoPublish,
       onError: report("api-negotiation"),
+      onFailure: (error) => running.fail(error),
     });
     const offers = new OfferController({ ...shared, onError: report("compute") });
     controllers.push(part.controller, offers.controller);
@@ -165,9 +173,10 @@ export async function runMulticluster(
   const manager = new Manager({ clusters: [clusters], controllers });
   const { scheduler } = scheduling;
   const used = { users, places, scheduler, clock, report };
-  const loops = [manager, ...loopsOf({ ...options, parts }, used)];
+  for (const loop of [manager, ...loopsOf({ ...options, parts }, used)])
+    running.start((stop) => loop.run(stop));
   try {
-    await Promise.all(loops.map((loop) => loop.run(signal)));
+    await running.join();
   } finally {
     await Promise.all(closing.map((close) => close()));
   }

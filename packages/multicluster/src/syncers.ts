@@ -13,7 +13,14 @@
  *
  * A SyncTarget that is being deleted is held while something is still assigned to it: what can go elsewhere gets the time to do so.
  */
-import type { Clock, Random, Timer } from "@kcp-ts/machinery/base";
+import {
+  type Clock,
+  LoopSupervisor,
+  onAbort,
+  type Random,
+  type Timer,
+  untilAborted,
+} from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
@@ -95,6 +102,12 @@ export interface SyncersOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** A SyncTarget that is connected: its syncer is started again while it is. */
+interface Connected {
+  readonly connection: TargetConnection;
+  readonly stop: AbortController;
+}
+
 interface Running {
   readonly connection: TargetConnection;
   readonly syncer: Syncer;
@@ -120,6 +133,8 @@ export class Syncers {
   readonly #offers: ObjectStore<Offer>;
   readonly #locations: ObjectStore<Location>;
   readonly #policies: SyncPolicies;
+  readonly #supervisor: LoopSupervisor;
+  readonly #connected = new Map<string, Connected>();
   readonly #running = new Map<string, Running>();
   /** By logical cluster, as long as one of its syncers runs. */
   readonly #informers = new Map<string, UpstreamInformers>();
@@ -131,6 +146,11 @@ export class Syncers {
 
   constructor(options: SyncersOptions) {
     this.#options = options;
+    // Not the server's: what one tenant's cluster brings about does not make the server unready. Its SyncTarget says it.
+    this.#supervisor = new LoopSupervisor({
+      ...{ clock: options.clock, random: options.random },
+      onDown: ({ error }) => options.onError(error),
+    });
     this.#timer = options.clock.schedule(lookMs, this.#look);
     const { clusters, targets } = options;
     const source = clusters.source(apiResourceImports, importInformer);
@@ -163,7 +183,7 @@ export class Syncers {
     });
     this.#unsubscribe = [
       targets.subscribe({
-        connected: (connection) => this.#start(connection),
+        connected: (connection) => this.#connect(connection),
         gone: (connection) => this.#stop(connection),
       }),
       targets.onDrain(this.#drain),
@@ -217,11 +237,47 @@ export class Syncers {
     this.#isClosed = true;
     this.#timer.cancel();
     for (const end of this.#unsubscribe) end();
-    for (const { connection } of [...this.#running.values()]) this.#stop(connection);
+    for (const { connection } of [...this.#connected.values()]) this.#stop(connection);
     await Promise.all(this.#ending);
   }
 
-  #start(connection: TargetConnection): void {
+  #connect(connection: TargetConnection): void {
+    const stop = new AbortController();
+    this.#connected.set(formatKey(keyOf(connection)), { connection, stop });
+    const ending = this.#supervisor.runLoop("syncer", stop.signal, (signal) =>
+      this.#sync(connection, signal),
+    );
+    this.#ending.add(ending);
+    void ending.finally(() => this.#ending.delete(ending));
+  }
+
+  /** Until the signal aborts, or the syncer fails. */
+  async #sync(connection: TargetConnection, signal: AbortSignal): Promise<void> {
+    const running = this.#start(connection);
+    const key = formatKey(keyOf(connection));
+    this.#running.set(key, running);
+    onAbort(signal, () => this.#forget(key, running));
+    try {
+      await Promise.race([untilAborted(signal), running.syncer.ended()]);
+      // A syncer that was refused is not started again: its SyncTarget says why.
+      if (running.syncer.health.refused !== undefined) await untilAborted(signal);
+    } finally {
+      this.#forget(key, running);
+      await running.syncer.stop();
+    }
+  }
+
+  #forget(key: string, running: Running): void {
+    if (this.#running.get(key) !== running) return;
+    this.#running.delete(key);
+    running.natives.close();
+    const { cluster } = running.connection;
+    if (![...this.#running.values()].some((other) => other.connection.cluster === cluster)) {
+      this.#informers.delete(cluster);
+    }
+  }
+
+  #start(connection: TargetConnection): Running {
     const { client, clock, random, onError } = this.#options;
     const { cluster, name, uid } = connection;
     const home = client.inCluster(cluster);
@@ -255,16 +311,8 @@ export class Syncers {
       random,
       onError,
     });
-    this.#running.set(formatKey(keyOf(connection)), {
-      connection,
-      syncer,
-      resources,
-      policies,
-      security,
-      natives,
-      said: undefined,
-      isReady: false,
-    });
+    const sets = { resources, policies, security, natives };
+    return { connection, syncer, ...sets, said: undefined, isReady: false };
   }
 
   #informersOf(cluster: TargetConnection["cluster"]): UpstreamInformers {
@@ -318,17 +366,10 @@ export class Syncers {
 
   #stop(connection: TargetConnection): void {
     const key = formatKey(keyOf(connection));
-    const running = this.#running.get(key);
-    if (running?.connection !== connection) return;
-    this.#running.delete(key);
-    running.natives.close();
-    const { cluster } = connection;
-    if (![...this.#running.values()].some((other) => other.connection.cluster === cluster)) {
-      this.#informers.delete(cluster);
-    }
-    const ending = running.syncer.stop().catch(this.#options.onError);
-    this.#ending.add(ending);
-    void ending.finally(() => this.#ending.delete(ending));
+    const connected = this.#connected.get(key);
+    if (connected?.connection !== connection) return;
+    this.#connected.delete(key);
+    connected.stop.abort();
   }
 
   #synced({ connection, natives }: Pick<Running, "connection" | "natives">): SyncedResource[] {

@@ -8,7 +8,6 @@ import { Session } from "node:inspector";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { allocatorTrimmer, type TrimAllocator } from "./allocator.ts";
 
 /** A heap that had more than this in use after the last collection is left alone: others would have to wait too long. */
 const heapBytesMax = 48 << 20;
@@ -39,16 +38,6 @@ export function memoryReturner(collect: () => void): () => Promise<void> {
       session.post("HeapProfiler.collectGarbage", () => resolve());
     });
     session.disconnect();
-  };
-}
-
-/** Has the C library give back what a collection has freed outside the heap; not before that is so: buffers are freed by a thread of V8's, what belongs to native objects a turn later. */
-export function allocatorReturner(): () => Promise<void> {
-  let trimmer: Promise<TrimAllocator | undefined> | undefined;
-  return async () => {
-    trimmer ??= allocatorTrimmer();
-    const trim = await trimmer;
-    await trim?.();
   };
 }
 

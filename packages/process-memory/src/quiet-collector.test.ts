@@ -13,7 +13,6 @@ function started({ pauseMs = 0, waitMs = 0, settleMs = 0, fails = nothingFails }
   let processorMs = 0;
   const collectedAt: number[] = [];
   const settledAt: number[] = [];
-  const givenBackAt: number[] = [];
   const failures: string[] = [];
   const failIf = (work: QuietWork) => {
     if (fails(work)) throw new Error(`no ${work}`);
@@ -22,10 +21,6 @@ function started({ pauseMs = 0, waitMs = 0, settleMs = 0, fails = nothingFails }
     clock,
     busyMs: () => busyMs,
     processorMs: () => processorMs,
-    async giveBack() {
-      givenBackAt.push(clock.monotonic());
-      failIf("giveBack");
-    },
     async settle() {
       settledAt.push(clock.monotonic());
       processorMs += settleMs;
@@ -51,7 +46,7 @@ function started({ pauseMs = 0, waitMs = 0, settleMs = 0, fails = nothingFails }
       for (let turn = 0; turn < 12; turn++) await Promise.resolve();
     }
   };
-  return { clock, collector, collectedAt, settledAt, givenBackAt, failures, work };
+  return { clock, collector, collectedAt, settledAt, failures, work };
 }
 
 describe("the quiet collector", () => {
@@ -67,17 +62,6 @@ describe("the quiet collector", () => {
     assert.deepEqual(collectedAt, []);
     await work(3600 * second, 0.005);
     assert.deepEqual(collectedAt, [63 * second, 75 * second, 150 * second, 240 * second]);
-  });
-
-  it("has what a collection has freed given back a second later", async () => {
-    const { collectedAt, givenBackAt, work } = started();
-    await work(60 * second, 0.9);
-    await work(3600 * second, 0.005);
-    assert.equal(collectedAt.length, 4);
-    assert.deepEqual(
-      givenBackAt,
-      collectedAt.map((at) => at + second),
-    );
   });
 
   it("waits ten times as long where somebody is still there", async () => {
@@ -130,7 +114,7 @@ describe("the quiet collector", () => {
   });
 
   it("tells of what fails, does the rest, and tries again at the next time that is quiet", async () => {
-    for (const failing of ["settle", "collect", "giveBack"] as const) {
+    for (const failing of ["settle", "collect"] as const) {
       let isFailing = true;
       const fails = (work: QuietWork) => isFailing && work === failing;
       const { collectedAt, settledAt, failures, work } = started({ fails });

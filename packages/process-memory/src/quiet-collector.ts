@@ -8,7 +8,7 @@
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
 /** What is done in a quiet time, each of which may fail: the process goes on as it is, with more memory. */
-export type QuietWork = "settle" | "collect" | "giveBack";
+export type QuietWork = "settle" | "collect";
 
 export interface QuietCollectorOptions {
   readonly clock: Clock;
@@ -19,8 +19,6 @@ export interface QuietCollectorOptions {
   /** Before each collection: others let go of what they can do without. It does not stop this thread. */
   readonly settle: () => Promise<void>;
   readonly collect: () => Promise<void> | void;
-  /** A second after each collection: returns what it has freed. */
-  readonly giveBack: () => Promise<void>;
   /** It is tried again when the next one is due: later and later, and a few times only until somebody is at work again. */
   readonly onFailure: (work: QuietWork, error: unknown) => void;
 }
@@ -46,7 +44,6 @@ export class QuietCollector {
   /** How many collections have followed the last busy time: none is wanted before the first. */
   #done: number = quietMs.length;
   #notBefore = 0;
-  #hasFreed = false;
   #isStopped = false;
 
   constructor(options: QuietCollectorOptions) {
@@ -86,10 +83,6 @@ export class QuietCollector {
       return undefined;
     }
     this.#quietMs += passedMs * (share <= idleShareMax ? 1 : usedFactor);
-    if (this.#hasFreed) {
-      this.#hasFreed = false;
-      return this.#try("giveBack");
-    }
     const wanted = quietMs[this.#done];
     if (wanted === undefined || this.#quietMs < wanted || now < this.#notBefore) return undefined;
     this.#done++;
@@ -105,7 +98,6 @@ export class QuietCollector {
     // On a machine that is shared it takes long and is little: what counts is what it has taken from this process.
     const tookMs = Math.min(endedAt - startedAt, processorMs() - processorBefore);
     this.#notBefore = endedAt + tookMs * restFactor;
-    this.#hasFreed = true;
     // Its own work is no sign of life.
     this.#checkedBusyMs = busyMs();
     this.#checkedAt = endedAt;

@@ -1,6 +1,6 @@
 /** The collector of quiet times of this process. */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { allocatorReturner, memoryReturner, unlessLarge } from "./garbage-collector.ts";
+import { memoryReturner, unlessLarge } from "./garbage-collector.ts";
 import { QuietCollector, type QuietWork } from "./quiet-collector.ts";
 
 export interface QuietMemoryOptions {
@@ -19,7 +19,6 @@ export function startQuietCollector(options: QuietMemoryOptions): { stop(): void
     processorMs,
     settle,
     collect: unlessLarge(memoryReturner(collectGarbage)),
-    giveBack: allocatorReturner(),
     onFailure: (work, error) => log.warn({ err: error, work }, quietFailures[work]),
   });
   collector.start();
@@ -36,5 +35,4 @@ const quietFailures = {
   settle:
     "the store could not put away what it holds in memory and in its log, and tries again in a later quiet time: check the disk if this goes on",
   collect: "memory could not be collected in a quiet time, which is tried again in a later one",
-  giveBack: "memory could not be given back in a quiet time, which is tried again in a later one",
 } as const satisfies Record<QuietWork, string>;

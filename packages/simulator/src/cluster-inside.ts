@@ -1,5 +1,7 @@
 /** What runs inside a simulated cluster: the loops of the server, the workload controllers, and machines. */
+
 import { runControlLoops } from "@kcp-ts/controllers";
+import { LoopSupervisor, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { gitVersionOf } from "./front/index.ts";
@@ -65,7 +67,12 @@ export class ClusterInside {
     if (hasSnapshots) await installSnapshots(client, clock);
     await this.#machines.start();
     const onError = (error: unknown) => this.#machines.report(error);
-    this.#looping = runControlLoops({ client, caPem, clock, onError }, this.#stopping.signal);
+    const supervisor = new LoopSupervisor({
+      ...{ clock, random: systemRandom },
+      onDown: ({ error, loop }) => log.error({ err: error, loop }, "a control loop failed"),
+    });
+    const loops = { client, caPem, clock, supervisor, onError };
+    this.#looping = runControlLoops(loops, this.#stopping.signal);
     this.#looping.catch((error: unknown) => {
       if (!this.#stopping.signal.aborted) log.error({ err: error }, "the loops have ended");
     });

@@ -107,6 +107,7 @@ export class Plane {
       void this.complaints.push(`${message} ${String((fields as { err?: unknown }).err)}`);
     this.#controllers = startControllers({
       server: {
+        supervisor: this.#server.supervisor,
         handle: async (request) => {
           await this.onRequest(request.method, request.target);
           const response = await this.#server.handle(request);

@@ -11,7 +11,13 @@ import { EmbeddedStorage } from "../storage/embedded/index.ts";
 import { EtcdStorage } from "../storage/etcd/index.ts";
 import type { Storage } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
-import { FaultyStorage, RoleWriter, rbacPath, TestServer } from "../testing/index.ts";
+import {
+  FaultyStorage,
+  RoleWriter,
+  rbacPath,
+  supervisorFor,
+  TestServer,
+} from "../testing/index.ts";
 import { WatchCache } from "../watch-cache/index.ts";
 import { PolicyCache } from "./policy-cache.ts";
 
@@ -137,7 +143,11 @@ describe("the memory of policies", () => {
         { verbs: ["get"], apiGroups: [""], resources: ["configmaps"] },
       ]);
     await server.server.close();
-    const cache = new WatchCache({ storage, clock: systemClock, onError: assert.ifError });
+    const supervisor = supervisorFor(systemClock);
+    const cache = new WatchCache({
+      ...{ storage, clock: systemClock, supervisor },
+      onError: assert.ifError,
+    });
     await cache.start();
     return { cache, storage };
   }

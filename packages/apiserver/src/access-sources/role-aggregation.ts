@@ -5,7 +5,7 @@
  * One loop for all logical clusters, without timers. It looks at what is stored and can be repeated, so that a crash between two steps,
  * or a second server that does the same, does no harm.
  */
-import { yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -27,6 +27,7 @@ export interface RoleAggregationOptions {
   readonly hub: WatchHub;
   readonly registry: Registry;
   readonly policies: PolicySource;
+  readonly supervisor: Supervisor;
   readonly onError: (error: unknown) => void;
 }
 
@@ -47,10 +48,9 @@ export class RoleAggregation implements HubListener {
 
   /** Begins with what a crash may have left behind. */
   start(): void {
-    this.#options.hub.listen(resourcePrefix(clusterRoles), this);
-    this.#sweep().catch((error) => {
-      if (!this.#stop.signal.aborted) this.#options.onError(error);
-    });
+    const { hub, supervisor } = this.#options;
+    hub.listen(resourcePrefix(clusterRoles), this);
+    void supervisor.runTask("role-aggregation", this.#stop.signal, () => this.#sweep());
   }
 
   async stop(): Promise<void> {

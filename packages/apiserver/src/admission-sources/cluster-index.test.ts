@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { objectKey, parseObjectKey, type Revision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
-import { FakeClock } from "../testing/index.ts";
+import { FakeClock, supervisorFor } from "../testing/index.ts";
 import { WatchCache } from "../watch-cache/index.ts";
 import { ClusterIndex } from "./cluster-index.ts";
 
@@ -16,7 +16,9 @@ let storage: MemoryStorage;
 let watchCache: WatchCache;
 beforeEach(async () => {
   storage = new MemoryStorage();
-  watchCache = new WatchCache({ storage, clock: new FakeClock(), onError: () => {} });
+  const clock = new FakeClock();
+  const supervisor = supervisorFor(clock);
+  watchCache = new WatchCache({ storage, clock, supervisor, onError: () => {} });
   await watchCache.start();
 });
 afterEach(async () => {

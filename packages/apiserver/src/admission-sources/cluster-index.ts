@@ -157,7 +157,8 @@ export class ClusterIndex<State> {
     take: (key: StorageKey, entry: Entry) => void,
   ): Promise<Revision> {
     const { storage } = this.#options;
-    const prefix = clusterPrefix({ ...collection, cluster });
+    const { group, resource, identity } = collection;
+    const prefix = clusterPrefix({ group, resource, identity, cluster });
     for (let continueAfter: StorageKey | undefined; ; ) {
       const page = await storage.list(prefix, {
         signal: neverAborted,

@@ -3,7 +3,7 @@
  *
  * One loop for all logical clusters, one policy at a time; it works when policies change and not otherwise.
  */
-import { runYielding, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { runYielding, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -29,6 +29,7 @@ export interface PolicyCheckerOptions {
   readonly watchCache: WatchCache;
   readonly registry: Registry;
   readonly catalog: Catalog;
+  readonly supervisor: Supervisor;
   readonly onError: (error: unknown) => void;
 }
 
@@ -49,8 +50,10 @@ export class PolicyChecker implements HubListener {
 
   /** The hub must be open. */
   start(): void {
-    this.#options.watchCache.hub.listen(prefix, this);
-    this.#reading = this.#readAll();
+    const { watchCache, supervisor } = this.#options;
+    watchCache.hub.listen(prefix, this);
+    const name = "validating-admission-policy-status";
+    this.#reading = supervisor.runTask(name, this.#stopping.signal, () => this.#readAll());
   }
 
   async stop(): Promise<void> {
@@ -70,19 +73,14 @@ export class PolicyChecker implements HubListener {
 
   /** What another process wrote and did not get to check. */
   async #readAll(): Promise<void> {
-    const { storage, onError } = this.#options;
+    const { storage } = this.#options;
     const { signal } = this.#stopping;
-    try {
-      for (let continueAfter: StorageKey | undefined; ; ) {
-        const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
-        for (const entry of page.entries)
-          if (isUnchecked(decodeObject(entry))) this.#note(entry.key);
-        if (!page.more) return;
-        continueAfter = page.entries.at(-1)?.key;
-        await yieldToEventLoop();
-      }
-    } catch (error) {
-      if (!signal.aborted) onError(error);
+    for (let continueAfter: StorageKey | undefined; ; ) {
+      const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
+      for (const entry of page.entries) if (isUnchecked(decodeObject(entry))) this.#note(entry.key);
+      if (!page.more) return;
+      continueAfter = page.entries.at(-1)?.key;
+      await yieldToEventLoop();
     }
   }
 

@@ -4,7 +4,7 @@
  * This room knows neither storage nor HTTP: what a plug-in needs to look up it declares as a source, and wiring supplies it.
  */
 import type { TypeSchema } from "@kcp-ts/machinery/apply";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
@@ -127,7 +127,7 @@ export class Admission {
     draft: MutableObject,
     old: JsonObject | undefined,
   ): MaybePromise<void> {
-    const sent = { ...draft };
+    const sent = shallowCopy(draft);
     const pending = inTurn(this.#mutating, request, (plugin) => plugin.mutate(request, draft, old));
     if (pending instanceof Promise) return pending.then(() => noteSent(request, draft, sent));
     noteSent(request, draft, sent);

@@ -184,7 +184,7 @@ function* decodeProtobuf(
 
 function asObject(parsed: ParsedBody, { kind }: BodyKind): DecodedBody {
   const { value } = parsed;
-  if (isJsonObject(value)) return { ...parsed, value };
+  if (isJsonObject(value)) return parsed as DecodedBody;
   // As in Go, where null leaves everything at its zero value.
   if (parsed.value === null) return { value: {}, duplicates: [] };
   const found = Array.isArray(parsed.value) ? "array" : typeof parsed.value;

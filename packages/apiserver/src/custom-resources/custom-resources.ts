@@ -1,5 +1,5 @@
 /** The room put together: what the server starts, stops and asks. */
-import type { Clock } from "@kcp-ts/machinery/base";
+import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
 import {
@@ -23,6 +23,7 @@ export interface CustomResourcesOptions {
   readonly storage: Storage;
   readonly watchCache: WatchCache;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly registry: Registry;
   readonly builtIns: readonly ResourceDefinition[];
   /** Served in the logical cluster root alone. */
@@ -61,6 +62,7 @@ export class CustomResources {
       registry,
       index,
       builtIns: builtInCatalog,
+      supervisor: options.supervisor,
       onError,
     });
   }

@@ -6,7 +6,7 @@
  * One loop for all logical clusters, without timers. Every step looks at what is stored and can be repeated, so that a crash between two
  * of them, or a second server that does the same, does no harm.
  */
-import { type Clock, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { type Clock, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -33,6 +33,7 @@ export interface DefinitionControllerOptions {
   readonly registry: Registry;
   readonly index: DefinitionIndex;
   readonly builtIns: Catalog;
+  readonly supervisor: Supervisor;
   readonly onError: (error: unknown) => void;
 }
 
@@ -62,9 +63,8 @@ export class DefinitionController implements HubListener {
   /** Begins with what a crash may have left behind. */
   start(): void {
     this.#listen();
-    this.#sweep().catch((error) => {
-      if (!this.#stop.signal.aborted) this.#options.onError(error);
-    });
+    const name = "custom-resource-definitions";
+    void this.#options.supervisor.runTask(name, this.#stop.signal, () => this.#sweep());
   }
 
   async stop(): Promise<void> {

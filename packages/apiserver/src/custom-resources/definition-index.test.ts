@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { type AnyObject, definitionsPath, install, TestServer } from "../testing/index.ts";
+import {
+  type AnyObject,
+  definitionsPath,
+  install,
+  supervisorFor,
+  TestServer,
+} from "../testing/index.ts";
 import { WatchCache } from "../watch-cache/index.ts";
 import { DefinitionIndex } from "./definition-index.ts";
 import { cronTabs } from "./test-support/definitions.ts";
@@ -15,7 +21,12 @@ async function filled(clusters: number): Promise<{ server: TestServer; cache: Wa
   const server = await TestServer.start();
   for (let i = 0; i < clusters; i++) await install(server, cronTabs(), `c${i}`);
   const { storage, clock } = server;
-  const cache = new WatchCache({ storage, clock, onError: () => {} });
+  const cache = new WatchCache({
+    storage,
+    clock,
+    supervisor: supervisorFor(clock),
+    onError: () => {},
+  });
   await cache.start();
   return { server, cache };
 }

@@ -1,5 +1,5 @@
 /** DeleteOptions: from the body or, without one, from the query. */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, shallowCopy } from "@kcp-ts/machinery/json";
 import { decodeShape, deleteOptions, ShapeError } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
 import type { SentBody } from "../content/index.ts";
@@ -31,8 +31,11 @@ export async function readDeleteOptions(handled: HandlerRequest): Promise<Delete
     propagationPolicy ??
     (orphanDependents === true ? "Orphan" : orphanDependents === false ? "Background" : undefined);
   const wanted = isJsonObject(preconditions) ? preconditions : {};
+  const shown = shallowCopy(value);
+  shown["kind"] = "DeleteOptions";
+  shown["apiVersion"] = "meta.k8s.io/v1";
   return {
-    sent: { ...value, kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" },
+    sent: shown,
     isDryRun: dryRun.includes("All"),
     isOrphaningRefused: orphanDependents === false,
     propagationPolicy: policy as DeleteRequest["propagationPolicy"],
@@ -63,11 +66,11 @@ function fromQuery(query: URLSearchParams): JsonObject {
   const policy = query.get("propagationPolicy");
   const orphan = query.get("orphanDependents");
   const grace = integer(query, "gracePeriodSeconds");
-  return {
-    ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
-    ...(policy === null ? {} : { propagationPolicy: policy }),
-    ...(orphan === null ? {} : { orphanDependents: orphan === "true" || orphan === "1" }),
-  };
+  const options: { [key: string]: JsonValue } = {};
+  if (grace !== undefined) options["gracePeriodSeconds"] = grace;
+  if (policy !== null) options["propagationPolicy"] = policy;
+  if (orphan !== null) options["orphanDependents"] = orphan === "true" || orphan === "1";
+  return options;
 }
 
 const policies = ["Foreground", "Background", "Orphan", "nil"];

@@ -1,3 +1,4 @@
+import { shallowCopy } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
 import { admissionRequest, mutating, storing, validatorFor } from "./admission-request.ts";
@@ -25,7 +26,7 @@ export async function handleUpdate(
     rooms.registry.update(
       definition,
       { cluster, namespace, name },
-      mutating(rooms, admitted, async () => ({ ...draft })),
+      mutating(rooms, admitted, async () => shallowCopy(draft)),
       {
         isDryRun: options.isDryRun,
         isLarge,

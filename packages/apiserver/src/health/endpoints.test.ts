@@ -26,7 +26,7 @@ describe("health", () => {
     const { text } = await server.get("/readyz?verbose");
     assert.equal(
       text,
-      "[+]ping ok\n[+]log ok\n[+]etcd ok\n[+]informer-sync ok\n[+]shutdown ok\nreadyz check passed\n",
+      "[+]ping ok\n[+]log ok\n[+]etcd ok\n[+]informer-sync ok\n[+]shutdown ok\n[+]loop/compactor ok\nreadyz check passed\n",
     );
     assert.equal(
       (await server.get("/livez?verbose")).text,

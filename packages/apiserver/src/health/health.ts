@@ -26,13 +26,13 @@ export function serveHealth(
   query: URLSearchParams,
   checks: HealthChecks,
 ): ApiResponse {
-  const [endpoint, name, ...rest] = path.split("/").filter((segment) => segment !== "") as [
+  const [endpoint, ...names] = path.split("/").filter((segment) => segment !== "") as [
     string,
     ...string[],
   ];
   const all = endpoint === "livez" ? checks.livez : checks.readyz;
-  if (rest.length > 0) throw statusError.pathNotFound();
-  if (name !== undefined) return serveOne(name, all);
+  // Names have slashes: loop/garbage-collector.
+  if (names.length > 0) return serveOne(names.join("/"), all);
   const excluded = new Set(query.getAll("exclude"));
   const lines: string[] = [];
   let hasFailed = false;

@@ -250,7 +250,7 @@ export function markCluster(object: JsonObject, cluster: string): JsonObject {
   const metadata = object["metadata"] as JsonObject;
   const annotations = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
   const marked = withMember(annotations, clusterAnnotation, cluster);
-  return { ...object, metadata: withMember(metadata, "annotations", marked) };
+  return withMember(object, "metadata", withMember(metadata, "annotations", marked));
 }
 
 /** What a client sends as managedFields is read, corrected or ignored where owners are recorded, and never refused. */

@@ -13,7 +13,7 @@ import {
   runYielding,
   yieldToEventLoop,
 } from "@kcp-ts/machinery/base";
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
@@ -162,7 +162,7 @@ export class Registry {
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
-      const prepared = prepareCreate(definition, address, { ...draft }, context);
+      const prepared = prepareCreate(definition, address, shallowCopy(draft) as Draft, context);
       if (prepared.pending !== undefined) await prepared.pending;
       if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
@@ -183,7 +183,9 @@ export class Registry {
         options.isDryRun || definition.companions === undefined
           ? undefined
           : await definition.companions.make(object, address.cluster, options.user);
-      const written = await this.#insert(definition, { ...address, name }, object, options);
+      const { cluster, namespace } = address;
+      const place = { cluster, namespace, name };
+      const written = await this.#insert(definition, place, object, options);
       if (written !== undefined) {
         companions?.keep();
         return written;
@@ -287,11 +289,11 @@ export class Registry {
       });
       if (revision === undefined) continue;
       if (value === "delete") {
-        const gone = { ...entry, modifiedAt: revision };
+        const gone = changed(entry, entry.value, revision);
         return { entry: gone, isStored: true, outcome: "deleted", uid };
       }
       return {
-        entry: { ...entry, value, modifiedAt: revision },
+        entry: changed(entry, value, revision),
         isStored: true,
         outcome: "marked",
       };
@@ -369,8 +371,10 @@ export class Registry {
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && (await runSyncFirst(isSame(entry, value))))
       return { entry, isStored: true, outcome: "unchanged" };
-    const after = { ...entry, value };
-    if (isDryRun) return { entry: after, isStored: true, outcome: "updated" };
+    if (isDryRun) {
+      const entryAfter = changed(entry, value, entry.modifiedAt);
+      return { entry: entryAfter, isStored: true, outcome: "updated" };
+    }
     const write = {
       key: entry.key,
       value: isRemoved ? ("delete" as const) : value,
@@ -380,7 +384,7 @@ export class Registry {
     const revision = await this.#commit(definition, address, { write, growth, signal, user });
     if (revision === undefined) return undefined;
     return {
-      entry: { ...after, modifiedAt: revision },
+      entry: changed(entry, value, revision),
       isStored: true,
       outcome: isRemoved ? "deleted" : "updated",
     };
@@ -464,6 +468,11 @@ function overtaken(definition: ResourceDefinition, error: unknown): undefined {
 
 function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
   return form === undefined ? object : form.toStored(object);
+}
+
+/** Written member by member, as all entries are, so that entries are of one hidden class. */
+function changed({ key, createdAt }: Entry, value: Uint8Array, modifiedAt: Revision): Entry {
+  return { key, value, createdAt, modifiedAt };
 }
 
 /** Equal content has the same bytes, whatever the order of members, so nearly all changes are told apart without parsing. */

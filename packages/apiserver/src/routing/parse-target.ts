@@ -104,9 +104,13 @@ const unnamedPlace: Place = { ...namedPlace, cluster: rootCluster, isClusterUnna
 
 function placeOf(reference: ClusterScope | ClusterPath | undefined): Place {
   if (reference === undefined) return unnamedPlace;
-  return typeof reference === "string"
-    ? { ...namedPlace, cluster: reference }
-    : { ...namedPlace, clusterPath: reference };
+  const isName = typeof reference === "string";
+  return {
+    cluster: isName ? reference : unresolvedCluster,
+    clusterPath: isName ? undefined : reference,
+    isClusterUnnamed: false,
+    service: undefined,
+  };
 }
 
 /** What is left of a request line without the cluster at its beginning; a slash first. */

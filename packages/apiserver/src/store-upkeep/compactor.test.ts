@@ -10,6 +10,7 @@ import { EmbeddedStorage } from "../storage/embedded/index.ts";
 import { EtcdStorage } from "../storage/etcd/index.ts";
 import { isStorageError, type Revision, type Storage, type StorageKey } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
+import { supervisorFor } from "../testing/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 
 const key = (text: string) => text as StorageKey;
@@ -27,8 +28,7 @@ async function compacting(
   let revision = await storage.currentRevision(call());
   const errors: unknown[] = [];
   const compactor = new Compactor({
-    storage,
-    clock,
+    ...{ storage, clock, supervisor: supervisorFor(clock) },
     progress: () => ({ revision, bytes }),
     onError: (error) => errors.push(error),
     policy: { ...policy, ...overrides },

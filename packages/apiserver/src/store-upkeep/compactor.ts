@@ -4,7 +4,7 @@
  * Samples of (time, revision, bytes) say which revision is old enough to forget. One timer for the whole server. Where history outlives the
  * process, so do the samples: a server that is restarted every few minutes would never find anything old enough.
  */
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { type Clock, type Supervisor, sleep } from "@kcp-ts/machinery/base";
 import type { HistoryMark, Revision, Storage } from "../storage/index.ts";
 
 export interface CompactionPolicy {
@@ -18,6 +18,7 @@ export interface CompactionPolicy {
 export interface CompactorOptions {
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   /** `bytes` counts from the start of the process. */
   readonly progress: () => { readonly revision: Revision; readonly bytes: number };
   readonly onError: (error: unknown) => void;
@@ -34,7 +35,6 @@ export class Compactor {
   /** Samples of before this process have been taken over. */
   #isResumed = false;
   #keptRevision = -1;
-  #timer: Timer | undefined;
   #running: Promise<void> | undefined;
 
   constructor(options: CompactorOptions) {
@@ -43,26 +43,27 @@ export class Compactor {
   }
 
   start(): void {
+    const { supervisor } = this.#options;
+    const { signal } = this.#stop;
     this.#sample();
-    this.#schedule();
+    this.#running = supervisor.runLoop("compactor", signal, (stop) => this.#loop(stop));
   }
 
   async stop(): Promise<void> {
     this.#stop.abort(new Error("the server is stopping"));
-    this.#timer?.cancel();
     await this.#running;
   }
 
-  #schedule(): void {
-    this.#timer = this.#options.clock.schedule(this.#policy.intervalMs, () => {
-      this.#running = this.#run()
-        .catch((error) => {
-          if (!this.#stop.signal.aborted) this.#options.onError(error);
-        })
-        .finally(() => {
-          if (!this.#stop.signal.aborted) this.#schedule();
-        });
-    });
+  async #loop(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.#options.clock, this.#policy.intervalMs, signal);
+      try {
+        await this.#run();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#options.onError(error);
+      }
+    }
   }
 
   #sample(): void {

@@ -58,7 +58,8 @@ export class CheckedStorage implements Storage {
     if (options.withDamaged === true) return page;
     for (;;) {
       const entries = this.#whole(page.entries);
-      if (entries.length > 0 || !page.more) return { ...page, entries };
+      if (entries.length > 0 || !page.more)
+        return { entries, revision: page.revision, more: page.more };
       const continueAfter = page.entries.at(-1)?.key;
       const { revision: atRevision } = page;
       page = await this.#inner.list(prefix, { ...options, continueAfter, atRevision });

@@ -29,6 +29,7 @@ export {
 } from "./sample-objects.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";
+export { supervisorFor } from "./supervisor-for.ts";
 export {
   Answer,
   type AnyMetadata,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Revision, StorageKey } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
-import { FakeClock, FaultyStorage } from "../testing/index.ts";
+import { FakeClock, FaultyStorage, supervisorFor } from "../testing/index.ts";
 import { CollectionCache } from "./collection-cache.ts";
 import { WatchHub } from "./watch-hub.ts";
 
@@ -13,7 +13,7 @@ const b = "/g/r//b/" as StorageKey;
 async function start(bytesMax: number) {
   const storage = new FaultyStorage(new MemoryStorage());
   const clock = new FakeClock();
-  const hub = new WatchHub({ storage, clock, onError: () => {} });
+  const hub = new WatchHub({ storage, clock, supervisor: supervisorFor(clock), onError: () => {} });
   await hub.start();
   const cache = new CollectionCache({ storage, hub, clock, bytesMax });
   const put = async (prefix: StorageKey, name: string, bytes: number): Promise<void> => {

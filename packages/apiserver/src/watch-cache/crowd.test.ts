@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { eventLoopLimits } from "../event-loop/index.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
-import { FakeClock } from "../testing/index.ts";
+import { FakeClock, supervisorFor } from "../testing/index.ts";
 import type { EventForm, Selection } from "./hub-event.ts";
 import { UnreadBudget } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
@@ -69,9 +69,9 @@ async function scene() {
   const storage = new MemoryStorage();
   const hubs: WatchHub[] = [];
   const hub = async () => {
+    const clock = new FakeClock();
     const opened = new WatchHub({
-      storage,
-      clock: new FakeClock(),
+      ...{ storage, clock, supervisor: supervisorFor(clock) },
       onError: (error) => assert.ifError(error),
     });
     await opened.start();

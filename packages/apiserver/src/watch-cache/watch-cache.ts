@@ -1,7 +1,7 @@
 /**
  * The watch cache: the hub, the collections in use, and the watches that are open, behind one door.
  */
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { Clock, Supervisor, Timer } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Entry, parseCollectionKey, type Storage, type StorageKey } from "../storage/index.ts";
 import { CollectionCache } from "./collection-cache.ts";
@@ -13,6 +13,7 @@ import { Watcher, type WatchRequest } from "./watcher.ts";
 export interface WatchCacheOptions {
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly onError: (error: unknown) => void;
   /** Bytes that lists in use may hold in memory. */
   readonly collectionBytesMax?: number;

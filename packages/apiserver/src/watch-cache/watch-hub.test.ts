@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Revision, StorageError, StorageKey } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
-import { FakeClock, FaultyStorage } from "../testing/index.ts";
+import { FakeClock, FaultyStorage, supervisorFor } from "../testing/index.ts";
 import type { HubEvent } from "./hub-event.ts";
 import { WatchHub } from "./watch-hub.ts";
 
@@ -24,7 +24,13 @@ async function start(options: { ringEventsMax?: number; ringBytesMax?: number } 
   const storage = new FaultyStorage(new MemoryStorage());
   const clock = new FakeClock();
   const errors: unknown[] = [];
-  const hub = new WatchHub({ storage, clock, onError: (error) => errors.push(error), ...options });
+  const hub = new WatchHub({
+    storage,
+    clock,
+    supervisor: supervisorFor(clock),
+    onError: (error) => errors.push(error),
+    ...options,
+  });
   await hub.start();
   const put = async (key: string, bytes = 10): Promise<Revision> => {
     const found = await storage.get(key as StorageKey, { signal });

@@ -6,7 +6,7 @@
  * A watcher is found by looking up the four prefixes of a changed key (resource, cluster, namespace, object), so a change costs
  * the watchers it concerns and not those it does not. A watcher that cannot keep up is ended, never allowed to hold memory.
  */
-import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import { type Clock, type Supervisor, sleep } from "@kcp-ts/machinery/base";
 import { changeBytes } from "../storage/feed.ts";
 import {
   isStorageError,
@@ -43,6 +43,7 @@ export interface Following {
 export interface WatchHubOptions {
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly onError: (error: unknown) => void;
   readonly ringEventsMax?: number;
   readonly ringBytesMax?: number;
@@ -88,9 +89,10 @@ export class WatchHub {
 
   /** Resolves when the feed is open; events flow until `close`. */
   async start(): Promise<void> {
-    const { storage } = this.#options;
-    this.#reset(await storage.currentRevision({ signal: this.#stop.signal }));
-    this.#running = this.#run();
+    const { storage, supervisor } = this.#options;
+    const { signal } = this.#stop;
+    this.#reset(await storage.currentRevision({ signal }));
+    this.#running = supervisor.runTask("watch-cache", signal, () => this.#run());
   }
 
   /** Every event up to here has been handed on. */

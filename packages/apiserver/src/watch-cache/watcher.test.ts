@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Revision, StorageError, type StorageKey, toRevision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
-import { FakeClock } from "../testing/index.ts";
+import { FakeClock, supervisorFor } from "../testing/index.ts";
 import { UnreadBudget } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
 import { Watcher, type WatchRequest } from "./watcher.ts";
@@ -14,7 +14,12 @@ const prefix = "/g/r//a/" as StorageKey;
 async function place() {
   const storage = new MemoryStorage();
   const clock = new FakeClock();
-  const hub = new WatchHub({ storage, clock, onError: () => undefined });
+  const hub = new WatchHub({
+    storage,
+    clock,
+    supervisor: supervisorFor(clock),
+    onError: () => undefined,
+  });
   await hub.start();
   const put = async (name: string) => {
     const key = `${prefix}n/${name}` as StorageKey;
@@ -194,7 +199,12 @@ describe("what is noted of a watch", () => {
 async function watched(write: (put: (name: string) => Promise<void>) => Promise<void>) {
   const storage = new MemoryStorage();
   const clock = new FakeClock();
-  const hub = new WatchHub({ storage, clock, onError: () => undefined });
+  const hub = new WatchHub({
+    storage,
+    clock,
+    supervisor: supervisorFor(clock),
+    onError: () => undefined,
+  });
   await hub.start();
   const put = async (name: string) => {
     const key = `${prefix}n/${name}` as StorageKey;

@@ -5,7 +5,7 @@
  * Three watches for all logical clusters together, each of one name only, tell where to look; at the start, and when changes may have been missed,
  * an audit looks everywhere. Nothing is remembered of a namespace.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, runTogether, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Client,
   Controller,
@@ -106,13 +106,9 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
         ]
       : []),
   ];
-  return {
-    run: async (signal) => {
-      const running = followers.map((one) => one.run(signal));
-      await Promise.all([...running, auditor.run(signal), controller.run({ signal })]);
-      lately.end();
-    },
-  };
+  const worker = { run: (signal: AbortSignal) => controller.run({ signal }) };
+  const loops = [...followers, auditor, worker].map((one) => (stop: AbortSignal) => one.run(stop));
+  return { run: (signal) => runTogether(signal, loops).finally(() => lately.end()) };
 }
 
 function controllerOf(options: DefaultObjectsOptions, lately: Lately): Controller {

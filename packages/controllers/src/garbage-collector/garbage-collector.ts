@@ -5,7 +5,14 @@
  * them, clusters taking turns. Only objects with owners and objects that wait for their dependents are remembered; owners are asked for when
  * they are needed.
  */
-import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
+import {
+  type Clock,
+  onAbort,
+  sleep,
+  systemClock,
+  TaskGroup,
+  untilAborted,
+} from "@kcp-ts/machinery/base";
 import {
   type Client,
   ExponentialLimiter,
@@ -64,7 +71,6 @@ export class GarbageCollector {
   readonly #queue: WorkQueue<string>;
   readonly #owners: OwnerLookup;
   readonly #watches = new Map<string, Watch>();
-  readonly #running = new Set<Promise<void>>();
   #turn: Promise<void> = Promise.resolve();
   #onWatches: () => void = () => {};
 
@@ -98,12 +104,16 @@ export class GarbageCollector {
     const hasWatches = new Promise<void>((resolve) => {
       this.#onWatches = resolve;
     });
-    const source = this.#options.resources.run(signal, (set) => this.#follow(set, signal));
-    const workers = this.#work(hasWatches, signal);
-    await untilAborted(signal);
-    this.#queue.shutDown();
-    for (const { stop } of this.#watches.values()) stop.abort();
-    await Promise.all([source, workers, this.#queue.idle(), ...this.#running]);
+    const running = new TaskGroup(signal);
+    onAbort(running.signal, () => {
+      this.#queue.shutDown();
+      for (const { stop } of this.#watches.values()) stop.abort();
+    });
+    const { resources } = this.#options;
+    running.start((stop) => resources.run(stop, (set) => this.#follow(set, running)));
+    running.start((stop) => this.#work(hasWatches, stop));
+    await running.join();
+    await this.#queue.idle();
   }
 
   /**
@@ -149,7 +159,7 @@ export class GarbageCollector {
     this.#queue.forget(id);
   }
 
-  #follow(set: readonly CollectedResource[], signal: AbortSignal): void {
+  #follow(set: readonly CollectedResource[], running: TaskGroup): void {
     const wanted = new Map(set.map((one) => [watchId(one), one]));
     for (const [id, watch] of this.#watches) {
       if (wanted.has(id)) continue;
@@ -157,12 +167,12 @@ export class GarbageCollector {
       this.#drop(watch);
     }
     for (const [id, resource] of wanted) {
-      if (!this.#watches.has(id)) this.#watches.set(id, this.#watch(resource, signal));
+      if (!this.#watches.has(id)) this.#watches.set(id, this.#watch(resource, running));
     }
     this.#onWatches();
   }
 
-  #watch(resource: CollectedResource, signal: AbortSignal): Watch {
+  #watch(resource: CollectedResource, running: TaskGroup): Watch {
     let onFailure = () => {};
     const hasFailed = new Promise<void>((resolve) => {
       onFailure = resolve;
@@ -179,12 +189,9 @@ export class GarbageCollector {
       clock: this.#clock,
     });
     const stop = new AbortController();
-    if (signal.aborted) stop.abort();
+    if (running.signal.aborted) stop.abort();
     const isRead = this.#firstRead(follower, hasFailed, stop.signal);
-    const running = this.#run(follower, isRead, stop.signal).finally(() =>
-      this.#running.delete(running),
-    );
-    this.#running.add(running);
+    running.start(() => this.#run(follower, isRead, stop.signal));
     return { resource, follower, stop, isRead };
   }
 
@@ -278,11 +285,4 @@ function fanOut(signal: AbortSignal, count: number): AbortSignal[] {
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort, { once: true });
   return controllers.map((one) => one.signal);
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

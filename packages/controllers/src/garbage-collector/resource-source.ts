@@ -1,5 +1,5 @@
 /** Which resources the garbage collector watches, each by one watch over all logical clusters. */
-import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import { type Clock, runTogether, sleep } from "@kcp-ts/machinery/base";
 import { type Client, type Discovery, discover, formatResource, type Resource } from "@kcp-ts/sdk";
 import type { CollectedResource } from "./graph-node.ts";
 
@@ -71,14 +71,12 @@ export function allResources(sources: readonly ResourceSource[]): ResourceSource
   return {
     async run(signal, onChange) {
       const sets = new Map<ResourceSource, readonly CollectedResource[]>();
-      await Promise.all(
-        sources.map((source) =>
-          source.run(signal, (set) => {
-            sets.set(source, set);
-            if (sets.size === sources.length) onChange(eachOnce([...sets.values()].flat()));
-          }),
-        ),
-      );
+      const run = (source: ResourceSource) => (stop: AbortSignal) =>
+        source.run(stop, (set) => {
+          sets.set(source, set);
+          if (sets.size === sources.length) onChange(eachOnce([...sets.values()].flat()));
+        });
+      await runTogether(signal, sources.map(run));
     },
   };
 }

@@ -2,7 +2,7 @@
  * The namespace controller: one watch on the namespaces of all logical clusters that are being deleted. Of the others it hears nothing, and of
  * these it remembers nothing but that there is work.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, runTogether, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Client,
   Controller,
@@ -60,7 +60,10 @@ export function namespaceController(options: NamespaceControllerOptions): Contro
   });
   return {
     run: async (signal) => {
-      await Promise.all([follower.run(signal), controller.run({ signal })]);
+      await runTogether(signal, [
+        (stop) => follower.run(stop),
+        (stop) => controller.run({ signal: stop }),
+      ]);
     },
   };
 }

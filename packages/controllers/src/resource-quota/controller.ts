@@ -26,6 +26,8 @@ export interface ResourceQuotaControllerOptions
   readonly recountMs?: number;
   /** A watch that failed is begun anew. */
   readonly onWatchError: (error: unknown) => void;
+  /** A watch has ended for good: the controller is to be made anew. */
+  readonly onWatchFailure: (error: unknown) => void;
 }
 
 /** Quotas at a time. */
@@ -53,6 +55,7 @@ export function resourceQuotaController(
       for (const quota of quotas) controller.enqueue(quota);
     },
     onError: options.onWatchError,
+    onFailure: options.onWatchFailure,
   });
   const controller = new Controller({
     name: "resource-quota",

@@ -19,6 +19,8 @@ export interface FollowedResourcesOptions {
   /** Objects came or went in a namespace that holds a quota which counts them; or nobody knows, and any quota is meant. */
   readonly onChange: (quotas: Iterable<ObjectKey>) => void;
   readonly onError: (error: unknown) => void;
+  /** A watch has ended for good, which it never should. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** What defines resources in a logical cluster: whoever waits for one hears of every change of these. */
@@ -145,7 +147,7 @@ export class FollowedResources {
       isOpen,
       running: Promise.resolve(),
     };
-    followed.running = this.#run(resource, followed, open);
+    followed.running = this.#run(resource, followed, open).catch(this.#options.onFailure);
     this.#followed.set(name, followed);
     return followed;
   }

@@ -21,8 +21,8 @@ import { serverTransport } from "@kcp-ts/sdk/client";
 import type { InternalCredential } from "./internal-credential.ts";
 
 export interface ControllersOptions {
-  /** Started. */
-  readonly server: Pick<ApiServer, "handle">;
+  /** Started. Its supervisor starts loops again, and its /readyz names those that are down. */
+  readonly server: Pick<ApiServer, "handle" | "supervisor">;
   readonly credential: Pick<InternalCredential, "authorization">;
   /** What clients verify this server by. */
   readonly caPem: string;
@@ -52,14 +52,16 @@ export const controlLoopsLease = {
 } as const;
 
 export function startControllers(options: ControllersOptions): RunningControllers {
-  const { server, credential, log } = options;
-  const { authorization } = credential;
-  const transport = serverTransport({ server, authorization });
+  const { server, credential } = options;
+  const transport = serverTransport({ server, authorization: credential.authorization });
   const stopping = new AbortController();
-  const work = options.isShared === true ? workWhileLeading : runLoops;
-  const running = work(transport, options, stopping.signal).catch((error: unknown) => {
-    if (!stopping.signal.aborted) log.error({ err: error }, "the controllers have ended");
-  });
+  const { signal } = stopping;
+  const running =
+    options.isShared === true
+      ? server.supervisor.runLoop("leader-election", signal, (stop) =>
+          workWhileLeading(transport, options, stop),
+        )
+      : runLoops(transport, options, signal);
   return {
     async stop() {
       stopping.abort();
@@ -77,21 +79,20 @@ async function runLoops(
   const { caPem, issueToken, signCertificate, eventTtlMs, clock, log, multicluster } = options;
   const client = new Client({ transport, clock, userAgent: "kcp-controllers" });
   const onError = (error: unknown, { controller, key }: ErrorContext) => {
-    const fields = {
-      err: error,
-      controller,
-      ...(key === undefined ? {} : { key: formatKey(key) }),
-    };
+    const fields = { err: error, controller, ...(key && { key: formatKey(key) }) };
     // Somebody else wrote first: the next try sees what they wrote.
     if (isStatusError(error, "Conflict")) log.debug(fields, "a controller was overtaken");
     else log.warn(fields, "a controller tries again");
   };
-  const ttl = eventTtlMs === undefined ? {} : { eventTtlMs };
+  const { supervisor } = options.server;
   const shared = { client, clock, onError };
+  const own = { ...shared, supervisor, caPem, issueToken, signCertificate, eventTtlMs };
   await Promise.all([
-    options.controlLoops !== false &&
-      runControlLoops({ ...shared, caPem, issueToken, signCertificate, ...ttl }, signal),
-    multicluster !== undefined && runMulticluster({ ...multicluster, ...shared }, signal),
+    options.controlLoops !== false && runControlLoops(own, signal),
+    multicluster !== undefined &&
+      supervisor.runLoop("multicluster", signal, (stop) =>
+        runMulticluster({ ...multicluster, ...shared }, stop),
+      ),
   ]);
 }
 
@@ -105,9 +106,8 @@ async function workWhileLeading(
   const { cluster, ...lease } = controlLoopsLease;
   const elector = new LeaderElector({
     client: new Client({ transport, clock, userAgent: "kcp-controllers" }).inCluster(cluster),
-    lease,
+    ...{ lease, clock },
     identity: `${hostname()}_${randomUUID()}`,
-    clock,
     onError: (error) => log.debug({ err: error }, "the lease of the control loops has to wait"),
   });
   await elector.run(signal, async (leadership) => {

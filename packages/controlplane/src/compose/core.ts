@@ -212,7 +212,7 @@ export class Core {
   /** The embedder's: when the types they watch are there. */
   startControllers(): void {
     const { controllers = [] } = this.#parts.extensions;
-    this.#controllers = controllers.map((program) => this.#run(program));
+    this.#controllers = controllers.map((program, index) => this.#run(program, index));
   }
 
   /** Before the server drains: a control loop ends in good order while it is still answered. */
@@ -230,16 +230,13 @@ export class Core {
     await this.#parts.authorization.close();
   }
 
-  async #run(program: ControllerProgram): Promise<void> {
+  #run(program: ControllerProgram, index: number): Promise<void> {
     const { clock, log, credential, loopback } = this.#parts;
-    const { signal } = this.#stopping;
     const client = loopback.client(credential.authorization).inCluster("root");
-    try {
-      await program({ client, clock, log, signal });
-      if (!signal.aborted) log.warn({}, "a controller ended while the server goes on");
-    } catch (error) {
-      if (!signal.aborted) log.error({ err: error }, "a controller failed");
-    }
+    const name = program.name === "" ? `controller-${index + 1}` : program.name;
+    return this.server.supervisor.runLoop(name, this.#stopping.signal, (signal) =>
+      program({ client, clock, log, signal }),
+    );
   }
 }
 

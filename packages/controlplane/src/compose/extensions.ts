@@ -28,7 +28,10 @@ export type Handle = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>
 /** Answers itself, or calls `next` and may change the answer. A rejection drops the connection. */
 export type Middleware = (request: ApiRequest, next: Handle) => ApiResponse | Promise<ApiResponse>;
 
-/** Runs beside the server until the signal aborts, as `Manager.run` does. */
+/**
+ * Runs beside the server until the signal aborts, as `Manager.run` does. One that ends or fails earlier is called again after a while, and /readyz
+ * names it meanwhile by the function's name.
+ */
 export type ControllerProgram = (context: ControllerContext) => Promise<void>;
 
 export interface ControllerContext {

@@ -37,7 +37,7 @@ function simpleController(
   clustersOf: (given: ClustersOptions) => Clusters,
 ): ControllerProgram {
   const { watch, ...rest } = options;
-  return ({ client, clock, log, signal }) => {
+  const program: ControllerProgram = ({ client, clock, log, signal }) => {
     const onError = (error: unknown) =>
       log.warn({ err: error, controller: options.name }, "a reconcile failed and is tried again");
     const clusters = clustersOf({ client, clock, onError });
@@ -45,4 +45,6 @@ function simpleController(
     for (const resource of watch) controller.watch(resource);
     return new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   };
+  // The loop has the name of its program.
+  return Object.defineProperty(program, "name", { value: options.name });
 }

@@ -8,6 +8,7 @@
  * A node without members is in the set; a node with members is in the set if it has a `.`. Sets are never modified. Operations keep no
  * order among the members of a node; `sortFieldSet` (fields-v1.ts) gives the order of the wire.
  */
+import { type JsonObject, shallowCopy } from "../json/index.ts";
 import { isEmptyObject } from "./empty-object.ts";
 import type { FieldPath, PathElement } from "./path-element.ts";
 
@@ -90,7 +91,7 @@ function unionMembers(a: FieldSet, b: FieldSet): FieldSet {
     const other = b[element] as FieldSet;
     const both = node === undefined ? other : unionNodes(node, other);
     if (both === node) continue;
-    union ??= { ...a };
+    union ??= shallowCopy(a as JsonObject) as MutableFieldSet;
     union[element] = both;
   }
   return union ?? a;

@@ -157,10 +157,10 @@ export function withManagedFields(object: JsonObject, entries: readonly JsonValu
   if (entries.length === 0) {
     if (previous === undefined) return object;
     const { managedFields: _, ...rest } = current;
-    return { ...object, metadata: rest };
+    return withMember(object, "metadata", rest);
   }
   if (isSameList(previous, entries)) return object;
-  return { ...object, metadata: withMember(current, "managedFields", entries) };
+  return withMember(object, "metadata", withMember(current, "managedFields", entries));
 }
 
 function isSameList(a: JsonValue | undefined, b: readonly JsonValue[]): boolean {

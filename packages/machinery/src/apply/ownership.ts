@@ -52,7 +52,8 @@ export class WriteChanges {
     const all = compareTyped(before.object, after.object, before.type);
     const changes =
       this.#resetFields === undefined ? all : withoutChangesIn(all, this.#resetFields);
-    return { ...changes, written: written(changes) };
+    const { added, modified, removed } = changes;
+    return { added, modified, removed, written: written(changes) };
   }
 }
 

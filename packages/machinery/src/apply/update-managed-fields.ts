@@ -126,7 +126,11 @@ export function* recordUpdate(
   const identity = managerIdentity(writer);
   const previous = left.get(identity)?.fields;
   left.set(identity, {
-    ...writer,
+    name: writer.name,
+    operation: writer.operation,
+    apiVersion: writer.apiVersion,
+    subresource: writer.subresource,
+    time: writer.time,
     fields: previous === undefined ? fields : unionFieldSets(previous, fields),
   });
   return left;

@@ -3,6 +3,12 @@ export { awakeDeadline, awakeGraceMs } from "./awake-deadline.ts";
 export type { Brand } from "./brand.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export { Interned } from "./interned.ts";
+export {
+  type LoopFailure,
+  type LoopState,
+  LoopSupervisor,
+  type Supervisor,
+} from "./loop-supervisor.ts";
 export { neverAborted } from "./never-aborted.ts";
 export { onAbort, untilAborted } from "./on-abort.ts";
 export { type Random, systemRandom } from "./random.ts";
@@ -18,3 +24,4 @@ export {
 } from "./resumable.ts";
 export { Roster } from "./roster.ts";
 export { SortedMap } from "./sorted-map.ts";
+export { runTogether, type Task, TaskGroup } from "./task-group.ts";

@@ -16,6 +16,7 @@ export {
   type JsonValue,
   member,
   setMember,
+  shallowCopy,
   type ValueLimits,
   withMember,
 } from "./value.ts";

@@ -40,6 +40,15 @@ export function setMember(
 }
 
 /**
+ * A copy whose members are shared. Not by `{ ...object }`, after which V8 makes a hidden class of its own for every member that the copy gets: see `withMember`.
+ */
+export function shallowCopy(object: JsonObject): { [key: string]: JsonValue } {
+  const copy: { [key: string]: JsonValue } = {};
+  for (const key in object) setMember(copy, key, object[key] as JsonValue);
+  return copy;
+}
+
+/**
  * A copy with one more member, behind the others. Not by `{ ...object, [name]: value }`: V8 makes a hidden class of its own for every object that gets a new member
  * behind a spread, which costs more than the copy, and everything that reads such an object looks its members up anew.
  */
@@ -48,8 +57,7 @@ export function withMember(
   name: string,
   value: JsonValue,
 ): { [key: string]: JsonValue } {
-  const copy: { [key: string]: JsonValue } = {};
-  for (const key in object) setMember(copy, key, object[key] as JsonValue);
+  const copy = shallowCopy(object);
   setMember(copy, name, value);
   return copy;
 }

@@ -284,7 +284,7 @@ const outOfBudget =
   "validation failed due to running out of cost budget, no further validation rules will be run";
 
 function descend(position: Position, value: JsonValue, old: JsonValue | undefined): Position {
-  if (position.current === undefined) return { ...position, old };
+  if (position.current === undefined) return { old, current: undefined, parent: position.parent };
   return {
     old,
     current: old === undefined ? undefined : new Correlation(value, old),

@@ -7,7 +7,7 @@
  *
  * Nothing is decided from a cache: it only says what to look at.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, runTogether, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Client,
   Controller,
@@ -97,7 +97,7 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
   return {
     async run(signal) {
       const manager = new Manager({ clusters: [clusters], controllers: [controller] });
-      await Promise.all([manager.run(signal), follower.run(signal)]);
+      await runTogether(signal, [(stop) => manager.run(stop), (stop) => follower.run(stop)]);
       await events.flush();
     },
   };

@@ -4,7 +4,7 @@
  *
  * One watch of bindings for each offer, which shows those who are bound to it and nobody else.
  */
-import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import { type Clock, onAbort, type Random, sleep, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
@@ -14,7 +14,6 @@ import {
   logicalClusters,
   type ObjectKey,
   type ObjectSource,
-  onAbort,
   type Resource,
   type SharedInformerOptions,
 } from "@kcp-ts/sdk";
@@ -65,8 +64,7 @@ export class TenantTargets implements Clusters {
   /** By tenant: whose clusters it uses. */
   readonly #homes = new Map<ClusterName, Set<ClusterName>>();
   readonly #sources = new Set<TargetsSource<unknown>>();
-  readonly #running = new Set<Promise<void>>();
-  #signal: AbortSignal | undefined;
+  #running: TaskGroup | undefined;
 
   constructor(options: TenantTargetsOptions) {
     this.#options = options;
@@ -159,21 +157,22 @@ export class TenantTargets implements Clusters {
 
   /** Whoever comes first runs it; others wait until they are to end. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#signal !== undefined) {
+    if (this.#running !== undefined) {
       await new Promise<void>((resolve) => void onAbort(signal, resolve));
       return;
     }
-    this.#signal = signal;
+    const running = new TaskGroup(signal);
+    this.#running = running;
+    onAbort(running.signal, () => {
+      for (const { stop } of this.#followed.values()) stop.abort();
+    });
     for (const { informer, stop } of this.#followed.values()) this.#start(informer, stop.signal);
-    await this.#whole.run(signal);
-    for (const { stop } of this.#followed.values()) stop.abort();
-    await Promise.all(this.#running);
+    running.start((stop) => this.#whole.run(stop));
+    await running.join();
   }
 
   #start(informer: Informer<APIBinding, Binding>, signal: AbortSignal): void {
-    const running = informer.run(signal);
-    this.#running.add(running);
-    void running.finally(() => this.#running.delete(running));
+    this.#running?.start(() => informer.run(signal));
   }
 
   /** An offer that is closed again is followed on: what its tenants have is frozen, not given up. */
@@ -205,7 +204,7 @@ export class TenantTargets implements Clusters {
       updated: ({ isBound }, { key }) => this.#bound(home, key, isBound),
       deleted: (_binding, { key }) => this.#bound(home, key, false),
     });
-    if (this.#signal?.aborted === false) this.#start(informer, following.stop.signal);
+    if (this.#running?.signal.aborted === false) this.#start(informer, following.stop.signal);
   }
 
   #bound(home: ClusterName, { cluster: tenant, name }: ObjectKey, isBound: boolean): void {

@@ -1,7 +1,7 @@
 /**
  * The coordinators of all kinds, each started when a cluster that is ready syncs its kind. What nobody syncs costs nothing.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, systemClock, type Task, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type Client, type Clusters, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
@@ -70,29 +70,23 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   const patience = { graceMs, settleMs };
   const shared = { client, clock, onError, concurrency, targets, homesOf, scheduler, patience };
   const known = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
-  const running = new Map<Strategy | "follower", Promise<void>>();
   const referrers = [...new Set(strategies.map(({ parts }) => parts))].filter(
     (kind) => kind !== autoscalerStrategy.parts,
   );
   return {
     async run(signal) {
-      const failed = new AbortController();
-      const stop = AbortSignal.any([signal, failed.signal]);
-      const run = (what: Strategy | "follower", work: () => Promise<void>) => {
-        if (running.has(what) || stop.aborted) return;
-        const ending = work().catch((error: unknown) => {
-          failed.abort(error);
-          throw error;
-        });
-        // Looked at when all have ended.
-        ending.catch(() => {});
-        running.set(what, ending);
+      const running = new TaskGroup(signal);
+      const started = new Set<Strategy | "follower">();
+      const run = (what: Strategy | "follower", work: Task) => {
+        if (started.has(what) || running.signal.aborted) return;
+        started.add(what);
+        running.start(work);
       };
       const start = (strategy: Strategy) =>
-        run(strategy, () => coordinate({ ...shared, strategy }, stop));
+        run(strategy, (stop) => coordinate({ ...shared, strategy }, stop));
       let custom: CustomStrategies | undefined;
       const startFollower = () =>
-        run("follower", () => follow({ ...shared, referrers, custom }, stop));
+        run("follower", (stop) => follow({ ...shared, referrers, custom }, stop));
       const all = new Set(strategies);
       const look = (target: Target) => {
         for (const strategy of all) if (isSynced(strategy, target)) start(strategy);
@@ -107,8 +101,8 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
         custom = new CustomStrategies({ client, clusters: targets, taken, clock, onKind, onError });
       }
       known.addHandler({ added: look, updated: look });
-      await targets.run(stop);
-      await Promise.all(running.values());
+      running.start((stop) => targets.run(stop));
+      await running.join();
     },
   };
 }

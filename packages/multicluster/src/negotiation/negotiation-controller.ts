@@ -37,6 +37,8 @@ export interface NegotiationOptions {
   readonly autoPublish: boolean;
   readonly clock?: Clock | undefined;
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
+  /** Definitions are not followed any more: the controller is to be made anew. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** How long after a round that kept something for the sake of stored objects the next one looks. */
@@ -123,7 +125,8 @@ export class NegotiationController {
       onError: (error) => onError?.(error),
       clock: this.#clock,
     });
-    this.#following = { stop, done: follower.run(stop.signal) };
+    const done = follower.run(stop.signal).catch(this.#options.onFailure);
+    this.#following = { stop, done };
   }
 
   #isNegotiated({ cluster, name }: ObjectKey): boolean {

@@ -2,6 +2,7 @@
  * The namespaces in the cluster: made when the first object needs one, refused when one of that name is not ours, and deleted when its upstream
  * namespace is gone, it has stood empty for a while, and both have been looked at live.
  */
+import { runTogether } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -108,9 +109,9 @@ export class DownstreamNamespaces {
     const labelSelector = `${downstreamLabel}=${targetKey(target)}`;
     const scope = { cluster: rootCluster };
     const audited = { informer: this.#informer, client, scope, labelSelector };
-    await Promise.all([
-      this.#informer.run(signal),
-      runAudit({ ...audited, clock, random, onError }, signal),
+    await runTogether(signal, [
+      (stop) => this.#informer.run(stop),
+      (stop) => runAudit({ ...audited, clock, random, onError }, stop),
     ]);
   }
 

@@ -5,6 +5,7 @@
  * Copies are written once for every change and expire like all Events; nothing is kept here but what waits. How many are written is bounded:
  * a workload that fails in a loop costs no more than so many writes a second, and the newest of each Event is what counts.
  */
+import { onAbort, runTogether } from "@kcp-ts/machinery/base";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -126,9 +127,13 @@ export class EventSync {
       random,
       onError,
     });
-    const stop = () => this.#queue.shutDown();
-    signal.addEventListener("abort", stop, { once: true });
-    await Promise.all([follower.run(signal), this.#work()]);
+    await runTogether(signal, [
+      (stop) => follower.run(stop),
+      (stop) => {
+        onAbort(stop, () => this.#queue.shutDown());
+        return this.#work();
+      },
+    ]);
   }
 
   #told(event: Event): void {

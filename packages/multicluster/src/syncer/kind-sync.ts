@@ -77,8 +77,10 @@ export class KindSync {
     this.#breaker = new CircuitBreaker(context);
   }
 
-  start(): void {
+  /** Until it is stopped. */
+  run(): Promise<void> {
     this.#running = this.view.run();
+    return this.#running;
   }
 
   async stop(): Promise<void> {

@@ -5,6 +5,7 @@
  * The echo of an own write is no news: who wrote it has looked at the answer. What somebody else did just before is in the answer too, and may never be told by
  * itself; so an answer that holds more than was written is looked at again.
  */
+import { TaskGroup } from "@kcp-ts/machinery/base";
 import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   formatKey,
@@ -69,8 +70,11 @@ export class KindView {
   /** What was written and not told by the time of the last audit. */
   #untold = new Set<CachedObject>();
 
+  readonly #running: TaskGroup;
+
   constructor(options: KindViewOptions) {
     this.#options = options;
+    this.#running = new TaskGroup(options.signal);
     // What is born downstream does not carry our label; where it is says that it concerns us.
     const ownKey = targetKey(options.context.target);
     const isOfOurs = (object: KubernetesObject) =>
@@ -118,6 +122,7 @@ export class KindView {
       // Copies whose originals are gone are only known from the other side.
       replaced: () => this.requeueDownstream(),
       resumed: options.onResumed,
+      failed: (error) => this.#running.fail(error),
     });
   }
 
@@ -144,7 +149,7 @@ export class KindView {
   }
 
   async run(): Promise<void> {
-    const { signal, context } = this.#options;
+    const { context } = this.#options;
     this.#requeueUpstream();
     const { downstream, clock, random, onError } = context;
     const audited = {
@@ -157,8 +162,13 @@ export class KindView {
       onError,
       onAgreed: () => this.#forgetUntold(),
     };
-    await Promise.all([this.#downstream.run(signal), runAudit(audited, signal)]);
-    this.#upstream.close();
+    this.#running.start((stop) => this.#downstream.run(stop));
+    this.#running.start((stop) => runAudit(audited, stop));
+    try {
+      await this.#running.join();
+    } finally {
+      this.#upstream.close();
+    }
   }
 
   /** An answer that no watch has told of from one audit to the next: the object was gone again before it came. */

@@ -4,7 +4,14 @@
  *
  * A lost connection freezes: nothing is written, nothing is deleted, and what was missed is made up for when it is back.
  */
-import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import {
+  type Clock,
+  onAbort,
+  type Random,
+  systemClock,
+  systemRandom,
+  TaskGroup,
+} from "@kcp-ts/machinery/base";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -15,7 +22,6 @@ import {
   type InformerScope,
   type MetricsRegistry,
   type ObjectKey,
-  onAbort,
   WorkQueue,
 } from "@kcp-ts/sdk";
 import { sharedTargetName, targetNameIn } from "../api/index.ts";
@@ -92,6 +98,8 @@ export interface Syncer {
   holdsSomething(): boolean;
   /** Resolves when both sides of all kinds there are now have been seen whole. */
   synced(signal: AbortSignal): Promise<void>;
+  /** Resolves when it was stopped, or refused; rejects when a part of it failed, which stops all of it. */
+  ended(): Promise<void>;
   /** Resolves when no write of this syncer is under way any more. Idempotent. */
   stop(): Promise<void>;
 }
@@ -125,7 +133,7 @@ class RunningSyncer implements Syncer {
   readonly #queue: WorkQueue<Item>;
   readonly #kinds = new Map<string, KindSync>();
   readonly #stop = new AbortController();
-  readonly #running: Promise<void>[] = [];
+  readonly #running = new TaskGroup(this.#stop.signal);
   #stopListening = () => {};
   #events: { readonly stop: AbortController } | undefined;
   #refused: string | undefined;
@@ -212,7 +220,11 @@ class RunningSyncer implements Syncer {
 
   start(): void {
     const { home: client, workers = workersDefault } = this.#options;
-    this.#running.push(this.#namespaces.run());
+    onAbort(this.#running.signal, () => {
+      this.#stop.abort();
+      this.#queue.shutDown();
+    });
+    this.#running.start(() => this.#namespaces.run());
     const stops = [this.#resources, this.#policies].map((set) =>
       set.onChange(() => this.#updateKinds()),
     );
@@ -220,17 +232,18 @@ class RunningSyncer implements Syncer {
       for (const stop of stops) stop();
     };
     this.#updateKinds();
-    for (let worker = 0; worker < workers; worker++) this.#running.push(this.#work());
+    for (let worker = 0; worker < workers; worker++) this.#running.start(() => this.#work());
     if (client === undefined) return;
     const onLost = (message: string) => {
       this.#refused = message;
       this.#context.onError(new Error(message));
-      void this.stop();
+      this.stop().catch(this.#context.onError);
     };
     const { lease } = this.#context;
     const { agentTunnel: tunnel } = this.#options;
-    this.#running.push(runHeartbeat({ context: this.#context, client, tunnel, onLost }));
-    if (lease !== undefined) this.#running.push(runFence({ context: this.#context, lease }));
+    const context = this.#context;
+    this.#running.start(() => runHeartbeat({ context, client, tunnel, onLost }));
+    if (lease !== undefined) this.#running.start(() => runFence({ context, lease }));
   }
 
   async synced(signal: AbortSignal): Promise<void> {
@@ -243,7 +256,11 @@ class RunningSyncer implements Syncer {
     this.#stopListening();
     this.#queue.shutDown();
     await Promise.all([...this.#kinds.values()].map((kind) => kind.stop()));
-    await Promise.all(this.#running);
+    await this.#running.join();
+  }
+
+  ended(): Promise<void> {
+    return this.#running.join();
   }
 
   /** The type loop: kinds start and end without the others noticing. What was synced of one that ends stays as it is. */
@@ -278,7 +295,7 @@ class RunningSyncer implements Syncer {
       viewOf: (group, name) => this.#kindOf(group, name),
       signal: stop.signal,
     });
-    this.#running.push(events.run());
+    this.#running.start(() => events.run());
   }
 
   #kindOf(group: string, name: string): KindOf | undefined {
@@ -303,7 +320,7 @@ class RunningSyncer implements Syncer {
       onChange: (key) => this.#queue.add({ kind: id, key }),
     });
     this.#kinds.set(id, kind);
-    kind.start();
+    this.#running.start(() => kind.run());
   }
 
   #policyFor({ resource }: SyncedResource): KindPolicy {

@@ -3,7 +3,7 @@
  *
  * Kept are only objects that concern a SyncTarget. Each syncer hears of its own and of no other's.
  */
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type Clock, type Random, runTogether } from "@kcp-ts/machinery/base";
 import {
   type Client,
   formatResource,
@@ -49,6 +49,8 @@ export interface UpstreamHandler {
   readonly replaced: () => void;
   /** Changes are told again as they happen. */
   readonly resumed: () => void;
+  /** Nothing is told any more, and the kind is to be opened anew. */
+  readonly failed: (error: unknown) => void;
 }
 
 interface SharedKind {
@@ -80,7 +82,7 @@ export class UpstreamInformers {
       if (handlers.size === 0) shared.handlers.delete(target);
       if (--shared.users > 0) return;
       shared.stop.abort();
-      this.#kinds.delete(id);
+      if (this.#kinds.get(id) === shared) this.#kinds.delete(id);
     });
     return {
       get: (key) => informer.store.get(key),
@@ -145,10 +147,16 @@ export class UpstreamInformers {
     const stop = new AbortController();
     const shared: SharedKind = { informer, handlers, stop, users: 0 };
     this.#kinds.set(id, shared);
-    void informer.run(stop.signal);
     const report = (error: unknown) => onError?.(error);
     const audited = { informer, client, scope, keep, clock, random, onError: report };
-    void runAudit(audited, stop.signal);
+    runTogether(stop.signal, [
+      (signal) => informer.run(signal),
+      (signal) => runAudit(audited, signal),
+    ]).catch((error) => {
+      // Whoever opens the kind from now on gets another informer.
+      if (this.#kinds.get(id) === shared) this.#kinds.delete(id);
+      for (const set of handlers.values()) for (const { failed } of set) failed(error);
+    });
     return shared;
   }
 }

@@ -2,6 +2,7 @@
  * Workloads of kinds that people have WorkloadStrategies for, as far as Services go: each kind is watched, by its metadata and in all logical clusters, from the first
  * strategy on that says where its Pods are. The controller of Services is told.
  */
+import type { TaskGroup } from "@kcp-ts/machinery/base";
 import type { Change, KubernetesObject, ObjectKey, ObjectSource } from "@kcp-ts/sdk";
 import type { WorkloadStrategy } from "../api/index.ts";
 import { metadataClusters, type WatchedClustersOptions } from "../coordination/index.ts";
@@ -13,14 +14,15 @@ export interface CustomWorkloadsOptions extends Omit<WatchedClustersOptions, "ta
   readonly services: ServiceController;
 }
 
-/** Until the signal aborts. */
-export function watchCustomWorkloads(options: CustomWorkloadsOptions, signal: AbortSignal) {
+/** Until the group stops, which a watch that fails makes it do. */
+export function watchCustomWorkloads(options: CustomWorkloadsOptions, running: TaskGroup): void {
   const { strategies, services } = options;
-  const watched = new Map<string, Promise<void>>();
+  const watched = new Set<string>();
   const look = (strategy: WorkloadStrategy, { key }: { readonly key: ObjectKey }) => {
     for (const kind of customKinds([strategy])) {
-      if (watched.has(kindId(kind)) || signal.aborted) continue;
-      watched.set(kindId(kind), watchKind(kind, options, signal));
+      if (watched.has(kindId(kind)) || running.signal.aborted) continue;
+      watched.add(kindId(kind));
+      running.start((stop) => watchKind(kind, options, stop));
     }
     // Where the Pods are may be said anew, or no more.
     for (const service of services.all(key.cluster)) services.controller.enqueue(service);
@@ -32,7 +34,6 @@ export function watchCustomWorkloads(options: CustomWorkloadsOptions, signal: Ab
     },
     deleted: look,
   });
-  return { ended: async () => void (await Promise.all(watched.values())) };
 }
 
 async function watchKind(

@@ -2,7 +2,7 @@
  * The traffic controllers as one thing that runs, over any client that may do everything in every logical cluster. They start when a cluster syncs Services: what
  * nobody syncs costs nothing.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, systemClock, TaskGroup } from "@kcp-ts/machinery/base";
 import { type Client, type Clusters, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets, workloadStrategies } from "../api/index.ts";
 import {
@@ -48,33 +48,27 @@ export function traffic(options: TrafficOptions): Traffic {
   const strategies = targets.source(workloadStrategies, { indexers: strategyIndexers });
   return {
     async run(signal) {
-      const failed = new AbortController();
-      const stop = AbortSignal.any([signal, failed.signal]);
-      let working: Promise<void> | undefined;
-      const work = async () => {
+      const running = new TaskGroup(signal);
+      let isWorking = false;
+      const work = async (stop: AbortSignal) => {
         const clusters = metadataAndTargets({ client, targets, clock, onError });
         const shared = { clusters, targets: source.store, patience, clock, concurrency, onError };
         const kinds = kindsSource(strategies.store);
         const ofServices = serviceController({ ...shared, kinds });
         const controllers = [ofServices.controller, ingressController(shared)];
         const custom = { client, clock, onError, strategies, services: ofServices };
-        const { ended } = watchCustomWorkloads(custom, stop);
+        watchCustomWorkloads(custom, running);
         await new Manager({ clusters: [clusters], controllers }).run(stop);
-        await ended();
       };
       const look = ({ synced, isReady }: Target) => {
-        if (working !== undefined || stop.aborted) return;
+        if (isWorking || running.signal.aborted) return;
         if (!(synced?.includes(services.resource) ?? isReady)) return;
-        working = work().catch((error: unknown) => {
-          failed.abort(error);
-          throw error;
-        });
-        // Looked at when it has ended.
-        working.catch(() => {});
+        isWorking = true;
+        running.start(work);
       };
       source.addHandler({ added: look, updated: look });
-      await targets.run(stop);
-      await working;
+      running.start((stop) => targets.run(stop));
+      await running.join();
     },
   };
 }

@@ -5,7 +5,7 @@
  * The order of its writes matters, and any of them may be the last: first what stops, then where claims and their data are, then who is tied to it, and last who may
  * start.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, systemClock, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
@@ -127,14 +127,8 @@ export function volumes(options: VolumesOptions): Volumes {
   const usedTargets = clusters.source<SyncTarget, string>(syncTargets, { transform: nameOf }).store;
   const seenSets = clusters.source(statefulSets).store;
   const strategies = options.targets.source(workloadStrategies);
-  const work = {
-    ...options,
-    events,
-    seenClaims,
-    seenSets,
-    usedTargets,
-    strategies: strategies.store,
-  };
+  const seen = { seenClaims, seenSets, usedTargets, strategies: strategies.store };
+  const work = { ...options, events, ...seen };
   const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) => [
     { cluster, namespace, name: "" },
   ];
@@ -169,17 +163,20 @@ export function volumes(options: VolumesOptions): Volumes {
   const watching = { ...work, clock, onError, concurrency, predicate, map: ofNamespace };
   return {
     async run(signal) {
-      const others = new Map<string, Promise<void>>();
+      const running = new TaskGroup(signal);
+      const watched = new Set<string>();
       const look = (strategy: WorkloadStrategy) => {
         for (const { resource } of customKinds([strategy])) {
           const name = `${resource.resource}.${resource.version}.${resource.group}`;
-          if (!others.has(name) && !signal.aborted)
-            others.set(name, watchCustom(resource, watching, signal));
+          if (watched.has(name)) continue;
+          watched.add(name);
+          running.start((stop) => watchCustom(resource, watching, stop));
         }
       };
       strategies.addHandler({ added: look, updated: look });
-      await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
-      await Promise.all(others.values());
+      const manager = new Manager({ clusters: [clusters], controllers: [controller] });
+      running.start((stop) => manager.run(stop));
+      await running.join();
       await events.flush();
     },
   };

@@ -4,10 +4,10 @@
  * Members come and go at run time. A member that cannot be reached keeps its last known state, and holds up nobody else. A member that
  * leaves takes its objects out of the stores without a word: leaving the fleet is not a deletion.
  */
-import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
+import { assert, type Clock, onAbort, type Random, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client, KubernetesObject, Resource } from "../client/index.ts";
-import { formatResource, untilAborted } from "../client/index.ts";
+import { formatResource } from "../client/index.ts";
 import { Informers, type SharedInformerOptions } from "../informer/index.ts";
 import type { MetricsRegistry } from "../metrics/index.ts";
 import type { Clusters, ObjectSource } from "./clusters.ts";
@@ -36,8 +36,7 @@ export class Fleet implements Clusters {
   readonly #options: FleetOptions;
   readonly #members = new Map<ClusterName, Member>();
   readonly #sources: Source[] = [];
-  readonly #ends = new Set<Promise<void>>();
-  #signal: AbortSignal | undefined;
+  #running: TaskGroup | undefined;
 
   constructor(options: FleetOptions = {}) {
     this.#options = options;
@@ -114,18 +113,18 @@ export class Fleet implements Clusters {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    this.#signal = signal;
+    const running = new TaskGroup(signal);
+    this.#running = running;
+    onAbort(running.signal, () => {
+      for (const member of this.#members.values()) member.controller.abort();
+    });
     for (const member of this.#members.values()) this.#run(member);
-    await untilAborted(signal);
-    for (const member of this.#members.values()) member.controller.abort();
-    await Promise.all(this.#ends);
+    await running.join();
   }
 
   #run(member: Member): void {
-    if (this.#signal === undefined || this.#signal.aborted) return;
-    const end = member.informers.run(member.controller.signal);
-    this.#ends.add(end);
-    void end.finally(() => this.#ends.delete(end));
+    if (this.#running === undefined || this.#running.signal.aborted) return;
+    this.#running.start(() => member.informers.run(member.controller.signal));
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * Sources are kept true also while another process leads, so that taking over takes no time.
  */
+import { TaskGroup } from "@kcp-ts/machinery/base";
 import { onAbort } from "../client/index.ts";
 import type { LeaderElector, Leadership } from "../leader-election/index.ts";
 import type { Clusters } from "./clusters.ts";
@@ -52,31 +53,35 @@ export class Manager {
     const { clusters, controllers, elector } = this.#options;
     // Sources outlive the controllers: a reconcile under way still reads them.
     const sources = new AbortController();
+    const working = new TaskGroup(signal);
     const running = Promise.all(clusters.map((one) => one.run(sources.signal)));
+    running.catch((error) => working.fail(error));
+    if (elector !== undefined) working.start((stop) => this.#workWhileLeading(elector, stop));
+    else for (const one of controllers) working.start((stop) => one.run({ signal: stop }));
     try {
-      if (elector === undefined) {
-        await Promise.all(controllers.map((one) => one.run({ signal })));
-        return;
-      }
-      let isLost = false;
-      const ended = new AbortController();
-      const stop = () => ended.abort();
-      onAbort(signal, stop);
-      await elector.run(ended.signal, async (leadership) => {
-        const workSignal = leadership.signal;
-        this.#leadership = leadership;
-        try {
-          await Promise.all(controllers.map((one) => one.run({ signal, workSignal })));
-        } finally {
-          this.#leadership = undefined;
-        }
-        isLost = leadership.signal.aborted;
-        stop();
-      });
-      if (isLost) throw new LeadershipLost("another process leads now");
+      await working.join();
     } finally {
       sources.abort();
       await running;
     }
+  }
+
+  async #workWhileLeading(elector: LeaderElector, signal: AbortSignal): Promise<void> {
+    let isLost = false;
+    const ended = new AbortController();
+    const stop = () => ended.abort();
+    onAbort(signal, stop);
+    await elector.run(ended.signal, async (leadership) => {
+      const workSignal = leadership.signal;
+      this.#leadership = leadership;
+      try {
+        await Promise.all(this.#options.controllers.map((one) => one.run({ signal, workSignal })));
+      } finally {
+        this.#leadership = undefined;
+      }
+      isLost = leadership.signal.aborted;
+      stop();
+    });
+    if (isLost) throw new LeadershipLost("another process leads now");
   }
 }

@@ -1,12 +1,11 @@
 /** Informers of one client and scope, one for each resource and selection, shared by all who ask. */
-import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
+import { assert, type Clock, type Random, TaskGroup } from "@kcp-ts/machinery/base";
 import {
   type Client,
   formatResource,
   type KubernetesObject,
   type Resource,
   type SelectorOptions,
-  untilAborted,
 } from "../client/index.ts";
 import type { MetricsRegistry } from "../metrics/index.ts";
 import { Informer, type InformerOptions, type InformerScope } from "./informer.ts";
@@ -42,7 +41,7 @@ interface Shared {
 export class Informers {
   readonly #options: InformersOptions;
   readonly #shared = new Map<string, Shared>();
-  #running: { readonly signal: AbortSignal; readonly ends: Promise<void>[] } | undefined;
+  #running: TaskGroup | undefined;
 
   constructor(options: InformersOptions) {
     this.#options = options;
@@ -84,10 +83,10 @@ export class Informers {
   /** Runs all informers, those asked for later included, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     assert(this.#running === undefined, "these informers run already");
-    this.#running = { signal, ends: [] };
+    const running = new TaskGroup(signal);
+    this.#running = running;
     for (const shared of this.#shared.values()) this.#run(shared);
-    await untilAborted(signal);
-    await Promise.all(this.#running.ends);
+    await running.join();
   }
 
   get hasSynced(): boolean {
@@ -102,7 +101,6 @@ export class Informers {
   }
 
   #run({ informer }: Shared): void {
-    if (this.#running === undefined) return;
-    this.#running.ends.push(informer.run(this.#running.signal));
+    this.#running?.start((stop) => informer.run(stop));
   }
 }

@@ -63,17 +63,16 @@ export class ApiSharing {
   readonly #slices = new SlicesOfExports();
   readonly #sliceRecords: EagerIndex<SliceRecord>;
   readonly #retirements = new Map<StorageKey, Retirement>();
-  #isStopped = false;
   #isStarting = false;
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
-    const { storage, watchCache, clock, onError } = options;
+    const { storage, watchCache, clock, supervisor, onError } = options;
     const { hub } = watchCache;
     const bindings = new BindingIndex();
     const schemas = new SchemaStore(options);
     this.#copies = new SchemaCopies({
-      ...{ storage, clock, onError },
+      ...{ storage, clock, supervisor, onError },
       isUsed: (uid) => bindings.isUsed(uid),
       onGone: (uid) => schemas.forget(uid),
     });
@@ -81,15 +80,15 @@ export class ApiSharing {
       if (!bindings.isUsed(uid)) this.#copies.unused(uid);
     };
     this.#bindingRecords = new EagerIndex({
-      ...{ storage, hub, onError, definition: apiBindings, read: readBinding },
+      ...{ storage, hub, supervisor, definition: apiBindings, read: readBinding },
       onChange: (key, now, before) => this.#onBinding(key, now, before),
     });
     this.#exportRecords = new EagerIndex({
-      ...{ storage, hub, onError, definition: apiExports, read: readExport },
+      ...{ storage, hub, supervisor, definition: apiExports, read: readExport },
       onChange: (key, now) => this.#onExport(key, now),
     });
     this.#sliceRecords = new EagerIndex({
-      ...{ storage, hub, onError, definition: apiExportEndpointSlices, read: readSlice },
+      ...{ storage, hub, supervisor, definition: apiExportEndpointSlices, read: readSlice },
       onChange: (key, now, before) => {
         this.#slices.change(key, now, before);
         // What a start finds is looked at when it is known where clients reach this server.
@@ -115,7 +114,7 @@ export class ApiSharing {
       externalUrl,
     });
     this.#claims = new ClaimFollower({
-      ...{ hub, storage, clock, onError, loading: this.parts.loading },
+      ...{ hub, storage, clock, supervisor, onError, loading: this.parts.loading },
       prefixesOf: (claim) => prefixesOf(this.parts, claim),
       isMislabelled: (entry) => isMislabelled(this.parts, entry),
       relabel: (key) => relabelObject(this.parts, this.catalog, key),
@@ -135,14 +134,12 @@ export class ApiSharing {
     await this.#sliceRecords.start();
     this.#isStarting = false;
     await this.cached.start();
-    for (const work of [this.#copies.start(), this.#claims.sweep()])
-      work.catch((error: unknown) => {
-        if (!this.#isStopped) this.parts.onError(error);
-      });
+    // Both go on beside what is served, and the supervisor says what fails.
+    void this.#copies.start();
+    void this.#claims.sweep();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
     this.#copies.stop();
     this.#bindingRecords.stop();
     this.#exportRecords.stop();

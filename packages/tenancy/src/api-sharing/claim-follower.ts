@@ -7,7 +7,7 @@
 
 import type { Entry, Storage, StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubListener, WatchHub } from "@kcp-ts/apiserver/watch-cache";
-import { type Clock, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { type Clock, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { JobQueue } from "../workspaces/index.ts";
 import type { BindingRecord, Claim } from "./records.ts";
 
@@ -15,6 +15,7 @@ export interface ClaimFollowerOptions {
   readonly hub: WatchHub;
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly onError: (error: unknown) => void;
   /** The prefixes that objects of a claimed resource are stored under. */
   readonly prefixesOf: (claim: Claim) => readonly StorageKey[];
@@ -63,9 +64,11 @@ export class ClaimFollower {
   }
 
   /** Looks at all that is stored of claimed resources: nobody told of what happened while this server was away. */
-  async sweep(): Promise<void> {
-    await this.#options.loading();
-    for (const prefix of [...this.#listened.keys()]) await this.#sweep(prefix);
+  sweep(): Promise<void> {
+    return this.#supervised(async () => {
+      await this.#options.loading();
+      for (const prefix of [...this.#listened.keys()]) await this.#sweep(prefix);
+    });
   }
 
   async stop(): Promise<void> {
@@ -105,12 +108,14 @@ export class ClaimFollower {
         const listened = this.#listened.get(prefix);
         if (error.code === "closed" || listened === undefined) return;
         listened.stop = this.#listen(prefix);
-        this.#sweep(prefix).catch((failure: unknown) => {
-          if (!this.#stop.signal.aborted) this.#options.onError(failure);
-        });
+        void this.#supervised(() => this.#sweep(prefix));
       },
     };
     return hub.listen(prefix, listener);
+  }
+
+  #supervised(sweep: () => Promise<void>): Promise<void> {
+    return this.#options.supervisor.runTask("permission-claims", this.#stop.signal, sweep);
   }
 
   async #sweep(prefix: StorageKey): Promise<void> {

@@ -4,7 +4,7 @@
  * Objects that a claim covers carry a label, so that whoever watches them in all workspaces hears of those that come to be covered. What the
  * label says is not believed alone: what was taken back is invisible at once.
  */
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonObject, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type LabelSelector,
@@ -169,7 +169,7 @@ export function relabelled(
   labels: JsonObject | undefined,
   wanted: ReadonlyMap<string, string>,
 ): JsonObject | undefined {
-  const next: Record<string, JsonValue> = { ...labels };
+  const next = shallowCopy(labels ?? {});
   let isChanged = false;
   for (const key of Object.keys(next)) {
     if (!key.startsWith(claimLabelPrefix) || wanted.get(key) === next[key]) continue;

@@ -18,7 +18,7 @@ import {
   isUnbroken,
   type WatchHub,
 } from "@kcp-ts/apiserver/watch-cache";
-import { yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 
 export interface EagerIndexOptions<Known> {
   readonly storage: Storage;
@@ -27,7 +27,7 @@ export interface EagerIndexOptions<Known> {
   readonly read: (entry: Entry) => Known;
   /** Told of every record that comes, changes or goes. */
   readonly onChange: (key: StorageKey, now: Known | undefined, before: Known | undefined) => void;
-  readonly onError: (error: unknown) => void;
+  readonly supervisor: Supervisor;
 }
 
 interface Held<Known> {
@@ -66,9 +66,13 @@ export class EagerIndex<Known> implements HubListener {
 
   /** The hub must be open. */
   start(): Promise<void> {
+    return this.#begin(() => this.#load());
+  }
+
+  #begin(load: () => Promise<void>): Promise<void> {
     const { hub, definition } = this.#options;
     hub.listen(resourcePrefix(collectionKeyOf(definition)), this);
-    const loading = this.#load().finally(() => {
+    const loading = load().finally(() => {
       if (this.#loading === loading) this.#loading = undefined;
     });
     this.#loading = loading;
@@ -90,7 +94,12 @@ export class EagerIndex<Known> implements HubListener {
     for (const [key, { value }] of this.#held)
       if (value !== undefined) this.#options.onChange(key, undefined, value);
     this.#held.clear();
-    this.start().catch(this.#options.onError);
+    const { supervisor, definition } = this.#options;
+    const { signal } = this.#stop;
+    // Whoever asks waits until all are known again.
+    void this.#begin(() =>
+      supervisor.runTask(`index/${definition.resource}`, signal, () => this.#load()),
+    );
   }
 
   async #load(): Promise<void> {

@@ -9,7 +9,7 @@ import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import { objectKey, type Storage, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
-import type { Clock } from "@kcp-ts/machinery/base";
+import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
@@ -24,6 +24,7 @@ export interface SharingSources {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly builtIns: readonly ResourceDefinition[];
   /** From a path to a logical cluster. */
   readonly resolve: (path: ClusterPath) => MaybePromise<Resolution>;

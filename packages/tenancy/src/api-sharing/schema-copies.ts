@@ -5,13 +5,14 @@
 
 import { isStorageError, type Storage, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { Clock, Supervisor, Timer } from "@kcp-ts/machinery/base";
 import { uncancelled } from "../workspaces/index.ts";
 import { copiesPrefix, copyKey, uidOfCopy } from "./schema-store.ts";
 
 export interface SchemaCopiesOptions {
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly isUsed: (uid: string) => boolean;
   /** A copy is no longer there. */
   readonly onGone: (uid: string) => void;
@@ -34,7 +35,12 @@ export class SchemaCopies {
   }
 
   /** Those that nobody was bound to when an earlier run ended wait anew. */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    const { signal } = this.#stopping;
+    return this.#options.supervisor.runTask("schema-copies", signal, () => this.#sweep());
+  }
+
+  async #sweep(): Promise<void> {
     const { storage, isUsed } = this.#options;
     const { signal } = this.#stopping;
     for (let continueAfter: StorageKey | undefined; ; ) {

@@ -92,7 +92,7 @@ export class Lifecycle {
       again: (key) => this.#jobs.add(key),
       update: (entry, change) => this.#update(workspaces, entry, change),
     });
-    this.#survey = new Survey({ storage: parts.storage, onError });
+    this.#survey = new Survey({ storage: parts.storage, supervisor: parts.supervisor });
   }
 
   /** Takes up what an earlier run, or another server, left unfinished. */

@@ -17,7 +17,7 @@ import {
   type StorageKey,
 } from "@kcp-ts/apiserver/storage";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
-import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
+import { type Clock, neverAborted, type Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import type { DefaultsState } from "./bindings-initializer.ts";
@@ -47,6 +47,7 @@ export interface Parts {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly clock: Clock;
+  readonly supervisor: Supervisor;
   readonly workspaceIndex: ObjectIndex<WorkspaceRecord>;
   readonly logicalClusterIndex: ObjectIndex<LogicalClusterRecord>;
   readonly typeIndex: ObjectIndex<WorkspaceTypeRecord>;

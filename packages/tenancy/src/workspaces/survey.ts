@@ -12,7 +12,7 @@ import {
   type Storage,
   type StorageKey,
 } from "@kcp-ts/apiserver/storage";
-import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { type Supervisor, sleep, systemClock } from "@kcp-ts/machinery/base";
 
 export interface Look {
   readonly definition: ResourceDefinition;
@@ -31,21 +31,20 @@ const restMsMax = 100;
 
 export class Survey {
   readonly #storage: Storage;
-  readonly #onError: (error: unknown) => void;
+  readonly #supervisor: Supervisor;
   readonly #stopping = new AbortController();
   /** Resolves when whoever is at work has done a page and rested. */
   #turn: Promise<void> = Promise.resolve();
 
-  constructor({ storage, onError }: { storage: Storage; onError: (error: unknown) => void }) {
+  constructor({ storage, supervisor }: { storage: Storage; supervisor: Supervisor }) {
     this.#storage = storage;
-    this.#onError = onError;
+    this.#supervisor = supervisor;
   }
 
-  /** Resolves at the end, also when it came to one by an error, which is told elsewhere. */
+  /** Resolves at the end, or when it is stopped. A survey that fails begins anew: looks may be repeated. */
   run(looks: readonly Look[]): Promise<void> {
-    return this.#run(looks).catch((error) => {
-      if (!this.#stopping.signal.aborted) this.#onError(error);
-    });
+    const { signal } = this.#stopping;
+    return this.#supervisor.runTask("workspaces", signal, () => this.#run(looks));
   }
 
   stop(): void {

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { resourcePrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { encodeObject } from "@kcp-ts/apiserver/stored-object";
-import { FakeClock } from "@kcp-ts/apiserver/testing";
+import { FakeClock, supervisorFor } from "@kcp-ts/apiserver/testing";
 import { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { ClosingClusters } from "./closing-clusters.ts";
@@ -42,7 +42,9 @@ describe("an index of objects", () => {
   const root = "root" as ClusterName;
   const open = async (recordsMax?: number) => {
     const storage = new MemoryStorage();
-    const watchCache = new WatchCache({ storage, clock: new FakeClock(), onError: () => {} });
+    const clock = new FakeClock();
+    const supervisor = supervisorFor(clock);
+    const watchCache = new WatchCache({ storage, clock, supervisor, onError: () => {} });
     await watchCache.start();
     let reads = 0;
     const index = new ObjectIndex({

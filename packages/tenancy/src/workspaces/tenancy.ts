@@ -11,7 +11,7 @@ import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import { objectKey, type ResourceKey, type Storage } from "@kcp-ts/apiserver/storage";
 import type { HubEvent, WatchCache } from "@kcp-ts/apiserver/watch-cache";
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import { BindingsInitializer } from "./bindings-initializer.ts";
@@ -61,6 +61,7 @@ import { bindingsInitializer, WorkspaceTypes } from "./workspace-types.ts";
 
 export interface TenancyOptions {
   readonly storage: Storage;
+  readonly supervisor: Supervisor;
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import { collectionKeyOf, configMaps, namespaces } from "@kcp-ts/apiserver/regis
 import { objectKey, type Revision } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { encodeObject } from "@kcp-ts/apiserver/stored-object";
-import { FakeClock } from "@kcp-ts/apiserver/testing";
+import { FakeClock, supervisorFor } from "@kcp-ts/apiserver/testing";
 import { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { OutlineTree } from "./outline.ts";
@@ -17,7 +17,9 @@ const others = "others" as ClusterName;
 
 async function open() {
   const storage = new MemoryStorage();
-  const { hub } = new WatchCache({ storage, clock: new FakeClock(), onError: () => {} });
+  const clock = new FakeClock();
+  const supervisor = supervisorFor(clock);
+  const { hub } = new WatchCache({ storage, clock, supervisor, onError: () => {} });
   await hub.start();
   const tree = new OutlineTree();
   const used = new UsedCollections(hub, [namespaces, configMaps], tree);

@@ -19,8 +19,8 @@ export interface OpenedStorage {
 }
 
 export function describeStorage(name: string, open: () => Promise<OpenedStorage>): void {
-  const test = (title: string, body: (storage: Storage) => Promise<void>): void => {
-    it(title, async () => {
+  const test = (title: string, body: (storage: Storage) => Promise<void>) =>
+    void it(title, async () => {
       const opened = await open();
       try {
         await body(opened.storage);
@@ -28,7 +28,6 @@ export function describeStorage(name: string, open: () => Promise<OpenedStorage>
         await opened.dispose();
       }
     });
-  };
 
   describe(`storage contract: ${name}`, () => {
     describeWrites(test);

@@ -5,7 +5,7 @@
  * A namespace is looked at as a whole: what refers to what is read then, and not from a cache, because an object that leaves is deleted in a cluster.
  * Nothing outside of the namespace is read or written for it.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, TaskGroup } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -122,12 +122,11 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
       map: (_object, key) => (isActive(key) ? namespaceOf(key) : []),
     });
   }
-  const others: Promise<void>[] = [];
-  options.custom?.onKind((kind) => {
-    if (!signal.aborted) others.push(followKind(kind, work, signal));
-  });
-  await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
-  await Promise.all(others);
+  const running = new TaskGroup(signal);
+  options.custom?.onKind((kind) => running.start((stop) => followKind(kind, work, stop)));
+  const manager = new Manager({ clusters: [clusters], controllers: [controller] });
+  running.start((stop) => manager.run(stop));
+  await running.join();
 }
 
 /** A kind that was not there when everything began. Two that look at one namespace at the same time do no harm: writes are of what was read. */

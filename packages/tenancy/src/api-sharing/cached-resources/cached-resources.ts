@@ -50,9 +50,9 @@ export class CachedResources {
 
   constructor(options: CachedResourcesOptions) {
     this.#options = options;
-    const { storage, watchCache, onError } = options.parts;
+    const { storage, watchCache, supervisor } = options.parts;
     const { hub } = watchCache;
-    const shared = { storage, hub, onError };
+    const shared = { storage, hub, supervisor };
     this.#resources = new EagerIndex({
       ...{ ...shared, definition: clusterCachedResources, read: readCachedResource },
       onChange: (key, now, before) => this.#onResource(key, now, before),
