@@ -37,18 +37,23 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
         for (const namespace of within) await create(sample, name, namespace);
       }
     }
-    await checkedPolicies(server, cluster);
+    for (const [path, member] of judged)
+      await untilJudged(server, `/clusters/${cluster}${path}`, member);
   }
 }
 
-/** The server itself writes the status of policies, soon after they are made. */
-async function checkedPolicies(server: TestServer, cluster: string): Promise<void> {
-  const path = `/clusters/${cluster}/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies`;
+/** Kinds whose status the server itself writes, soon after they are made, and a member that it then has. */
+const judged = [
+  ["/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", "observedGeneration"],
+  ["/apis/topology.kcp.io/v1alpha1/partitionsets", "conditions"],
+] as const;
+
+async function untilJudged(server: TestServer, path: string, member: string): Promise<void> {
   for (;;) {
     const { items } = (await server.get(path)).object as {
-      items: readonly { status?: { observedGeneration?: number } }[];
+      items: readonly { status?: Readonly<Record<string, unknown>> }[];
     };
-    if (items.every(({ status }) => status?.observedGeneration !== undefined)) return;
+    if (items.every(({ status }) => status?.[member] !== undefined)) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
