@@ -24,7 +24,7 @@ import { QuietCollector, type QuietWork } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
-import { trafficOf } from "./compose/traffic.ts";
+import { listenerLimitsOf, trafficOf } from "./compose/traffic.ts";
 import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
 import {
   type AdminTokens,
@@ -116,6 +116,7 @@ async function compose(
     namedTls: tls.named,
     tlsMinVersion: tls.minVersion,
     handle: core.handle,
+    limits: listenerLimitsOf(options.traffic),
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
   const address = await listen(listener, options);

@@ -92,6 +92,7 @@ export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
 export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {
   Listener,
+  type ListenerLimits,
   type ListenerOptions,
   listenerLimits,
   type NamedTlsMaterial,
@@ -128,6 +129,7 @@ export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
 export { decodeObject } from "./stored-object/index.ts";
 export type { TrafficOptions } from "./traffic.ts";
+export { unreadLimits } from "./watch-cache/index.ts";
 export {
   isPrivateAddress,
   parseMountHosts,

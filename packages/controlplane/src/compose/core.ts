@@ -17,7 +17,6 @@ import {
   publicPaths,
   type RequestAuthenticator,
   type ServerLog,
-  type TrafficOptions,
   type UserInfo,
   workspaceContent,
 } from "@kcp-ts/server";
@@ -61,6 +60,7 @@ import { SharedTargets } from "./shared-targets.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
 import { syncerViews } from "./syncer-views.ts";
+import type { ServerLimits } from "./traffic.ts";
 
 export interface CoreOptions
   extends Omit<
@@ -85,7 +85,7 @@ export interface CoreOptions
   /** How workspaces are reached that are served elsewhere. */
   readonly mounts?: ApiServerOptions["mounts"];
   readonly trail?: AuditTrailOptions | undefined;
-  readonly limits?: TrafficOptions;
+  readonly limits?: ServerLimits;
   readonly tidyMemory?: (() => void) | undefined;
 }
 
