@@ -88,6 +88,7 @@ export {
 export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {
   Listener,
+  type ListenerLimits,
   type ListenerOptions,
   listenerLimits,
   type NamedTlsMaterial,
@@ -126,6 +127,7 @@ export type { ServiceDecision, ServiceViews } from "./service-views.ts";
 export type { AuditTrailOptions, BackendObserver } from "./stages/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
 export type { TrafficOptions } from "./traffic.ts";
+export { unreadLimits } from "./watch-cache/index.ts";
 export {
   isPrivateAddress,
   type ServiceAddress,

@@ -51,10 +51,6 @@ export class CustomForm implements StoredForm {
       : undefined;
   }
 
-  get turnsAll(): boolean {
-    return this.#version.version !== this.#version.definition.storageVersion;
-  }
-
   get name(): string {
     return `${this.#version.definition.content}/${this.#version.version}`;
   }

@@ -1,16 +1,14 @@
 /**
- * Watches whose events are made for each reader, and not in the turn of a change: of objects that only a webhook can turn into the version that was asked for, and
- * in forms that take long to make of a large object.
+ * Watches of objects that only a webhook can turn into the version that was asked for.
  *
  * The watch itself runs in the stored form; what comes out of it, chunk by chunk, is converted together and only then put into the
  * form that the client wants. A conversion that fails ends the watch with an ERROR event, as in Kubernetes.
  */
-import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, parseInPieces } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
 import { toBytes, toStatusError } from "../content/index.ts";
-import type { ResourceDefinition } from "../registry/index.ts";
+import type { ResourceDefinition, StoredForm } from "../registry/index.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
-import { encodeInPieces } from "../stored-object/index.ts";
+import { encodeObject } from "../stored-object/index.ts";
 import { type EventForm, type EventType, frame, wholeObject } from "../watch-cache/index.ts";
 
 export interface ConvertedWatch {
@@ -30,7 +28,7 @@ const keyed: EventForm = {
   name: "keyed",
   encode: (entry, revision) =>
     Buffer.concat([
-      Buffer.from(`{"key":${JSON.stringify(entry.key)},"modifiedAt":${entry.modifiedAt},"object":`),
+      Buffer.from(`{"key":${JSON.stringify(entry.key)},"object":`),
       wholeObject.encode(entry, revision),
       closing,
     ]),
@@ -46,12 +44,10 @@ export async function* convertedEvents(
 ): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const lines of linesOf(stored)) {
-    const events: WatchedEvent[] = [];
-    for (const line of lines)
-      events.push((await runSyncFirst(parseInPieces(line))).value as unknown as WatchedEvent);
+    const events = lines.map((line) => parseJson(line).value as unknown as WatchedEvent);
     let shown: readonly Entry[];
     try {
-      shown = await present(definition, events.flatMap(objectsOf));
+      shown = await present(definition.form as StoredForm, events.flatMap(objectsOf));
     } catch (error) {
       yield frame("ERROR", toBytes(toStatusError(error).status as unknown as JsonObject));
       return;
@@ -68,12 +64,7 @@ export async function* convertedEvents(
       if (told === undefined) continue;
       const encoder = isFirst ? (form.first ?? form) : form;
       isFirst = false;
-      const revision = revisionOf(event.object);
-      const object =
-        encoder.encodeInPieces === undefined
-          ? encoder.encode(told.entry, revision)
-          : await runSyncFirst(encoder.encodeInPieces(told.entry, revision));
-      yield frame(told.type, object);
+      yield frame(told.type, encoder.encode(told.entry, told.entry.modifiedAt));
     }
   }
 }
@@ -94,8 +85,6 @@ function toldOf(
 
 interface Keyed {
   readonly key: StorageKey;
-  /** When it was written: an object that is gone is shown at the revision of its deletion. */
-  readonly modifiedAt: Revision;
   readonly object: JsonObject;
 }
 
@@ -115,24 +104,16 @@ function isObject(
   return type === "ADDED" || type === "MODIFIED" || type === "DELETED";
 }
 
-async function present(
-  { form }: ResourceDefinition,
-  objects: readonly Keyed[],
-): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  for (const keyed of objects) entries.push(await runSyncFirst(entryOf(keyed)));
-  return form === undefined || entries.length === 0 ? entries : form.present(entries);
+async function present(form: StoredForm, objects: readonly Keyed[]): Promise<readonly Entry[]> {
+  if (objects.length === 0) return [];
+  return form.present(objects.map(entryOf));
 }
 
 /** The entry that an event was made from, as far as presenting it needs that. */
-function* entryOf({ key, modifiedAt, object }: Keyed): Resumable<Entry> {
-  return { key, value: yield* encodeInPieces(object), createdAt: modifiedAt, modifiedAt };
-}
-
-/** At which it is shown. */
-function revisionOf({ object }: Keyed): Revision {
+function entryOf({ key, object }: Keyed): Entry {
   const { resourceVersion } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
-  return toRevision(Number(resourceVersion));
+  const modifiedAt: Revision = toRevision(Number(resourceVersion));
+  return { key, value: encodeObject(object), createdAt: modifiedAt, modifiedAt };
 }
 
 /** Whole lines; a chunk holds at least one. */

@@ -1,14 +1,14 @@
 /** Watches: a stream of events from a revision, or from the present state on. */
 
-import { type Random, type Resumable, runSync } from "@kcp-ts/machinery/base";
-import { type JsonObject, stringifyInPieces } from "@kcp-ts/machinery/json";
+import type { Random } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   type AnswerForm,
   negotiate,
   parseIncludeObject,
   partialOf,
-  tableInPieces,
+  tableOf,
   toBytes,
   toStatusError,
 } from "../content/index.ts";
@@ -25,7 +25,7 @@ import {
   responseHeaders,
 } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObjectInPieces, partialBytesAt } from "../stored-object/index.ts";
+import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
 import {
   type EventForm,
   type Freshness,
@@ -78,13 +78,13 @@ export async function handleWatch(
       signal: handled.signal,
     });
   });
-  const servedForm = eventFormOf(form, handled, rooms);
-  const isMadeByReader = servedForm.encodeInPieces !== undefined || needsReader(definition);
+  const eventForm = presentedForm(definition, eventFormOf(form, handled, rooms));
+  const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
   const unread = rooms.watchCache.unread.account(holderOf(handled));
   const events = rooms.watchCache.watch({
     prefix,
     selection,
-    form: isMadeByReader ? storedForm(ofServed) : presentedForm(definition, servedForm),
+    form: needsConversion ? storedForm(ofServed) : eventForm,
     initial,
     afterRevision: start.kind === "after" ? start.revision : rooms.watchCache.hub.revision,
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
@@ -95,8 +95,8 @@ export async function handleWatch(
     unread,
   });
   endWhenRetired(events, definition);
-  const shown = isMadeByReader
-    ? noted(convertedEvents(events, definition, { form: servedForm, ofServed }), events)
+  const shown = needsConversion
+    ? noted(convertedEvents(events, definition, { form: eventForm, ofServed }), events)
     : events;
   const headers = responseHeaders("application/json");
   return { status: 200, headers, body: shown, isWatch: true, unread };
@@ -134,11 +134,6 @@ function endWhenRetired(events: Watcher, { onRetired }: ResourceDefinition): voi
     },
     onEnd: () => stop(),
   });
-}
-
-/** Every object has to be turned: by a webhook, or into another version than it is stored in. */
-function needsReader({ form }: ResourceDefinition): boolean {
-  return form !== undefined && (form.presentNow === undefined || form.turnsAll === true);
 }
 
 /** Events show objects as reads do. */
@@ -190,24 +185,31 @@ function eventFormOf(
       };
     case "table": {
       const includeObject = parseIncludeObject(scope.query);
-      const rowForm = (name: string, withColumns: boolean): EventForm => {
-        const encodeInPieces = function* (entry: Entry, revision: Revision): Resumable<Buffer> {
-          const object = yield* decodeObjectInPieces({ ...entry, modifiedAt: revision });
-          const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns };
-          const metadata = { resourceVersion: String(revision) };
-          const shown = yield* tableInPieces(definition, [object], metadata, table);
-          return Buffer.from(yield* stringifyInPieces(shown));
-        };
-        const encode = (entry: Entry, revision: Revision) =>
-          runSync(encodeInPieces(entry, revision));
-        return { name, encode, encodeInPieces };
+      const encode = (withColumns: boolean) => (entry: Entry, revision: Revision) => {
+        const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns };
+        return toBytes(
+          tableOf(
+            definition,
+            [objectAt(entry, revision)],
+            { resourceVersion: String(revision) },
+            table,
+          ),
+        );
       };
       const name = `table/${form.version}/${includeObject}`;
-      return { ...rowForm(name, false), first: rowForm(`${name}/columns`, true) };
+      return {
+        name,
+        encode: encode(false),
+        first: { name: `${name}/columns`, encode: encode(true) },
+      };
     }
     default:
       return wholeObject;
   }
+}
+
+function objectAt(entry: Entry, revision: Revision): JsonObject {
+  return decodeObject({ ...entry, modifiedAt: revision });
 }
 
 function bookmarkMaker(definition: ResourceDefinition, form: AnswerForm) {

@@ -17,9 +17,6 @@ export interface StoredForm {
   /** One entry as a client gets it; itself when the stored bytes are right. Absent when that takes asking somebody. */
   readonly presentNow: ((entry: Entry) => Entry) | undefined;
 
-  /** No entry is right as it is stored. */
-  readonly turnsAll?: boolean;
-
   /** The same for many at once; waits where it must. Undefined stands for "all are right as they are". */
   present(entries: readonly Entry[]): MaybePromise<readonly Entry[]>;
 

@@ -4,7 +4,6 @@
  * What a watcher gets depends on its selector (a change can enter, stay in or leave the selection) and on its form (whole object,
  * metadata only, table row); each combination is made on first use and shared.
  */
-import type { Resumable } from "@kcp-ts/machinery/base";
 import type { DataChange } from "../storage/feed.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { labelsOf, servedBytesAt } from "../stored-object/index.ts";
@@ -76,8 +75,6 @@ export class HubEvent {
 export interface EventForm {
   readonly name: string;
   encode(entry: Entry, revision: Revision): Buffer;
-  /** The same with rests, where that takes long of a large object: for a reader in between. */
-  encodeInPieces?(entry: Entry, revision: Revision): Resumable<Buffer>;
   /** The form of a watch's first event, where it differs. */
   readonly first?: EventForm;
   /** Modifications come with the object as it was, in a member `previous`: for a reader in between, not for clients. */
