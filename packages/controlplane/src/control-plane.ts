@@ -156,8 +156,7 @@ async function compose(
   const settle = () => server.settle();
   const collector = startQuietCollector({ clock, log, collectGarbage, settle });
   started.endsBy(() => collector.stop());
-  const stop = () => started.close("stop");
-  return { url, kubeconfigPath, server, client, stop };
+  return { url, kubeconfigPath, server, client, stop: () => started.close("stop") };
 }
 
 async function tokensOf(
