@@ -67,8 +67,11 @@ export class ApiClient {
     throw new Error(`${method} ${path}: ${answer.status} ${text}`);
   }
 
-  /** Every line of a stream, until the client is closed. Resolves when the server has answered. */
-  watch(path: string, onLine: (line: string) => void): Promise<void> {
+  /**
+   * Hands out every line of a stream, until the client is closed. Resolves when the server has
+   * answered, with a function that ends the watch.
+   */
+  watch(path: string, onLine: (line: string) => void): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const stream = this.#session.request({
         ":path": this.#basePath + path,
@@ -77,7 +80,7 @@ export class ApiClient {
       let rest = "";
       stream.setEncoding("utf8");
       stream.on("response", (headers) => {
-        if (headers[":status"] === 200) resolve();
+        if (headers[":status"] === 200) resolve(() => stream.close());
         else reject(new Error(`GET ${path}: ${headers[":status"]}`));
       });
       stream.on("data", (text: string) => {

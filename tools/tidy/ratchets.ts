@@ -1,6 +1,10 @@
 /** What is larger than the rules allow today. Entries may shrink or go; a new one needs a reason that holds in a review. */
 export const functionLinesMax = 70;
-export const fileLinesMax = 500;
+/**
+ * A file is as long as its idea. A reader who follows one request pays for every file that an idea
+ * was cut into, so the limit is there for files with several ideas only.
+ */
+export const fileLinesMax = 800;
 
 /** `path name` to lines. */
 export const longFunctions: Readonly<Record<string, number>> = {
@@ -9,9 +13,7 @@ export const longFunctions: Readonly<Record<string, number>> = {
 };
 
 /** Path to lines. */
-export const longFiles: Readonly<Record<string, number>> = {
-  "packages/apiserver/src/storage/contract/storage-contract.ts": 576,
-};
+export const longFiles: Readonly<Record<string, number>> = {};
 
 /** Packages that are wiring stay so small. Lines of what users run, by package. */
 export const packageLinesMax: Readonly<Record<string, number>> = { controlplane: 3000 };

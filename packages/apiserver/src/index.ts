@@ -88,6 +88,7 @@ export {
 export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {
   Listener,
+  type ListenerLimits,
   type ListenerOptions,
   listenerLimits,
   type NamedTlsMaterial,
@@ -117,7 +118,6 @@ export {
   wantedUpgrade,
 } from "./request/api-request.ts";
 export type { Attributes } from "./request/attributes.ts";
-export { inPieces } from "./request/other-work.ts";
 export type { ResourceScope } from "./request/request-scope.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
@@ -127,6 +127,7 @@ export type { ServiceDecision, ServiceViews } from "./service-views.ts";
 export type { AuditTrailOptions, BackendObserver } from "./stages/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
 export type { TrafficOptions } from "./traffic.ts";
+export { unreadLimits } from "./watch-cache/index.ts";
 export {
   isPrivateAddress,
   type ServiceAddress,

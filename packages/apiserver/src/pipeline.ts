@@ -10,16 +10,14 @@ import { hasImpersonation, homeOfAccount, isAuthenticationError } from "./authen
 import { type Authorizer, type Decision, forbidden } from "./authorization/index.ts";
 import type { ClusterDirectory, Detour, DetourRequest } from "./cluster-directory.ts";
 import { failure, toStatusError } from "./content/index.ts";
+import { tooBusy } from "./event-loop/index.ts";
 import {
   estimateRead,
-  estimateWrite,
-  GatedRequest,
   type ObjectCounter,
-  tooBusy,
   tooBusyResponse,
   type WatchCounter,
 } from "./fairness/index.ts";
-import { type HandlerRooms, handleResource } from "./handlers/index.ts";
+import { type HandlerRooms, handlerOf } from "./handlers/index.ts";
 import {
   type Catalog,
   fromStorageError,
@@ -50,10 +48,10 @@ import {
   Exchange,
   type FinishRooms,
   finish,
+  flowControlOfBody,
   impersonate,
-  jsonBytes,
   type RouteRooms,
-  readYamlOf,
+  receiveBody,
   route,
   setDeadline,
 } from "./stages/index.ts";
@@ -76,14 +74,17 @@ export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms, Rou
 type StageResult = ApiResponse | undefined;
 type Stage = (exchange: Exchange, rooms: PipelineRooms) => MaybePromise<StageResult>;
 
-export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
+export const pipeline: readonly (readonly [name: string, stage: Stage, only?: "writes"])[] = [
   ["route", route],
   ["deadline", setDeadline],
   ["authenticate", authenticate],
-  ["audit", writeDown],
+  ["audit", beginAudit],
   ["impersonate", impersonateStage],
-  ["fairness", takeSeat],
+  ["flowControl", flowControl],
   ["authorize", authorize],
+  ["resolve", resolve],
+  ["receiveBody", receiveBody, "writes"],
+  ["flowControlOfBody", flowControlOfBody, "writes"],
   ["dispatch", dispatch],
 ];
 
@@ -101,7 +102,9 @@ export function answer(request: ApiRequest, rooms: PipelineRooms): MaybePromise<
 
 function run(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromise<ApiResponse> {
   for (let at = from; at < pipeline.length; at++) {
-    const result = (pipeline[at] as (typeof pipeline)[number])[1](exchange, rooms);
+    const entry = pipeline[at] as (typeof pipeline)[number];
+    if (entry[2] === "writes" && !exchange.isWrite) continue;
+    const result = entry[1](exchange, rooms);
     if (result instanceof Promise)
       return result.then((response) => response ?? goOn(exchange, rooms, at + 1));
     if (result !== undefined) return result;
@@ -204,7 +207,7 @@ function refuse(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
-function writeDown(exchange: Exchange, { audit, clock }: PipelineRooms): undefined {
+function beginAudit(exchange: Exchange, { audit, clock }: PipelineRooms): undefined {
   if (audit !== undefined) beginTrail(exchange, audit, clock);
   return undefined;
 }
@@ -214,8 +217,8 @@ function isOperators({ groups }: UserInfo): boolean {
   return groups.includes(wellKnownGroup.masters);
 }
 
-/** What brings a body waits with it, when it is there: see GatedRequest. */
-function takeSeat(
+/** Reads wait for their seat here; writes do when their body is there. */
+function flowControl(
   exchange: Exchange,
   { fairness, objectCount, watches }: PipelineRooms,
 ): Promise<undefined> | undefined {
@@ -223,17 +226,8 @@ function takeSeat(
   if (watches !== undefined && scope.verb === "watch" && !isOperators(exchange.user))
     exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
   fairness?.classify(exchange);
-  const { method } = exchange.request;
-  if (method === "GET" || method === "HEAD" || method === "OPTIONS") {
-    return fairness?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
-  }
-  readYamlOf(exchange);
-  if (fairness === undefined) return undefined;
-  exchange.request = new GatedRequest(exchange.request, {
-    reserve: (bytes) => fairness.reserveBody(exchange, bytes),
-    admit: (bytes) => fairness.admit(exchange, estimateWrite(jsonBytes(exchange) ?? bytes)),
-  });
-  return undefined;
+  if (exchange.isWrite) return undefined;
+  return fairness?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
 }
 
 function impersonateStage(
@@ -276,8 +270,8 @@ function authorizeEntered(
   }
   const decision = authorizer.authorize(attributes);
   if (decision instanceof Promise)
-    return decision.then((decided) => heed(exchange, decided, attributes));
-  return heed(exchange, decision, attributes);
+    return decision.then((decided) => enforce(exchange, decided, attributes));
+  return enforce(exchange, decision, attributes);
 }
 
 async function authorizeDetour(
@@ -304,14 +298,14 @@ async function authorizeService(
   { services, authorizer }: Pick<PipelineRooms, "services" | "authorizer">,
 ): Promise<undefined> {
   const decision = await services.authorize(service, attributes);
-  heed(exchange, decision, attributes);
+  enforce(exchange, decision, attributes);
   const { actAs, isOpen } = decision;
   if (actAs === undefined) return;
   exchange.impersonator ??= exchange.user;
   exchange.user = actAs;
   if (isOpen !== true) return;
   const asked = { ...attributes, user: actAs };
-  heed(exchange, await authorizer.authorize(asked), asked);
+  enforce(exchange, await authorizer.authorize(asked), asked);
 }
 
 /** Whether a write that turns out to create may: in a view that is for it to decide. */
@@ -322,11 +316,11 @@ function creatingIn(
   const service = exchange.scope?.service as ServiceScope;
   const attributes = { ...attributesOf(exchange), verb: "create" };
   return async () => {
-    heed(exchange, await services.authorize(service, attributes), attributes);
+    enforce(exchange, await services.authorize(service, attributes), attributes);
   };
 }
 
-function heed(
+function enforce(
   exchange: Exchange,
   decision: Decision | ServiceDecision,
   attributes: Attributes,
@@ -384,24 +378,36 @@ const noResource = {
   name: "",
 } as const;
 
-function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
+/** Finds what answers the request: the handler of a resource, a path, or what the cluster directory has instead. */
+function resolve(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
   const { detour } = exchange;
-  if (detour !== undefined) return detour.serve(detourRequest(exchange, attributesOf(exchange)));
+  if (detour !== undefined) {
+    exchange.serve = () => detour.serve(detourRequest(exchange, attributesOf(exchange)));
+    return undefined;
+  }
   const asked = exchange.scope as RequestScope;
   const scope = asked.service === undefined ? asked : rooms.services.scopeOf(asked);
   const view = scope.service === undefined ? undefined : rooms.services.catalogOf(scope);
   const catalog = view ?? rooms.catalog;
   if (scope.kind === "path") {
     const served = view === undefined ? rooms : { ...rooms, catalog };
-    return servePath(exchange.request, scope, exchange.user, served);
+    exchange.serve = () => servePath(exchange.request, scope, exchange.user, served);
+    return undefined;
   }
   const { cluster, group, version, resource } = scope;
-  const serve = (definition: ResourceDefinition | undefined) => {
+  const serveBy = (definition: ResourceDefinition | undefined): undefined => {
     if (definition === undefined) throw statusError.pathNotFound();
     const served =
       view === undefined ? rooms : { ...rooms, authorizeCreate: creatingIn(exchange, rooms) };
-    return handleResource(exchange.handled(scope, definition), served);
+    const handled = exchange.handled(scope, definition);
+    const handle = handlerOf(handled, served);
+    exchange.serve = () => handle(handled, served);
+    return undefined;
   };
   const found = catalog.find(cluster, group, version, resource);
-  return found instanceof Promise ? found.then(serve) : serve(found);
+  return found instanceof Promise ? found.then(serveBy) : serveBy(found);
+}
+
+function dispatch({ serve }: Exchange): MaybePromise<ApiResponse> {
+  return (serve as () => MaybePromise<ApiResponse>)();
 }

@@ -20,7 +20,7 @@ describe("the pipeline", () => {
     const names = pipeline.map(([name]) => name);
     assert.deepEqual(names, [
       ...["route", "deadline", "authenticate", "audit", "impersonate"],
-      ...["fairness", "authorize", "dispatch"],
+      ...["flowControl", "authorize", "resolve", "receiveBody", "flowControlOfBody", "dispatch"],
     ]);
   });
 

@@ -27,7 +27,7 @@ import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
-import { trafficOf } from "./compose/traffic.ts";
+import { listenerLimitsOf, trafficOf } from "./compose/traffic.ts";
 import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
@@ -114,6 +114,7 @@ async function compose(
     namedTls: tls.named,
     tlsMinVersion: tls.minVersion,
     handle: core.handle,
+    limits: listenerLimitsOf(options.traffic),
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
   const address = await listen(listener, options);
@@ -155,8 +156,7 @@ async function compose(
   const settle = () => server.settle();
   const collector = startQuietCollector({ clock, log, collectGarbage, settle });
   started.endsBy(() => collector.stop());
-  const stop = () => started.close("stop");
-  return { url, kubeconfigPath, server, client, stop };
+  return { url, kubeconfigPath, server, client, stop: () => started.close("stop") };
 }
 
 async function tokensOf(

@@ -2,7 +2,7 @@
  * `--feature-gates`: taken as kcp takes them. What kcp has behind its gates is there without being asked for, or not there at all, so none of them
  * switches anything; each is checked, and told of at the start where it asks for what is not so.
  */
-import { knownFeatureGates } from "./known-feature-gates.ts";
+import { knownFeatureGates } from "@kcp-ts/tenancy/feature-gates";
 import { OptionsError } from "./options.ts";
 
 /** What is so whatever is asked for. Of others nobody here knows. */

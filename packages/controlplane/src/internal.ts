@@ -7,3 +7,4 @@ export {
 } from "./compose/controllers.ts";
 export { Core, processUser } from "./compose/core.ts";
 export { createInternalCredential } from "./compose/internal-credential.ts";
+export { listenerLimitsOf, trafficOf } from "./compose/traffic.ts";

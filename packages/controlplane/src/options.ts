@@ -1,3 +1,4 @@
+import { listenerLimits, unreadLimits } from "@kcp-ts/apiserver";
 import type { PhysicalClusterOptions } from "@kcp-ts/multicluster-server";
 import type { AuthorizationOptions } from "./compose/authorization.ts";
 import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
@@ -85,7 +86,7 @@ export interface AuditOptions {
   readonly webhookInitialBackoffMs: number;
 }
 
-/** How much is done at once, and what one tenant may hold. 0 is no limit, but for the first two. */
+/** How much is done at once, and what one tenant may hold. 0 is no limit, but for the first two and where another is named. */
 export interface TrafficLimits {
   readonly fairness: boolean;
   /** Together they are the seats that fairness deals out. */
@@ -93,6 +94,13 @@ export interface TrafficLimits {
   readonly mutatingRequestsInFlightMax: number;
   readonly watchesPerClusterMax: number;
   readonly watchesPerUserMax: number;
+  /** What watches hold for clients that have not read it yet. */
+  readonly unreadBytesPerClusterMax: number;
+  readonly unreadBytesMax: number;
+  /** 0: as many as there are file descriptors for. */
+  readonly connectionsMax: number;
+  /** Of HTTP/2; 0 is the default. */
+  readonly streamsPerConnectionMax: number;
   readonly objectsPerClusterMax: number;
   readonly bytesPerClusterMax: number;
   readonly objectCountIntervalMs: number;
@@ -134,6 +142,10 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
     mutatingRequestsInFlightMax: 200,
     watchesPerClusterMax: 0,
     watchesPerUserMax: 0,
+    unreadBytesPerClusterMax: unreadLimits.bytesPerTenantMax,
+    unreadBytesMax: unreadLimits.bytesMax,
+    connectionsMax: listenerLimits.connectionsMax,
+    streamsPerConnectionMax: listenerLimits.streamsPerConnectionMax,
     objectsPerClusterMax: 0,
     bytesPerClusterMax: 0,
     objectCountIntervalMs: 60_000,

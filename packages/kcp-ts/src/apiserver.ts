@@ -54,7 +54,6 @@ export {
   hashToken,
   IssuerAuthenticator,
   IssuerDocuments,
-  inPieces,
   isAuthenticationError,
   isPrivateAddress,
   issuerOfFlags,
@@ -131,7 +130,7 @@ export {
 } from "@kcp-ts/apiserver";
 export type { Storage } from "@kcp-ts/apiserver/storage";
 export { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
-export { systemClock, systemRandom } from "@kcp-ts/machinery/base";
+export { runYielding, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 export {
   bool,
   bytes,

@@ -3,7 +3,6 @@
 import {
   type AdmissionPlugin,
   type Authorizer,
-  inPieces,
   isPrivateAddress,
   type ResourceDefinition,
   type Reviewers,
@@ -136,7 +135,7 @@ export class PhysicalClusters {
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
     this.#reviewer = new PlacementReviewer({
-      ...{ client, clock, inPieces },
+      ...{ client, clock },
       patience: () => ({ graceMs: this.#graceMs }),
     });
   }

@@ -4,7 +4,14 @@
  *
  * Writes of roles and bindings are answered when the hub has them (`isSeenOnAnswer`), so that a decision after the answer knows them.
  */
-import { atOnce, neverAborted, type Pieces } from "@kcp-ts/machinery/base";
+import {
+  neverAborted,
+  type Resumable,
+  runSync,
+  runSyncFirst,
+  runYielding,
+  yieldToEventLoop,
+} from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   bootstrapPolicy,
@@ -20,7 +27,6 @@ import {
   roles,
   translating,
 } from "../registry/index.ts";
-import { inPieces, otherWork, promptly } from "../request/other-work.ts";
 import { ownText } from "../request/own-text.ts";
 import {
   clusterPrefix,
@@ -137,14 +143,14 @@ export class PolicyCache implements PolicySource, HubListener {
     else if (isLarge(event)) {
       held.behind.push(event);
       held.catchingUp = this.#catchUp(held);
-    } else atOnce(this.#apply(held, event));
+    } else runSync(this.#apply(held, event));
   }
 
   /** Reads what is large with rests. Until then nobody is told what the policy is: whoever asks waits. */
   async #catchUp(held: HeldPolicy): Promise<void> {
     try {
       for (let event = held.behind.shift(); event !== undefined; event = held.behind.shift())
-        await inPieces(this.#apply(held, event));
+        await runYielding(this.#apply(held, event));
     } catch {
       // What is wrong with it is told to those who ask next, for whom all of it is read again.
       if (this.#heldOf(held.cluster) === held) this.#forget(held.cluster);
@@ -152,7 +158,7 @@ export class PolicyCache implements PolicySource, HubListener {
     held.catchingUp = undefined;
   }
 
-  *#apply(held: HeldPolicy, event: HubEvent): Pieces<void> {
+  *#apply(held: HeldPolicy, event: HubEvent): Resumable<void> {
     const { cluster, bytes: before } = held;
     yield* held.applyInPieces(event);
     // It may have been forgotten meanwhile.
@@ -188,7 +194,7 @@ export class PolicyCache implements PolicySource, HubListener {
     const newest = Math.max(...revisions) as Revision;
     if (!(await isUnbroken(this.#options.hub.reach(newest, signal)))) return this.load(cluster);
     for (let event = loading.events.shift(); event !== undefined; event = loading.events.shift())
-      await promptly(held.applyInPieces(event));
+      await runSyncFirst(held.applyInPieces(event));
     // What was lost meanwhile is loaded again by whoever asks next.
     if (this.#loading.get(cluster) === loading) {
       this.#newest = held;
@@ -222,11 +228,11 @@ export class PolicyCache implements PolicySource, HubListener {
     for (let continueAfter: StorageKey | undefined; ; ) {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) {
-        await promptly(held.putInPieces(entry));
+        await runSyncFirst(held.putInPieces(entry));
       }
       if (!page.more) return page.revision;
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
   }
 
@@ -263,7 +269,7 @@ class HeldPolicy {
     this.cluster = cluster;
   }
 
-  *putInPieces(entry: Entry): Pieces<void> {
+  *putInPieces(entry: Entry): Resumable<void> {
     const { key, modifiedAt, value } = entry;
     const object = isLong(value) ? yield* decodeObjectInPieces(entry) : decodeObject(entry);
     yield* this.policy.putInPieces(policyKey(key), object);
@@ -272,7 +278,7 @@ class HeldPolicy {
     this.#known.set(key, { modifiedAt, bytes });
   }
 
-  *applyInPieces(event: HubEvent): Pieces<void> {
+  *applyInPieces(event: HubEvent): Resumable<void> {
     const known = this.#known.get(event.key);
     if (known !== undefined && known.modifiedAt >= event.revision) return;
     if (event.current !== undefined) {

@@ -5,13 +5,12 @@
  * One loop for all logical clusters, without timers. It looks at what is stored and can be repeated, so that a crash between two steps,
  * or a second server that does the same, does no harm.
  */
-import type { Supervisor } from "@kcp-ts/machinery/base";
+import { type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { PolicySource } from "../authorization/index.ts";
 import { clusterRoles, type Registry } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
 import {
   isStorageError,
   parseObjectKey,
@@ -110,7 +109,7 @@ export class RoleAggregation implements HubListener {
     const policy = policies.peek(cluster) ?? (await policies.load(cluster));
     for (const { name, wanted } of policy.gatheredRoles()) {
       // Each may take some milliseconds. What changes meanwhile brings us here again.
-      await otherWork();
+      await yieldToEventLoop();
       if (this.#stop.signal.aborted) return;
       if (wanted !== undefined) await this.#write(cluster, name, wanted);
     }

@@ -1,5 +1,5 @@
 /** A kind as CEL's checker sees it: from the shape of a built-in kind, or from the schema of a custom one. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   type DeclaredType,
   declaredBool,
@@ -20,7 +20,7 @@ import type { MessageShape, ScalarType, Shape } from "@kcp-ts/machinery/shape";
 import { declareSchema } from "../custom-resources/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
 
-export function* declaredKind({ openApi, strategy }: ResourceDefinition): Pieces<DeclaredType> {
+export function* declaredKind({ openApi, strategy }: ResourceDefinition): Resumable<DeclaredType> {
   if (openApi === undefined) return declareMessage(strategy.shape, "object", rootFields);
   const published = yield* openApi("v3");
   yield;

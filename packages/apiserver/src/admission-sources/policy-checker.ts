@@ -3,7 +3,7 @@
  *
  * One loop for all logical clusters, one policy at a time; it works when policies change and not otherwise.
  */
-import type { Supervisor } from "@kcp-ts/machinery/base";
+import { runYielding, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -12,7 +12,6 @@ import {
   type Registry,
   validatingAdmissionPolicies,
 } from "../registry/index.ts";
-import { inPieces, otherWork } from "../request/other-work.ts";
 import {
   type Entry,
   parseObjectKey,
@@ -81,7 +80,7 @@ export class PolicyChecker implements HubListener {
       for (const entry of page.entries) if (isUnchecked(decodeObject(entry))) this.#note(entry.key);
       if (!page.more) return;
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
   }
 
@@ -94,7 +93,7 @@ export class PolicyChecker implements HubListener {
     for (const key of this.#waiting) {
       if (this.#stopping.signal.aborted) break;
       this.#waiting.delete(key);
-      await otherWork();
+      await yieldToEventLoop();
       await this.#check(key).catch((error: unknown) => {
         if (!this.#stopping.signal.aborted) this.#options.onError(error);
       });
@@ -110,7 +109,7 @@ export class PolicyChecker implements HubListener {
     const policy = decodeObject(entry);
     if (!isUnchecked(policy)) return;
     const { cluster, name } = parseObjectKey(key);
-    const warnings = await inPieces(typeWarnings(policy, await catalog.all(cluster)));
+    const warnings = await runYielding(typeWarnings(policy, await catalog.all(cluster)));
     const status: JsonObject = {
       observedGeneration: generationOf(policy),
       typeChecking:

@@ -1,5 +1,5 @@
 /** What the checker finds in the expressions of a policy when it knows the kinds that the policy is about. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   AUTHORIZER_TYPE,
   compileInPieces,
@@ -27,7 +27,7 @@ export const kindsMax = 10;
 export function* typeWarnings(
   policy: JsonObject,
   served: readonly ResourceDefinition[],
-): Pieces<ExpressionWarning[]> {
+): Resumable<ExpressionWarning[]> {
   const spec = isJsonObject(policy["spec"]) ? policy["spec"] : {};
   const kinds: { readonly name: string; readonly environment: Environment }[] = [];
   for (const definition of kindsOf(spec, served)) {

@@ -1,6 +1,6 @@
 /** One request in the audit log: what its events have in common, and what is found out about it on its way. */
 
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { bounds, isBoundExceeded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
@@ -116,7 +116,7 @@ export class AuditRecord {
     nowMs: number,
     response: ApiResponse | undefined,
     decode: Decode | undefined,
-  ): Pieces<JsonObject> {
+  ): Resumable<JsonObject> {
     const { request, scope, user, impersonator, auditId, receivedAt } = this.#exchange;
     const { level } = this.rule;
     const hasBodies = stage !== "RequestReceived";
@@ -155,8 +155,8 @@ export class AuditRecord {
     event: { [member: string]: JsonValue },
     member: string,
     bytes: Uint8Array | undefined,
-    decode: (bytes: Uint8Array) => Pieces<JsonValue | undefined>,
-  ): Pieces<void> {
+    decode: (bytes: Uint8Array) => Resumable<JsonValue | undefined>,
+  ): Resumable<void> {
     if (bytes === undefined || bytes.length === 0) return;
     if (bytes.length > auditObjectBytesMax) {
       this.annotate("audit.k8s.io/truncated", "true");
@@ -169,7 +169,7 @@ export class AuditRecord {
 }
 
 /** A refusal says why, as the client was told; bodies of other answers are the level's business. */
-function* statusOf(response: ApiResponse): Pieces<JsonObject> {
+function* statusOf(response: ApiResponse): Resumable<JsonObject> {
   const body = toldIn(response);
   const isShown = body !== undefined && body.length <= auditObjectBytesMax;
   const told = isShown ? yield* parseJsonBytes(body) : undefined;
@@ -207,7 +207,7 @@ const credentialParameter =
 export type Decode = (
   bytes: Uint8Array,
   contentType: string | undefined,
-) => Pieces<JsonValue | undefined>;
+) => Resumable<JsonValue | undefined>;
 
 function userOf({ username, uid, groups, extra }: UserInfo): JsonObject {
   return {
@@ -252,7 +252,7 @@ function objectRefOf(scope: RequestScope | undefined, object: ObjectNames): Json
   };
 }
 
-function* parseJsonBytes(bytes: Uint8Array): Pieces<JsonValue | undefined> {
+function* parseJsonBytes(bytes: Uint8Array): Resumable<JsonValue | undefined> {
   try {
     return (yield* parseBoundedInPieces(bounds.auditBody, bytes)).value;
   } catch (error) {

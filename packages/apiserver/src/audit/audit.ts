@@ -3,7 +3,7 @@
  *
  * Requests never wait for it: backends take what they have room for and count what they had not.
  */
-import { atOnce, type Clock, type Pieces } from "@kcp-ts/machinery/base";
+import { type Clock, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, stringifyInPieces } from "@kcp-ts/machinery/json";
 import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
 import { type PathScope, type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
@@ -147,17 +147,17 @@ export class Audit {
     onEvent?.(record.rule.level);
     const bytes = stage === "RequestReceived" ? 0 : record.bodyBytes(response);
     const event = () => record.event(stage, nowMs, response, decode);
-    if (bytes <= shortBodiesBytesMax) return this.#hand(atOnce(event()));
+    if (bytes <= shortBodiesBytesMax) return this.#hand(runSync(event()));
     // Long ones are made one after the other, whoever they are of: no answer waits for another's.
     if (!this.#long.add(bytes, () => this.#handLong(event()))) {
       record.leaveOutBodies("too many long ones wait to be written down");
       const short = response === undefined ? undefined : { ...response, body: undefined };
-      return this.#hand(atOnce(record.event(stage, nowMs, short, undefined)));
+      return this.#hand(runSync(record.event(stage, nowMs, short, undefined)));
     }
     return undefined;
   }
 
-  *#handLong(made: Pieces<JsonObject>): Pieces<void> {
+  *#handLong(made: Resumable<JsonObject>): Resumable<void> {
     const event = yield* made;
     void this.#hand(event, yield* stringifyInPieces(event));
   }

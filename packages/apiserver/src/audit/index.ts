@@ -7,7 +7,6 @@ export {
   auditObjectBytesMax,
   type Decode,
 } from "./audit-record.ts";
-export { AuditedRequest } from "./audited-request.ts";
 export { LogBackend, type LogBackendOptions, logBufferBytesMax } from "./log-backend.ts";
 export {
   type AuditLevel,

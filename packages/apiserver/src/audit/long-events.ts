@@ -2,8 +2,7 @@
  * Events with long bodies, which are read and written as JSON again in pieces while others are served: one after the other, so that all of them
  * together take no more of a turn than one. Those that wait are bounded by the bytes of their bodies.
  */
-import type { Pieces } from "@kcp-ts/machinery/base";
-import { inPieces } from "../request/other-work.ts";
+import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
 
 /** Bodies of one event up to here are read at once: what takes part of a millisecond. */
 export const shortBodiesBytesMax = 32 << 10;
@@ -12,7 +11,7 @@ export const longBodiesBytesMax = 64 << 20;
 
 interface Waiting {
   readonly bytes: number;
-  readonly work: () => Pieces<void>;
+  readonly work: () => Resumable<void>;
 }
 
 export class LongEvents {
@@ -28,7 +27,7 @@ export class LongEvents {
   }
 
   /** False when there is no room; it has not begun when this returns. */
-  add(bytes: number, work: () => Pieces<void>): boolean {
+  add(bytes: number, work: () => Resumable<void>): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false;
     this.#waiting.push({ bytes, work });
     this.#bytes += bytes;
@@ -44,7 +43,7 @@ export class LongEvents {
   async #run(): Promise<void> {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       try {
-        await inPieces(next.work());
+        await runYielding(next.work());
       } catch (error) {
         this.#onError(error);
       }

@@ -8,10 +8,10 @@
 import type { X509Certificate } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { credentialIdKey, scopesKey, type UserInfo } from "../request/index.ts";
-import { withAuthenticatedGroup } from "./authenticated-group.ts";
 import type { Authenticator, Credentials } from "./authenticator.ts";
 import type { ReloadableClientCa } from "./client-ca.ts";
 import { AuthenticationError } from "./errors.ts";
+import { withAuthenticatedGroup } from "./request-authenticator.ts";
 
 /** Verified certificates that are remembered; beyond that the one unused for longest is verified again. */
 export const verifiedCertificatesMax = 4096;

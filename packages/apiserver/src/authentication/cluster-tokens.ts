@@ -9,9 +9,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { clusterNameKey, scopesKey, type UserInfo, wellKnownGroup } from "../request/user.ts";
 import type { TokenAuthenticator, TokenIdentity } from "./authenticator.ts";
-import { tokenLengthMax } from "./bearer-token.ts";
+import { firstOf, tokenLengthMax } from "./bearer-token.ts";
 import { AuthenticationConfigurationError, AuthenticationError } from "./errors.ts";
-import { firstOf } from "./first-of.ts";
 import { parseJsonWebToken } from "./jwt/json-web-token.ts";
 import { parseAuthenticationConfiguration } from "./oidc/authentication-configuration.ts";
 import { IssuerAuthenticator } from "./oidc/issuer-authenticator.ts";

@@ -4,11 +4,10 @@
  * Credentials that are shown and not valid are refused even when anonymous requests are allowed: a client with a stale token must
  * hear of it, not be somebody else.
  */
-import { anonymousUser, type UserInfo } from "../request/index.ts";
-import { withAuthenticatedGroup } from "./authenticated-group.ts";
+import { anonymousUser, type UserInfo, wellKnownGroup } from "../request/index.ts";
 import type { Authenticator, Credentials, MaybePromise, TokenIdentity } from "./authenticator.ts";
+import { firstOf } from "./bearer-token.ts";
 import { AuthenticationError } from "./errors.ts";
-import { firstOf } from "./first-of.ts";
 import type { AnonymousConfiguration } from "./oidc/authentication-configuration.ts";
 
 export interface RequestAuthenticatorOptions {
@@ -58,4 +57,13 @@ function reviewed(identity: TokenIdentity | undefined): TokenIdentity {
   if (identity === undefined)
     throw new AuthenticationError("invalid-token", "invalid bearer token");
   return { ...identity, user: withAuthenticatedGroup(identity.user) };
+}
+
+/** The user as a member of `system:authenticated`; the same object when it is one (or says that it is not authenticated) already. */
+export function withAuthenticatedGroup(user: UserInfo): UserInfo {
+  const { groups } = user;
+  return groups.includes(wellKnownGroup.authenticated) ||
+    groups.includes(wellKnownGroup.unauthenticated)
+    ? user
+    : { ...user, groups: [...groups, wellKnownGroup.authenticated] };
 }

@@ -6,10 +6,10 @@
  */
 import { hash } from "node:crypto";
 import { type UserInfo, wellKnownGroup, wellKnownUser } from "../request/index.ts";
-import { withAuthenticatedGroup } from "./authenticated-group.ts";
 import type { TokenAuthenticator } from "./authenticator.ts";
+import { BoundedCache } from "./bearer-token.ts";
 import { AuthenticationConfigurationError } from "./errors.ts";
-import { RecentTexts } from "./recent-texts.ts";
+import { withAuthenticatedGroup } from "./request-authenticator.ts";
 
 export interface StaticToken {
   /** SHA-256 of the token's UTF-8 bytes, in lower-case hex. */
@@ -19,7 +19,7 @@ export interface StaticToken {
 
 export class StaticTokenAuthenticator implements TokenAuthenticator {
   #users: ReadonlyMap<string, UserInfo>;
-  readonly #recent = new RecentTexts<UserInfo>();
+  readonly #recent = new BoundedCache<UserInfo>();
 
   constructor(tokens: readonly StaticToken[]) {
     this.#users = usersOf(tokens);

@@ -1,17 +1,17 @@
 /** Token authenticators that are replaced as a whole while the server runs. */
 import type { UserInfo } from "../request/index.ts";
 import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "./authenticator.ts";
-import { WhoKnewIt } from "./who-knew-it.ts";
+import { UnionTokenAuthenticator } from "./bearer-token.ts";
 
 export class SwitchedTokens implements TokenAuthenticator {
-  #current: WhoKnewIt;
+  #current: UnionTokenAuthenticator;
 
   constructor(tokens: readonly TokenAuthenticator[]) {
-    this.#current = new WhoKnewIt(tokens);
+    this.#current = new UnionTokenAuthenticator(tokens);
   }
 
   switchTo(tokens: readonly TokenAuthenticator[]): void {
-    this.#current = new WhoKnewIt(tokens);
+    this.#current = new UnionTokenAuthenticator(tokens);
   }
 
   authenticateToken(token: string): MaybePromise<UserInfo | undefined> {

@@ -1,7 +1,7 @@
 /**
  * From request bytes to a JSON value: JSON, YAML, and protobuf for the kinds that have a shape.
  */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   type Bound,
   type BoundExceededError,
@@ -69,7 +69,7 @@ export function isProtobuf(contentType: string | undefined): boolean {
 }
 
 /** Rests between the steps of parsing. */
-export function* decodeInPieces(sent: SentBody, expected: BodyKind): Pieces<DecodedBody> {
+export function* decodeInPieces(sent: SentBody, expected: BodyKind): Resumable<DecodedBody> {
   const { bytes } = sent;
   switch (mediaTypeOf(sent.contentType)) {
     case "application/json":
@@ -99,7 +99,7 @@ export function decodeText(bytes: Uint8Array): string {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function* decodeJson(bytes: Uint8Array, { kind }: BodyKind): Pieces<ParsedText> {
+function* decodeJson(bytes: Uint8Array, { kind }: BodyKind): Resumable<ParsedText> {
   const text = decodeText(bytes);
   if (bytes.length > longTextBytes) yield;
   try {
@@ -114,7 +114,7 @@ function* decodeJson(bytes: Uint8Array, { kind }: BodyKind): Pieces<ParsedText> 
 const longTextBytes = 512 << 10;
 
 /** JSON from a client. Throws a JsonSyntaxError, or a 413. */
-export function* parseBody(text: string, bound: Bound = bounds.requestBody): Pieces<ParsedText> {
+export function* parseBody(text: string, bound: Bound = bounds.requestBody): Resumable<ParsedText> {
   try {
     return yield* parseBoundedInPieces(bound, text);
   } catch (error) {
@@ -128,7 +128,7 @@ function tooLargeFor({ dimension, max }: BoundExceededError): StatusError {
   return statusError.tooLarge(`limit is ${max} ${of}`);
 }
 
-function* decodeYaml({ bytes, yaml }: SentBody, { kind }: BodyKind): Pieces<ParsedBody> {
+function* decodeYaml({ bytes, yaml }: SentBody, { kind }: BodyKind): Resumable<ParsedBody> {
   if (yaml === undefined) throw new Error("YAML is translated before it is decoded");
   if ("error" in yaml)
     throw unrecognized(kind, `error converting YAML to JSON: ${yaml.error}`, bytes);
@@ -142,7 +142,7 @@ type ParsedBody = Omit<DecodedBody, "value"> & { readonly value: JsonValue };
 export function* parseTranslated({
   json,
   duplicates,
-}: Exclude<TranslatedYaml, { error: string }>): Pieces<ParsedBody> {
+}: Exclude<TranslatedYaml, { error: string }>): Resumable<ParsedBody> {
   const text = decodeText(json);
   if (json.length > longTextBytes) yield;
   const { value, values } = yield* parseBody(text, bounds.translatedYaml);
@@ -158,7 +158,7 @@ function* decodeProtobuf(
   bytes: Uint8Array,
   { kind, apiVersion }: BodyKind,
   shape: MessageShape,
-): Pieces<DecodedBody> {
+): Resumable<DecodedBody> {
   try {
     const count = new FieldCount(bounds.requestBody);
     const envelope = decodeEnvelope(bytes, count);

@@ -12,9 +12,15 @@ export {
   type SentBody,
   yamlProblemOf,
 } from "./decode-body.ts";
-export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";
+export {
+  type AnswerForm,
+  acceptedMediaTypes,
+  negotiate,
+  type Offers,
+  wantsPretty,
+} from "./negotiate.ts";
 export { type AnswerTexts, paced, pacedMicrosPerByte } from "./paced.ts";
-export { pretty, wantsPretty } from "./pretty.ts";
+export { pretty } from "./pretty.ts";
 export { failure, json, jsonBytes, jsonType, success, text, toStatusError } from "./respond.ts";
 export {
   type IncludeObject,
@@ -30,9 +36,5 @@ export { TableBudget } from "./table-budget.ts";
 export { type TranslatedYaml, translateYaml } from "./translate-yaml.ts";
 export { type ListWriter, listWriter, type Texts, valueTexts } from "./write-value.ts";
 export { parseYamlDocuments, toYaml } from "./yaml.ts";
-export {
-  isJsonLike,
-  isShortYaml,
-  isYamlType,
-  YamlRequest,
-} from "./yaml-request.ts";
+export { isJsonLike, isShortYaml, isYamlType } from "./yaml-kinds.ts";
+export { yamlThread } from "./yaml-thread.ts";

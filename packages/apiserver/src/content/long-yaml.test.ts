@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { install, TestServer } from "../testing/index.ts";
 import { processorMsOf } from "./thread-time.ts";
 import { translateYaml } from "./translate-yaml.ts";
-import { shortYamlBytes } from "./yaml-request.ts";
+import { shortYamlBytes } from "./yaml-kinds.ts";
 
 const core = "/clusters/a/api/v1/namespaces/default";
 const configmaps = `${core}/configmaps`;

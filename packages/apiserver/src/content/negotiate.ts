@@ -1,7 +1,9 @@
 /**
  * From an Accept header to the form of the answer. Most clients send one of a few texts, so answers are remembered.
  */
+
 import { statusError } from "@kcp-ts/machinery/status";
+import { type ApiRequest, header } from "../request/api-request.ts";
 
 export type MediaType = "application/json" | "application/yaml";
 
@@ -124,4 +126,26 @@ function mediaTypeOf(type: string): MediaType | undefined {
     default:
       return undefined;
   }
+}
+
+/** Whether the one who asks is a person, or says so. Asked of every request. */
+export function wantsPretty({ target, headers }: Pick<ApiRequest, "target" | "headers">): boolean {
+  if (target.includes("pretty")) {
+    const asked = new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("pretty");
+    if (asked !== null && asked !== "") return truths.has(asked);
+  }
+  const agent = headers["user-agent"];
+  if (typeof agent === "string" && people.some((each) => agent.startsWith(each))) return true;
+  const accept = headers["accept"];
+  return typeof accept === "string" && accept.includes("pretty") && acceptsPretty(headers);
+}
+
+const people = ["curl", "Wget", "Mozilla/5.0"];
+/** As Go's strconv.ParseBool has them. */
+const truths = new Set(["1", "t", "T", "true", "TRUE", "True"]);
+
+function acceptsPretty(headers: ApiRequest["headers"]): boolean {
+  const [, value] =
+    /;\s*pretty=("?)([^",;]*)\1/.exec(header(headers, "accept") ?? "")?.slice(1) ?? [];
+  return value !== undefined && truths.has(value);
 }

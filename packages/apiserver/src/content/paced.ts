@@ -1,19 +1,19 @@
 /** An answer that is made while it is sent: a few milliseconds' worth of it in a turn, and no more than its reader takes. */
 import { systemClock, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { eventLoopCosts, eventLoopLimits } from "../event-loop/index.ts";
 
 /** Texts of an answer, one after the other; nothing where making the next one takes a rest. */
 export type AnswerTexts = Iterable<string | undefined>;
 
 /** What making a byte of such an answer takes, see `ApiResponse`. */
-export const pacedMicrosPerByte = 1 / 20;
+export const pacedMicrosPerByte: number = eventLoopCosts.madeByte;
 
-const turnMs = 1;
-const chunkChars = 16 << 10;
+const { msPerTurn, chunkChars } = eventLoopLimits.madeAnswers;
 
 export async function* paced(texts: AnswerTexts): AsyncGenerator<Uint8Array> {
   let waiting: string[] = [];
   let chars = 0;
-  let endsAt = systemClock.monotonic() + turnMs;
+  let endsAt = systemClock.monotonic() + msPerTurn;
   for (const text of texts) {
     if (text !== undefined) {
       waiting.push(text);
@@ -21,7 +21,7 @@ export async function* paced(texts: AnswerTexts): AsyncGenerator<Uint8Array> {
     }
     if (systemClock.monotonic() >= endsAt) {
       await yieldToEventLoop();
-      endsAt = systemClock.monotonic() + turnMs;
+      endsAt = systemClock.monotonic() + msPerTurn;
     }
     if (chars < chunkChars) continue;
     yield Buffer.from(waiting.join(""));

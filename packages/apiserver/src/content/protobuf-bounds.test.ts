@@ -1,7 +1,7 @@
 /** Protobuf that says much in few bytes is counted while it is read, and refused at the bound: nothing of what is beyond it is made. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { atOnce } from "@kcp-ts/machinery/base";
+import { runSync } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
 import { configMap } from "@kcp-ts/machinery/shape";
 import { encodeProto, envelope, type Proto, TestServer, varint } from "../testing/index.ts";
@@ -101,7 +101,7 @@ describe("protobuf with very many", () => {
     // Were it read, the last field would be found to be cut off.
     const bytes = Buffer.concat([empties(99, 200_000), Buffer.of(0x0a, 0xff)]);
     const expected = { kind: "ConfigMap", apiVersion: "v1", shape: configMap };
-    assert.throws(() => atOnce(decodeInPieces({ bytes: raw(bytes), contentType }, expected)), {
+    assert.throws(() => runSync(decodeInPieces({ bytes: raw(bytes), contentType }, expected)), {
       code: 413,
     });
   });

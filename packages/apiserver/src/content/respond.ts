@@ -1,8 +1,7 @@
 /** Small answers: JSON values, Status objects, text. */
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { type Status, StatusError, statusError } from "@kcp-ts/machinery/status";
-import type { ApiResponse } from "../request/api-request.ts";
-import { responseHeaders } from "../request/response-headers.ts";
+import { type ApiResponse, responseHeaders } from "../request/api-request.ts";
 
 export const jsonType = "application/json";
 

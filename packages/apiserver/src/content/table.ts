@@ -1,5 +1,5 @@
 /** Table and PartialObjectMetadata: the forms that kubectl and metadata clients ask for. */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../registry/index.ts";
@@ -28,7 +28,7 @@ export function tableOf(
   metadata: JsonObject,
   form: TableForm & { readonly withColumns: boolean },
 ): JsonObject {
-  return atOnce(tableInPieces(definition, objects, metadata, form));
+  return runSync(tableInPieces(definition, objects, metadata, form));
 }
 
 /** The same with a rest between rows: columns that a tenant wrote may take milliseconds for each. */
@@ -37,7 +37,7 @@ export function* tableInPieces(
   objects: readonly JsonObject[],
   metadata: JsonObject,
   form: TableForm & { readonly withColumns: boolean },
-): Pieces<JsonObject> {
+): Resumable<JsonObject> {
   const budget = new TableBudget();
   const rows: JsonObject[] = [];
   for (const object of objects) {

@@ -4,12 +4,11 @@
  * Whatever is stored was shaped by the schema of the storage version, so bytes that were written in that version since the definition last
  * changed are served as they are. All others are parsed, converted, pruned and defaulted; what came out is remembered with the entry.
  */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { apiVersionOf, type StoredForm } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
-import { promptly } from "../request/other-work.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import {
   decodeObject,
@@ -57,7 +56,7 @@ export class CustomForm implements StoredForm {
   }
 
   present(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
-    if (this.presentNow !== undefined) return promptly(this.#presentAll(entries));
+    if (this.presentNow !== undefined) return runSyncFirst(this.#presentAll(entries));
     const isAtHand = (entry: Entry) => this.#isRight(entry) || this.#turned.has(entry);
     if (entries.every(isAtHand)) return entries.map((entry) => this.#turned.get(entry) ?? entry);
     return this.#convert(entries);
@@ -90,7 +89,7 @@ export class CustomForm implements StoredForm {
     if (known !== undefined) return known;
     const object = decodeObject(entry);
     const converted = { ...object, apiVersion: this.#apiVersion };
-    return atOnce(this.#shapeInPieces(entry, object, converted));
+    return runSync(this.#shapeInPieces(entry, object, converted));
   }
 
   async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
@@ -102,7 +101,7 @@ export class CustomForm implements StoredForm {
 
   async #convertBatch(batch: readonly Entry[], shown: Map<Entry, Entry>): Promise<void> {
     const objects: JsonObject[] = [];
-    for (const entry of batch) objects.push(await promptly(decodeObjectInPieces(entry)));
+    for (const entry of batch) objects.push(await runSyncFirst(decodeObjectInPieces(entry)));
     const { definition } = this.#version;
     const converted = await this.#conversion.convert(
       definition,
@@ -112,11 +111,11 @@ export class CustomForm implements StoredForm {
     );
     for (const [i, entry] of batch.entries()) {
       const [from, to] = [objects[i] as JsonObject, converted[i] as JsonObject];
-      shown.set(entry, await promptly(this.#shapeInPieces(entry, from, to)));
+      shown.set(entry, await runSyncFirst(this.#shapeInPieces(entry, from, to)));
     }
   }
 
-  *#presentAll(entries: readonly Entry[]): Pieces<readonly Entry[]> {
+  *#presentAll(entries: readonly Entry[]): Resumable<readonly Entry[]> {
     const shown: Entry[] = [];
     for (const entry of entries) {
       const known = this.#known(entry);
@@ -126,13 +125,13 @@ export class CustomForm implements StoredForm {
     return shown;
   }
 
-  *#presentInPieces(entry: Entry): Pieces<Entry> {
+  *#presentInPieces(entry: Entry): Resumable<Entry> {
     const object = yield* decodeObjectInPieces(entry);
     yield;
     return yield* this.#shapeInPieces(entry, object, { ...object, apiVersion: this.#apiVersion });
   }
 
-  *#shapeInPieces(entry: Entry, stored: JsonObject, converted: JsonObject): Pieces<Entry> {
+  *#shapeInPieces(entry: Entry, stored: JsonObject, converted: JsonObject): Resumable<Entry> {
     const shaped = this.#restored(stored, converted);
     yield;
     const turned =

@@ -1,5 +1,5 @@
 /** The rules of a custom kind: those of its schema. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -194,7 +194,7 @@ function countStatus(draft: Draft, old: JsonObject): void {
 }
 
 /** Made anew for every document: these are rarely read, and remembered where they are made. */
-export function* customSchema(version: SharedVersion, dialect: "v2" | "v3"): Pieces<JsonObject> {
+export function* customSchema(version: SharedVersion, dialect: "v2" | "v3"): Resumable<JsonObject> {
   const json = version.unpackSchema();
   yield;
   // With its documentation, which the compiled form does not have.

@@ -2,7 +2,7 @@
  * The body of a definition: decoded by its shape, and again wherever the shape says "any JSON" but a schema is meant, so that unknown fields
  * are found and dropped at any depth.
  */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import {
@@ -17,11 +17,11 @@ import {
 export const definitionDepthMax = 512;
 
 export function decodeDefinition(value: JsonObject): Decoded {
-  return atOnce(decodeInPieces(value));
+  return runSync(decodeInPieces(value));
 }
 
 /** The same with rests, for a definition that may be large. */
-export function* decodeInPieces(value: JsonObject): Pieces<Decoded> {
+export function* decodeInPieces(value: JsonObject): Resumable<Decoded> {
   if (isDeeper(value, definitionDepthMax))
     throw new ShapeError(`json: nested deeper than ${definitionDepthMax} levels`);
   yield;

@@ -6,12 +6,11 @@
  * One loop for all logical clusters, without timers. Every step looks at what is stored and can be repeated, so that a crash between two
  * of them, or a second server that does the same, does no harm.
  */
-import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
+import { type Clock, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Catalog, type Registry, timestamp } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
 import {
   type Entry,
   isStorageError,
@@ -156,7 +155,7 @@ export class DefinitionController implements HubListener {
       this.#lookAgain(cluster, name);
       return;
     }
-    await otherWork();
+    await yieldToEventLoop();
     const metadata = decodeObject(entry)["metadata"] as JsonObject;
     if (metadata["deletionTimestamp"] !== undefined) {
       const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
@@ -166,7 +165,7 @@ export class DefinitionController implements HubListener {
     const builtIns = await this.#options.builtIns.all(cluster);
     // Twice: names first, and only when they are seen to be accepted is the definition established.
     for (let step = 0; step < 2; step++) {
-      await otherWork();
+      await yieldToEventLoop();
       const isChanged = await this.#writeStatus(cluster, name, (old) =>
         nextStatus(old, definitions, builtIns, timestamp(this.#options.clock.now())),
       );

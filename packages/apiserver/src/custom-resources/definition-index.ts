@@ -2,11 +2,10 @@
  * Which definitions each logical cluster has. Loaded from storage when a cluster is first asked for, kept true by the hub, forgotten when
  * many other clusters were asked for since.
  */
-import { neverAborted } from "@kcp-ts/machinery/base";
+import { neverAborted, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
 import { ownText } from "../request/own-text.ts";
 import {
   clusterPrefix,
@@ -173,7 +172,7 @@ export class DefinitionIndex implements HubListener {
         const record = new DefinitionRecord(entry, undefined);
         record.look();
         definitions.records.set(name, record);
-        if (entry.value.length > largeBytes) await otherWork();
+        if (entry.value.length > largeBytes) await yieldToEventLoop();
       }
       if (!page.more) {
         if (!(await isUnbroken(hub.reach(page.revision, signal)))) return this.load(cluster);

@@ -3,7 +3,7 @@
  */
 
 import { mapType, objectType, recursive, structType, untypedType } from "@kcp-ts/machinery/apply";
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync, runYielding } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import {
@@ -18,7 +18,6 @@ import {
 import { customResourceDefinition } from "@kcp-ts/machinery/shape";
 import { type FieldError, quote } from "@kcp-ts/machinery/status";
 import type { Draft, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
-import { inPieces } from "../request/other-work.ts";
 import { conditionsOf, deletionPending, withCondition } from "./conditions.ts";
 import { decodeDefinition, decodeInPieces } from "./decode-definition.ts";
 import { ruleEngine } from "./rule-engine.ts";
@@ -159,7 +158,7 @@ function judgeAhead(draft: Draft, old: JsonObject | undefined): Promise<void> | 
   const copy: Draft = { ...draft, metadata: { ...(draft["metadata"] as JsonObject) } };
   if (old === undefined) prepareForCreate(copy);
   else prepareForUpdate(copy, old);
-  return inPieces(judge(copy, old)).then((errors) => {
+  return runYielding(judge(copy, old)).then((errors) => {
     verdicts.set(draft["spec"] as object, errors);
   });
 }
@@ -179,11 +178,11 @@ function isLarge(value: JsonValue | undefined): boolean {
 }
 
 function validated(object: JsonObject, old: JsonObject | undefined): FieldError[] {
-  return atOnce(judge(object, old));
+  return runSync(judge(object, old));
 }
 
 /** Rules are compiled only when there are not too many of them. */
-function* judge(object: JsonObject, old: JsonObject | undefined): Pieces<FieldError[]> {
+function* judge(object: JsonObject, old: JsonObject | undefined): Resumable<FieldError[]> {
   const definition = read(object);
   const before = old === undefined ? undefined : read(old);
   const tooMany = ruleLimitErrors(definition, before);

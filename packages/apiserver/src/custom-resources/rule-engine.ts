@@ -3,7 +3,7 @@
  *
  * It holds no state but what it compiled; a compiled schema keeps its rules for as long as it lives.
  */
-import { atOnce, type MaybePieces, type Pieces } from "@kcp-ts/machinery/base";
+import { type MaybeResumable, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import {
   type Activation,
   BOOL,
@@ -36,9 +36,9 @@ const requestBytesMax = 3 << 20;
 
 export const ruleEngine = {
   compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[] {
-    return knownIn(context).get(rules) ?? atOnce(compileInto(rules, context));
+    return knownIn(context).get(rules) ?? runSync(compileInto(rules, context));
   },
-  *prepare(rules: readonly ValidationRule[], context: RuleContext): Pieces<void> {
+  *prepare(rules: readonly ValidationRule[], context: RuleContext): Resumable<void> {
     if (!knownIn(context).has(rules)) yield* compileInto(rules, context);
   },
 } satisfies RuleEvaluator;
@@ -50,7 +50,7 @@ function knownIn({ isResourceRoot }: RuleContext): typeof compiledRules {
 function* compileInto(
   rules: readonly ValidationRule[],
   context: RuleContext,
-): Pieces<readonly CompiledRule[]> {
+): Resumable<readonly CompiledRule[]> {
   const compiled = yield* compileRules(rules, context);
   knownIn(context).set(rules, compiled);
   return compiled;
@@ -63,7 +63,7 @@ const compiledRoots = new WeakMap<readonly ValidationRule[], readonly CompiledRu
 function* compileRules(
   rules: readonly ValidationRule[],
   context: RuleContext,
-): Pieces<readonly CompiledRule[]> {
+): Resumable<readonly CompiledRule[]> {
   const self = declareSchema(context.schema, context.isResourceRoot) ?? declaredDynamic;
   const maxCardinality = Math.floor(requestBytesMax / (self.serializedBytesMin + 1));
   const plain = kubernetesEnvironment.extend({ variables: { self, oldSelf: self } });
@@ -85,7 +85,7 @@ function* compileRule(
   rule: ValidationRule,
   environment: Environment,
   maxCardinality: number,
-): Pieces<CompiledRule> {
+): Resumable<CompiledRule> {
   const compiled = yield* compileInPieces(rule.rule, environment, { resultTypes: [BOOL] });
   yield;
   const message =
@@ -136,7 +136,7 @@ function evaluate(
   rule: ValidationRule,
   values: RuleValues,
   costMax: number,
-): MaybePieces<RuleOutcome> {
+): MaybeResumable<RuleOutcome> {
   if (program === undefined) return { error: "the rule does not compile", cost: 0 };
   return run(program, activation(values, rule), costMax, ({ result, charged: cost, cancelled }) => {
     if (cancelled !== undefined) return { exceeded: true, cost };
@@ -150,7 +150,7 @@ function evaluateMessage(
   rule: ValidationRule,
   values: RuleValues,
   costMax: number,
-): MaybePieces<MessageOutcome> {
+): MaybeResumable<MessageOutcome> {
   return run(program, activation(values, rule), costMax, ({ result, charged: cost, cancelled }) => {
     if (cancelled !== undefined) return { exceeded: true, cost };
     if (result instanceof CelError) return { error: result.message, cost };
@@ -166,7 +166,7 @@ function run<Outcome extends object>(
   values: Activation,
   costMax: number,
   outcomeOf: (evaluation: Evaluation) => Outcome,
-): MaybePieces<Outcome> {
+): MaybeResumable<Outcome> {
   const budget = { costLimit: Math.min(costMax, COST_PER_CALL_MAX) };
   if (!program.isLong) return outcomeOf(program.evaluate(values, budget));
   return (function* () {

@@ -1,5 +1,5 @@
 /** One version of a definition, as discovery lists it and as all clusters with the same definition share it. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runYielding, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type CompiledSchema,
@@ -13,7 +13,6 @@ import {
   type Strategy,
   type SubresourceStrategy,
 } from "../registry/index.ts";
-import { inPieces, otherWork } from "../request/other-work.ts";
 import {
   type CompiledHolder,
   CompiledVersion,
@@ -42,7 +41,7 @@ const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"] as cons
 /** UTF-16 units of a schema below which it is compiled on the spot. */
 const largeSchemaLength = 4 << 10;
 
-function* prepareRules({ root }: CompiledSchema): Pieces<void> {
+function* prepareRules({ root }: CompiledSchema): Resumable<void> {
   for (const { rules, schema, isResourceRoot } of ruleSources(root))
     yield* ruleEngine.prepare(rules, { schema, isResourceRoot });
 }
@@ -161,14 +160,14 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
   }
 
   async #compileInPieces(): Promise<void> {
-    await otherWork();
+    await yieldToEventLoop();
     const json = this.#schema.unpack();
-    await otherWork();
+    await yieldToEventLoop();
     const compiled = this.#compile(json);
-    await otherWork();
+    await yieldToEventLoop();
     compiled.prepareApply(json);
     const { schema } = compiled;
-    await inPieces(prepareRules(schema));
+    await runYielding(prepareRules(schema));
   }
 
   dropCompiled(): void {

@@ -1,6 +1,6 @@
 /** Bytes of request bodies that are held in memory, from the moment they arrive until their request is answered. */
 import { BytesInFlight, bytesInFlight } from "@kcp-ts/machinery/bounds";
-import { tooBusy } from "./too-busy.ts";
+import { tooBusy } from "../event-loop/index.ts";
 
 export interface BodyLimits {
   readonly bodyBytesMax: number;

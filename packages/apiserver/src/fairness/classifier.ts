@@ -2,8 +2,15 @@
  * Which schema a request falls under. The schemas that a user can meet at all are found once per user: users are the same objects from
  * request to request.
  */
+import { ownText } from "../request/own-text.ts";
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
-import { clusterNameKey, scopesKey, type UserInfo, wellKnownGroup } from "../request/user.ts";
+import {
+  anonymousUser,
+  clusterNameKey,
+  scopesKey,
+  type UserInfo,
+  wellKnownGroup,
+} from "../request/user.ts";
 import type { FlowRule, FlowSubject, PathRule, ResourceRule } from "./flow-config.ts";
 import type { FlowSchema } from "./flow-schema.ts";
 
@@ -98,4 +105,43 @@ function matchesResource(rule: ResourceRule, scope: ResourceScope): boolean {
 
 function has(list: readonly string[], value: string): boolean {
   return list[0] === "*" || list.includes(value);
+}
+
+// Whose share a request takes: its logical cluster's, once the cluster has been seen to exist.
+//
+// Names of clusters are the client's to invent. Whoever asks for clusters that nobody has shown to exist takes one share with all of them,
+// their own; strangers take one all together. A cluster is shown by a request that somebody was let in with, or that found or stored
+// something.
+
+/** Beyond it the cluster that was shown first is forgotten first, until it is shown again. */
+export const shownClustersMax = 20_000;
+
+export class Shares {
+  readonly #shown = new Set<string>();
+
+  shareOf(user: UserInfo, scope: RequestScope): string {
+    if (user === anonymousUser) return "";
+    const { cluster } = scope;
+    if (this.#shown.has(cluster)) return cluster;
+    // No cluster's name has a blank in it.
+    return `${user.extra?.[clusterNameKey]?.[0] ?? ""} ${user.username}`;
+  }
+
+  show(cluster: string): void {
+    if (this.#shown.has(cluster)) return;
+    if (this.#shown.size >= shownClustersMax) {
+      const [first] = this.#shown;
+      this.#shown.delete(first as string);
+    }
+    this.#shown.add(ownText(cluster));
+  }
+
+  /** It is gone. */
+  forget(cluster: string): void {
+    this.#shown.delete(cluster);
+  }
+
+  get size(): number {
+    return this.#shown.size;
+  }
 }

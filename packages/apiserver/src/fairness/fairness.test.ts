@@ -6,12 +6,11 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import fc from "fast-check";
+import { eventLoopLimits, tooBusy } from "../event-loop/index.ts";
 import type { ResourceScope, Verb } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { FakeClock } from "../testing/index.ts";
 import { Fairness, type FairnessOptions, type Visitor } from "./fairness.ts";
-import { overtakingLimits } from "./overtaking.ts";
-import { tooBusy } from "./too-busy.ts";
 
 const tenant: UserInfo = { username: "someone", groups: ["system:authenticated"] };
 const micros = 100;
@@ -65,9 +64,10 @@ class Simulation {
       ...{ user, scope, leaving, signal: leaving.signal },
       ...{
         flowSchema: undefined,
-        share: "",
+        tenantKey: "",
         seats: 0,
         waiter: undefined,
+        queue: undefined,
         hasLeft: false,
         bodyBytes: 0,
       },
@@ -317,7 +317,7 @@ describe("fairness", () => {
   });
 
   describe("of those who ask for little", () => {
-    const { costMax, perClusterMicros, perTurnMicros } = overtakingLimits;
+    const { microsMax, microsPerTenant, microsPerTurn } = eventLoopLimits.smallRequestBypass;
     const flooded = (options: Partial<FairnessOptions> = {}) => {
       const simulation = new Simulation({ seatsTotal: 100, ...options });
       for (let i = 0; i < 200; i++) simulation.arrive(simulation.guest("loud"), 150);
@@ -327,35 +327,39 @@ describe("fairness", () => {
       simulation.arrive(simulation.guest(cluster), cost).outcome.state;
 
     it("lets one begin at once while another cluster's work waits", () => {
-      assert.equal(stateOf(flooded(), "quiet", costMax), "begun");
-      assert.equal(stateOf(flooded(), "quiet", costMax + 1), "waits");
-      assert.equal(stateOf(flooded(), "loud", costMax), "waits");
+      assert.equal(stateOf(flooded(), "quiet", microsMax), "begun");
+      assert.equal(stateOf(flooded(), "quiet", microsMax + 1), "waits");
+      assert.equal(stateOf(flooded(), "loud", microsMax), "waits");
     });
 
     it("lets no cluster overtake with more than its part of a turn", async () => {
       const simulation = flooded();
-      const count = Math.floor(perClusterMicros / costMax);
+      const count = Math.floor(microsPerTenant / microsMax);
       for (let i = 0; i < count; i++)
-        assert.equal(stateOf(simulation, "quiet", costMax), "begun", String(i));
-      assert.equal(stateOf(simulation, "quiet", costMax), "waits");
+        assert.equal(stateOf(simulation, "quiet", microsMax), "begun", String(i));
+      assert.equal(stateOf(simulation, "quiet", microsMax), "waits");
       // What waits goes first, and with it the cluster may not overtake.
       assert.equal(stateOf(simulation, "quiet", 1), "waits");
       await simulation.turn();
-      assert.equal(stateOf(simulation, "quiet", costMax), "begun");
+      assert.equal(stateOf(simulation, "quiet", microsMax), "begun");
     });
 
     it("lets all of them together overtake with no more than a part of a turn", () => {
       const simulation = flooded();
-      const count = Math.floor(perTurnMicros / costMax);
+      const count = Math.floor(microsPerTurn / microsMax);
       for (let i = 0; i < count; i++)
-        assert.equal(stateOf(simulation, `quiet-${i}`, costMax), "begun", String(i));
-      assert.equal(stateOf(simulation, "one-more", costMax), "waits");
+        assert.equal(stateOf(simulation, `quiet-${i}`, microsMax), "begun", String(i));
+      assert.equal(stateOf(simulation, "one-more", microsMax), "waits");
     });
   });
 
   it("begins less in a turn while two clusters are at work, and more again when one is", async () => {
     const simulation = new Simulation({
-      ...{ seatsTotal: 10_000, turnBudgetMicros: 10 * micros, sharedTurnBudgetMicros: 4 * micros },
+      ...{
+        seatsTotal: 10_000,
+        turnBudgetMicros: 10 * micros,
+        contendedTurnBudgetMicros: 4 * micros,
+      },
     });
     const begunBy = async (cluster: string) => {
       const guests = Array.from({ length: 30 }, () => simulation.arrive(simulation.guest(cluster)));

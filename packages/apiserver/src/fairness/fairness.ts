@@ -6,22 +6,26 @@
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { ApiResponse } from "../request/api-request.ts";
+import {
+  EventLoopBudget,
+  eventLoopCosts,
+  eventLoopLimits,
+  LargeRequestQueue,
+  type NextTurn,
+  SmallRequestBypass,
+  StreamPacer,
+  tooBusy,
+  WatchOpenLimiter,
+} from "../event-loop/index.ts";
+import type { ApiResponse, Pace } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
 import { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
-import { Classifier } from "./classifier.ts";
+import { Classifier, Shares } from "./classifier.ts";
 import { readLevel, readSchema } from "./flow-config.ts";
 import { FlowSchema } from "./flow-schema.ts";
-import { HeavyLane } from "./heavy-lane.ts";
-import { OpeningLane } from "./opening-lane.ts";
-import { Overtaking } from "./overtaking.ts";
-import { Pacer } from "./pacer.ts";
 import { assignSeats, PriorityLevel, type RejectReason, type Waiter } from "./priority-level.ts";
-import { Shares } from "./shares.ts";
-import { tooBusy } from "./too-busy.ts";
-import { sharedTurnBudgetDefaultMicros, Turn, turnBudgetDefaultMicros } from "./turn.ts";
 import type { Estimate } from "./work-estimate.ts";
 
 export interface FairnessOptions {
@@ -30,11 +34,11 @@ export interface FairnessOptions {
   readonly seatsTotal?: number;
   /** What may begin in one turn of the event loop. */
   readonly turnBudgetMicros?: number;
-  /** The same while more than one logical cluster is at work: the others are to be heard soon. */
-  readonly sharedTurnBudgetMicros?: number;
+  /** The same while more than one tenant is at work. */
+  readonly contendedTurnBudgetMicros?: number;
   readonly waitMaxMs?: number;
   readonly bodies?: BodyLimits;
-  readonly nextTurn?: (callback: () => void) => void;
+  readonly nextTurn?: NextTurn;
   /** One timer for all that wait; coarse is enough. */
   readonly timers: { add(callback: () => void, delayMs: number): () => void };
   readonly onWaited?: (schema: FlowSchema, seconds: number, isExecuted: boolean) => void;
@@ -47,33 +51,30 @@ export interface Visitor {
   readonly scope: RequestScope | undefined;
   readonly signal: AbortSignal;
   flowSchema: FlowSchema | undefined;
-  /** Whose share it takes. */
-  share: string;
+  /** The tenant that it counts for. */
+  tenantKey: string;
   seats: number;
   waiter: Waiter | undefined;
+  /** The queue that it waits in besides, or holds up. */
+  queue: { leave(request: Visitor): void } | undefined;
   /** It has its answer: what comes later, such as the end of its body, begins nothing. */
   hasLeft: boolean;
   /** Memory that its body is counted for. */
   bodyBytes: number;
 }
 
-/** What takes longer goes one by one: bodies of a quarter of a megabyte, lists of thousands. */
-const heavyMicros = 5000;
-/** What an answer takes that says no. */
-const refusalMicros = 100;
-
 export const fairnessDefaults = { seatsTotal: 600, waitMaxMs: 15_000 } as const;
 
 export class Fairness {
   readonly #options: FairnessOptions;
   readonly #seatsTotal: number;
-  readonly #turn: Turn;
-  readonly #pacer: Pacer;
-  readonly #heavy: HeavyLane;
-  readonly #openings: OpeningLane;
+  readonly #budget: EventLoopBudget;
+  readonly #pacer: StreamPacer;
+  readonly #largeRequests: LargeRequestQueue;
+  readonly #watchOpens: WatchOpenLimiter;
   readonly #bodies: BodyBudget;
   readonly #shares = new Shares();
-  readonly #overtaking = new Overtaking();
+  readonly #bypass = new SmallRequestBypass();
   #levels: PriorityLevel[] = [];
   /** Seats of all levels together; rounding makes it a little more than there are. */
   #nominalSum = 0;
@@ -81,24 +82,22 @@ export class Fairness {
   #schemas: FlowSchema[] = [];
   #waiting = 0;
   #nextLevel = 0;
-  #lastShare: string | undefined;
+  #lastTenantKey: string | undefined;
 
   constructor(options: FairnessOptions) {
-    const { turnBudgetMicros: budgetMicros = turnBudgetDefaultMicros, nextTurn } = options;
-    const sharedBudgetMicros =
-      options.sharedTurnBudgetMicros ?? Math.min(budgetMicros, sharedTurnBudgetDefaultMicros);
-    const turns = {
-      ...{ budgetMicros, sharedBudgetMicros },
-      ...(nextTurn === undefined ? {} : { nextTurn }),
-    };
+    const { microsPerTurn, contendedMicrosPerTurn } = eventLoopLimits.compute;
+    const { turnBudgetMicros: perTurn = microsPerTurn, nextTurn } = options;
+    const contendedPerTurn =
+      options.contendedTurnBudgetMicros ?? Math.min(perTurn, contendedMicrosPerTurn);
+    const turns = { perTurn, contendedPerTurn, nextTurn };
     this.#options = options;
     this.#seatsTotal = options.seatsTotal ?? fairnessDefaults.seatsTotal;
-    this.#turn = new Turn({ ...turns, onTurn: () => this.#startWaiting() });
-    this.#pacer = new Pacer(turns);
-    this.#heavy = new HeavyLane(options);
-    const hasCompany = () => this.#turn.hasCompany;
+    this.#budget = new EventLoopBudget({ ...turns, onTurn: () => this.#startWaiting() });
+    this.#pacer = new StreamPacer(turns);
+    this.#largeRequests = new LargeRequestQueue(options);
+    const isContended = () => this.#budget.isContended;
     // Like turns, by the time of the world: what it spreads is work of this thread, whatever the server's clock says.
-    this.#openings = new OpeningLane({ clock: systemClock, hasCompany });
+    this.#watchOpens = new WatchOpenLimiter({ clock: systemClock, isContended });
     this.#bodies = new BodyBudget(options.bodies);
     this.configure([], []);
   }
@@ -146,7 +145,7 @@ export class Fairness {
     const found =
       this.#classifier.find(visitor.user, scope) ?? (this.#schemas.at(-1) as FlowSchema);
     visitor.flowSchema = found;
-    visitor.share = this.#shares.shareOf(visitor.user, scope);
+    visitor.tenantKey = this.#shares.shareOf(visitor.user, scope);
     return found;
   }
 
@@ -162,7 +161,7 @@ export class Fairness {
   /** Memory for a body, until the request leaves. */
   reserveBody(visitor: Visitor, bytes: number): void {
     if (visitor.hasLeft) throw tooBusy;
-    this.#bodies.take(visitor.share, bytes);
+    this.#bodies.take(visitor.tenantKey, bytes);
     visitor.bodyBytes += bytes;
   }
 
@@ -175,7 +174,8 @@ export class Fairness {
       return undefined;
     }
     if (estimate.isOpening !== true) return this.#admitAnswer(visitor, schema, estimate);
-    const waiting = this.#openings.enter(visitor.share, flowOf(visitor, schema), visitor);
+    visitor.queue = this.#watchOpens;
+    const waiting = this.#watchOpens.enter(flowOf(visitor, schema), visitor);
     if (waiting === undefined) return this.#admitAnswer(visitor, schema, estimate);
     return waiting.then(() => this.#admitAnswer(visitor, schema, estimate));
   }
@@ -185,12 +185,12 @@ export class Fairness {
     schema: FlowSchema,
     estimate: Estimate,
   ): Promise<void> | undefined {
-    return estimate.micros > heavyMicros
-      ? this.#admitHeavy(visitor, schema, estimate)
-      : this.#admitLight(visitor, schema, estimate);
+    return estimate.micros > eventLoopLimits.largeRequests.micros
+      ? this.#admitLarge(visitor, schema, estimate)
+      : this.#admitSmall(visitor, schema, estimate);
   }
 
-  #admitLight(
+  #admitSmall(
     visitor: Visitor,
     schema: FlowSchema,
     { seats, micros }: Estimate,
@@ -198,31 +198,32 @@ export class Fairness {
     if (visitor.hasLeft) return Promise.reject(visitor.signal.reason ?? tooBusy);
     const { level } = schema;
     const width = level.fitting(seats);
-    if (level.queue.size === 0 && this.#turn.isOpen && this.#hasSeats(level, width)) {
-      this.#turn.spend(micros);
+    if (level.queue.size === 0 && this.#budget.isOpen && this.#hasSeats(level, width)) {
+      this.#budget.spend(micros);
       this.#begin(visitor, schema, width);
       return undefined;
     }
     if (
       seats === 1 &&
       level.config.queuing !== undefined &&
-      level.queue.lengthOfCluster(visitor.share) === 0 &&
-      this.#overtaking.allows(this.#turn.number, visitor.share, micros)
+      level.queue.lengthOfCluster(visitor.tenantKey) === 0 &&
+      this.#bypass.allows(this.#budget.turn, visitor.tenantKey, micros)
     ) {
-      this.#turn.spend(micros);
+      this.#budget.spend(micros);
       this.#begin(visitor, schema, 1);
       return undefined;
     }
     return this.#wait(visitor, schema, { seats: width, micros });
   }
 
-  async #admitHeavy(visitor: Visitor, schema: FlowSchema, estimate: Estimate): Promise<void> {
-    await this.#heavy.enter(visitor.share, flowOf(visitor, schema), visitor);
+  async #admitLarge(visitor: Visitor, schema: FlowSchema, estimate: Estimate): Promise<void> {
+    visitor.queue = this.#largeRequests;
+    await this.#largeRequests.enter(flowOf(visitor, schema), visitor);
     try {
-      const waiting = this.#admitLight(visitor, schema, estimate);
+      const waiting = this.#admitSmall(visitor, schema, estimate);
       if (waiting !== undefined) await waiting;
     } catch (error) {
-      this.#heavy.leave(visitor);
+      this.#largeRequests.leave(visitor);
       throw error;
     }
   }
@@ -232,18 +233,17 @@ export class Fairness {
     const { waiter, seats } = visitor;
     visitor.hasLeft = true;
     if (visitor.bodyBytes > 0) {
-      this.#bodies.release(visitor.share, visitor.bodyBytes);
+      this.#bodies.release(visitor.tenantKey, visitor.bodyBytes);
       visitor.bodyBytes = 0;
     }
-    this.#heavy.leave(visitor);
-    this.#openings.leave(visitor);
+    visitor.queue?.leave(visitor);
     if (waiter !== undefined) waiter.reject("cancelled");
     if (seats === 0) return;
     const schema = visitor.flowSchema as FlowSchema;
     visitor.seats = 0;
     schema.level.inUse -= seats;
     schema.executing--;
-    if (this.#waiting > 0) this.#turn.wake();
+    if (this.#waiting > 0) this.#budget.wake();
   }
 
   /** Leaves, and says in the answer what the request counted as. Streams are told their pace. */
@@ -255,19 +255,13 @@ export class Fairness {
     response.headers["x-kubernetes-pf-prioritylevel-uid"] = level.config.uid;
     if (response.body === undefined || response.body instanceof Uint8Array) return;
     response.pace = this.paceOf(visitor, response.microsPerByte);
-    if (response.pace === undefined) return;
-    const flow = flowOf(visitor, schema);
-    response.paceCalling = this.#pacer.callingPaceOf(visitor.share, flow, response.microsPerByte);
   }
 
   /** How a stream that goes on after the answer keeps to its share; undefined for those who need not. */
-  paceOf(
-    visitor: Visitor,
-    microsPerByte?: number,
-  ): ((bytes: number) => Promise<void> | undefined) | undefined {
+  paceOf(visitor: Visitor, microsPerByte?: number): Pace | undefined {
     const schema = visitor.flowSchema;
     if (schema === undefined || schema.level.config.isExempt) return undefined;
-    return this.#pacer.paceOf(visitor.share, flowOf(visitor, schema), microsPerByte);
+    return this.#pacer.paceOf(visitor.tenantKey, flowOf(visitor, schema), microsPerByte);
   }
 
   #begin(visitor: Visitor, schema: FlowSchema, seats: number): void {
@@ -275,14 +269,14 @@ export class Fairness {
     schema.level.inUse += seats;
     schema.executing++;
     schema.dispatched++;
-    this.#heavy.noteBegun(visitor);
-    const { share } = visitor;
-    if (share === this.#lastShare) return;
-    if (this.#lastShare !== undefined) {
-      this.#turn.noteCompany();
-      this.#pacer.noteCompany();
+    if (this.#largeRequests.current !== undefined) this.#largeRequests.noteBegun(visitor);
+    const { tenantKey } = visitor;
+    if (tenantKey === this.#lastTenantKey) return;
+    if (this.#lastTenantKey !== undefined) {
+      this.#budget.noteContention();
+      this.#pacer.noteContention();
     }
-    this.#lastShare = share;
+    this.#lastTenantKey = tenantKey;
   }
 
   #wait(visitor: Visitor, schema: FlowSchema, { seats, micros }: Estimate): Promise<void> {
@@ -307,7 +301,7 @@ export class Fairness {
         else this.#refuse(waiter, () => reject(tooBusy));
       };
       const waiter: Waiter = {
-        cluster: visitor.share,
+        cluster: visitor.tenantKey,
         flow: flowOf(visitor, schema),
         cost: micros,
         seats,
@@ -330,16 +324,13 @@ export class Fairness {
       level.queue.push(waiter);
       if (signal.aborted) refuse("cancelled");
       else this.#keepBounds(level, waiter);
-      this.#turn.wake();
+      this.#budget.wake();
     });
   }
 
   /** A refusal is work, too, and who sends without end gets them without end: they keep to their cluster's pace. */
   #refuse({ cluster, flow }: Waiter, answer: () => void): void {
-    const pending = this.#pacer.pace(cluster, flow, refusalMicros);
-    if (pending === undefined) answer();
-    // The pacer resolves and never rejects.
-    else void pending.then(answer);
+    if (this.#pacer.mayWrite(cluster, flow, eventLoopCosts.refusal, answer)) answer();
   }
 
   /** The newcomer gives way when its own flow is too long; the longest does when all together are. */
@@ -359,7 +350,7 @@ export class Fairness {
   #startWaiting(): boolean {
     let idle = 0;
     while (this.#waiting > 0 && idle < this.#levels.length) {
-      if (!this.#turn.isOpen) return true;
+      if (!this.#budget.isOpen) return true;
       const level = this.#levels[this.#nextLevel % this.#levels.length] as PriorityLevel;
       this.#nextLevel = (this.#nextLevel + 1) % this.#levels.length;
       const waiter = level.queue.select();
@@ -369,7 +360,7 @@ export class Fairness {
       }
       idle = 0;
       level.queue.take(waiter);
-      this.#turn.spend(waiter.cost);
+      this.#budget.spend(waiter.cost);
       waiter.start();
     }
     return false;

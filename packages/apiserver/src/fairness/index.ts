@@ -2,10 +2,9 @@ export { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
 export { Fairness, type FairnessOptions, fairnessDefaults, type Visitor } from "./fairness.ts";
 export { FairnessMetrics } from "./fairness-metrics.ts";
 export { FlowSchema } from "./flow-schema.ts";
-export { GatedRequest } from "./gated-request.ts";
 export { ObjectLimiter, type ObjectLimits, type Usage } from "./object-limits.ts";
 export type { PriorityLevel, RejectReason, Waiter } from "./priority-level.ts";
-export { tooBusy, tooBusyResponse } from "./too-busy.ts";
+export { tooBusyResponse } from "./too-busy.ts";
 export {
   autoUpdateAnnotation,
   danglingCondition,

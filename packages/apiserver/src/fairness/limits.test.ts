@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
+import { tooBusy } from "../event-loop/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { install, ListeningServer, TestServer, type TestServerOptions } from "../testing/index.ts";
 import { BodyBudget } from "./body-budget.ts";
-import { tooBusy } from "./too-busy.ts";
 
 const pathOf = (cluster: string) => `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
 const named = (name: string) => ({ metadata: { name } });

@@ -1,5 +1,5 @@
 /** A priority level at work: its seats, who holds them, and who waits for one. */
-import { FairQueue, type Queued } from "./fair-queue.ts";
+import { FairQueue, type Queued } from "../event-loop/index.ts";
 import type { LevelConfig } from "./flow-config.ts";
 
 export interface Waiter extends Queued {

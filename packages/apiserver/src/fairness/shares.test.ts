@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { RequestScope } from "../request/request-scope.ts";
 import { anonymousUser, clusterNameKey, type UserInfo } from "../request/user.ts";
-import { Shares, shownClustersMax } from "./shares.ts";
+import { Shares, shownClustersMax } from "./classifier.ts";
 
 const user = (username: string, extra = {}): UserInfo => ({ username, groups: [], extra });
 const scope = (cluster: string): RequestScope => ({

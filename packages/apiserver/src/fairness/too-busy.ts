@@ -1,11 +1,6 @@
 /** How a request is refused that cannot wait: as Kubernetes does, in plain text, so that clients come again a second later. */
-import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import { retryAfterSeconds } from "../event-loop/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
-
-const retryAfterSeconds = 1;
-
-/** One object, so that a flood of refusals costs no stack each. */
-export const tooBusy: StatusError = statusError.tooManyRequests(retryAfterSeconds);
 
 export function tooBusyResponse(): ApiResponse {
   return {

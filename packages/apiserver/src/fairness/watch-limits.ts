@@ -4,8 +4,9 @@
  * A watch has its place from the moment it is asked for, so that those that come together cannot pass the limit together, and gives it back
  * when it is refused, over, or its client gone.
  */
+
+import { tooBusy } from "../event-loop/index.ts";
 import { type ApiResponse, isNoted, leaveUnread } from "../request/api-request.ts";
-import { tooBusy } from "./too-busy.ts";
 
 export interface WatchLimits {
   /** 0 is no limit, here and below. */

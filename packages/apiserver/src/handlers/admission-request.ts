@@ -1,5 +1,7 @@
 /** A write as admission sees it. */
+
 import type { TypeSchema } from "@kcp-ts/machinery/apply";
+import { runYielding } from "@kcp-ts/machinery/base";
 import { cloneInPieces, cloneJson, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
@@ -12,7 +14,6 @@ import type {
   Operation,
 } from "../admission/index.ts";
 import type { Build, Draft, ResourceDefinition, Validator, Written } from "../registry/index.ts";
-import { inPieces } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { decodeDraft, hasManyValues } from "./decode-object.ts";
@@ -196,7 +197,7 @@ export function mutating(
     if (old !== undefined && present instanceof HandledAdmission) present.checkSent(wanted, old);
     if (!admission.mutates(present)) return wanted;
     const draft = hasManyValues(wanted)
-      ? await inPieces(cloneInPieces<MutableObject>(wanted))
+      ? await runYielding(cloneInPieces<MutableObject>(wanted))
       : cloneJson<MutableObject>(wanted);
     await admission.mutate(present, draft, old);
     request.sent = present.sent;

@@ -12,9 +12,8 @@ import {
 import { admissionRequest } from "./admission-request.ts";
 import { optionsFrom } from "./connect-options.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { checkAddress } from "./decode-object.ts";
+import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
-import { decodeSent, readSent } from "./read-sent.ts";
 import { decodeView } from "./subresource-view.ts";
 
 /** As admission leaves it; throws its refusal. */
@@ -61,7 +60,7 @@ export function kindForm(kind: SubresourceKind): GroupVersionKind & { readonly f
 }
 
 export async function readKind(handled: HandlerRequest, expected: SubresourceKind): Promise<Draft> {
-  const sent = await readSent(handled);
+  const sent = sentBody(handled);
   const { kind, shape } = expected;
   const body = await decodeSent(sent, { kind, apiVersion: apiVersionOf(expected), shape });
   return decodeView(expected, body.value);

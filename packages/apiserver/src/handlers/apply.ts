@@ -2,7 +2,12 @@
  * Server-side apply: the configuration is merged into the newest object by who owns what, and again when that changed meanwhile.
  */
 import { applyConfiguration, applyInPieces } from "@kcp-ts/machinery/apply";
-import type { Pieces } from "@kcp-ts/machinery/base";
+import {
+  type Resumable,
+  runSyncFirst,
+  runYielding,
+  yieldToEventLoop,
+} from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
@@ -19,18 +24,17 @@ import {
   managedWrite,
   timestamp,
 } from "../registry/index.ts";
-import { inPieces, otherWork, promptly } from "../request/other-work.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import {
   checkAddress,
   decodeDraft,
   decodeLargeDraft,
+  isLargeBody,
   problemsMax,
   refuseTooManyValues,
 } from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { isLargeBody } from "./read-sent.ts";
 
 export interface ApplyRequest {
   readonly sent: SentBody;
@@ -45,7 +49,7 @@ export async function applyBuild(
   request: ApplyRequest,
 ): Promise<Build> {
   const { definition, scope } = handled;
-  const body = await promptly(decodeConfiguration(request.sent));
+  const body = await runSyncFirst(decodeConfiguration(request.sent));
   const { fieldValidation } = request.options;
   if (fieldValidation === "Strict" && body.problems.length > 0) {
     throw statusError.badRequest(
@@ -63,9 +67,11 @@ export async function applyBuild(
     const { kind } = definition;
     const write = managedWrite(definition, request.owner, ownable(definition, old), now);
     const options = { ...write, config, kind, force: request.force };
-    const applied = isLarge ? await inPieces(applyInPieces(options)) : applyConfiguration(options);
+    const applied = isLarge
+      ? await runYielding(applyInPieces(options))
+      : applyConfiguration(options);
     if (isLarge) {
-      await otherWork();
+      await yieldToEventLoop();
       refuseTooManyValues(applied);
     }
     const decode = isLarge ? decodeLargeDraft : decodeDraft;
@@ -98,7 +104,7 @@ interface Configuration {
 }
 
 /** JSON is sent as YAML, too, and is not translated then. */
-function* decodeConfiguration({ bytes, yaml }: SentBody): Pieces<Configuration> {
+function* decodeConfiguration({ bytes, yaml }: SentBody): Resumable<Configuration> {
   const { value, problems } =
     yaml === undefined ? yield* decodeJson(bytes) : yield* decodeYaml(yaml);
   if (!isJsonObject(value))

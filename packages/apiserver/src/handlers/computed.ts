@@ -1,10 +1,10 @@
 /** Objects that are nowhere stored: who computes them is asked, and the answer is shown like any other. */
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { negotiate, parseIncludeObject, tableInPieces } from "../content/index.ts";
 import { apiVersionOf, type ComputedObjects } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
-import { promptly } from "../request/other-work.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { parseListOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
@@ -30,7 +30,7 @@ export async function handleComputed(
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
     if (isOne && objects.length === 0) throw statusError.notFound(definition, name);
     const rows = tableInPieces(definition, objects, {}, table);
-    return renderValue(200, await promptly(rows), form);
+    return renderValue(200, await runSyncFirst(rows), form);
   }
   if (isOne) {
     const [one] = found;

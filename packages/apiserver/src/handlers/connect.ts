@@ -15,13 +15,8 @@ import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
 import { admitSubresource, readKind } from "./admit-subresource.ts";
 import { queryFrom } from "./connect-options.ts";
-import {
-  bodyBytesMax,
-  type HandlerRequest,
-  type HandlerRooms,
-  oneCluster,
-  uncancelled,
-} from "./context.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
+import { sentBody } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 
 export async function handleConnect(
@@ -49,7 +44,7 @@ export async function handleConnect(
     get object() {
       return decodeObject(entry);
     },
-    bytes: () => handled.request.readBody(bodyBytesMax),
+    bytes: async () => sentBody(handled).bytes,
     body: async (kind: SubresourceKind) =>
       asked !== undefined && admitted?.kind === kind ? asked : readKind(handled, kind),
     update: (build) => update(handled, rooms, subresource, build),

@@ -43,6 +43,8 @@ export interface HandlerRequest {
   readonly warnings: string[];
   /** Aborts when the client goes away or the request's time is up. */
   readonly signal: AbortSignal;
+  /** Undefined when the request brings none. */
+  readonly body: Uint8Array | undefined;
   /** What the body says, when it came as YAML and has been read. */
   readonly yaml: TranslatedYaml | undefined;
   /** Leaves a note for the audit of the request. */

@@ -4,10 +4,8 @@ import type { ApiResponse } from "../request/api-request.ts";
 import { addressOf, admissionRequest, storing, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject, refuseCreation } from "./decode-object.ts";
-import { fieldOwner } from "./field-owner.ts";
-import { parseMutationOptions } from "./options.ts";
-import { negotiateObject, renderWritten } from "./render.ts";
-import { settled } from "./settled.ts";
+import { fieldOwner, parseMutationOptions } from "./options.ts";
+import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
 
 export async function handleCreate(
   handled: HandlerRequest,
@@ -47,7 +45,6 @@ export async function handleCreate(
     }),
   );
   handled.noteObject(stored);
-  const seen = settled(written, handled, rooms);
-  const answered = seen instanceof Promise ? await seen : seen;
+  const answered = await finishWrite(written, handled, rooms);
   return renderWritten(201, answered, form, handled, rooms);
 }

@@ -1,5 +1,11 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import {
+  type Resumable,
+  runSync,
+  runSyncFirst,
+  runYielding,
+  yieldToEventLoop,
+} from "@kcp-ts/machinery/base";
 import {
   exceededLimit,
   isJsonObject,
@@ -19,15 +25,15 @@ import {
   type BodyKind,
   bodyMembersMax,
   type DecodedBody,
+  decodeInPieces,
   isProtobuf,
   type SentBody,
   yamlProblemOf,
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
-import { inPieces, otherWork } from "../request/other-work.ts";
+import { header } from "../request/api-request.ts";
 import type { HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
-import { decodeSent, isLargeBody, readSent } from "./read-sent.ts";
 
 export interface SentObject {
   readonly draft: Draft;
@@ -40,7 +46,7 @@ export async function readObject(
   options: MutationOptions,
 ): Promise<SentObject> {
   const { definition, warnings } = handled;
-  const sent = await readSent(handled);
+  const sent = sentBody(handled);
   const { shape, protobufShape } = definition.strategy;
   const { kind } = definition;
   const apiVersion = apiVersionOf(definition);
@@ -50,19 +56,18 @@ export async function readObject(
   } else {
     // Other custom kinds have no protobuf form.
     const expected = { kind, apiVersion, shape: definition.itemsCarryKind ? undefined : shape };
-    const decoded = decodeSent(sent, expected);
-    body = decoded instanceof Promise ? await decoded : decoded;
+    body = await decodeSent(sent, expected);
   }
   if (isJsonObject(body.value["metadata"])) handled.noteObject(body.value["metadata"]);
   checkKind(definition, body.value);
   if (!isLargeBody(sent))
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   if ((body.values ?? Number.POSITIVE_INFINITY) > objectValuesMax) {
-    await otherWork();
+    await yieldToEventLoop();
     refuseTooManyValues(body.value);
   }
   const draft = await decodeLargeDraft(definition, body, options, warnings);
-  await otherWork();
+  await yieldToEventLoop();
   return { draft, isLarge: true };
 }
 
@@ -128,7 +133,7 @@ export async function decodeLargeDraft(
   refuse: Refusal = refusalOf(definition),
 ): Promise<Draft> {
   const pieces = shapeInPieces(definition, body.value, refuse);
-  return draftOf(await inPieces(pieces), body, options, warnings, refuse);
+  return draftOf(await runYielding(pieces), body, options, warnings, refuse);
 }
 
 function draftOf(
@@ -173,7 +178,7 @@ function* shapeInPieces(
   definition: ResourceDefinition,
   value: JsonObject,
   refuse: Refusal,
-): Pieces<Decoded> {
+): Resumable<Decoded> {
   const { decodeInPieces, decode, shape } = definition.strategy;
   if (decodeInPieces === undefined && decode !== undefined)
     return translatingShapes(refuse, () => decode(value));
@@ -269,4 +274,25 @@ export function refuseCreation(definition: ResourceDefinition, draft: Draft): vo
   const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   const shown = typeof name === "string" ? name : "";
   throw statusError.forbidden(definition, shown, definition.creationForbidden);
+}
+
+// The body of a request as handlers see it: the one door to it, whatever it came as.
+
+export function sentBody({ request, body, yaml }: HandlerRequest): SentBody {
+  return { bytes: body ?? noBytes, contentType: header(request.headers, "content-type"), yaml };
+}
+
+const noBytes = new Uint8Array();
+
+/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
+const largeBodyBytes = 32 << 10;
+
+export function isLargeBody({ bytes, yaml }: SentBody): boolean {
+  const { length } = yaml !== undefined && "json" in yaml ? yaml.json : bytes;
+  return length >= largeBodyBytes;
+}
+
+export async function decodeSent(sent: SentBody, expected: BodyKind): Promise<DecodedBody> {
+  const work = decodeInPieces(sent, expected);
+  return isLargeBody(sent) ? runSyncFirst(work) : runSync(work);
 }

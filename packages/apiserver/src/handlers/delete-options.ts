@@ -5,8 +5,8 @@ import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/stat
 import type { SentBody } from "../content/index.ts";
 import type { DeleteRequest } from "../registry/index.ts";
 import type { HandlerRequest } from "./context.ts";
+import { decodeSent, sentBody } from "./decode-object.ts";
 import { dryRunErrors, integer } from "./options.ts";
-import { decodeSent, readSent } from "./read-sent.ts";
 
 export interface DeleteOptions extends DeleteRequest {
   readonly isDryRun: boolean;
@@ -18,7 +18,7 @@ export interface DeleteOptions extends DeleteRequest {
 
 export async function readDeleteOptions(handled: HandlerRequest): Promise<DeleteOptions> {
   const { scope } = handled;
-  const sent = await readSent(handled);
+  const sent = sentBody(handled);
   const value = sent.bytes.length === 0 ? fromQuery(scope.query) : await fromBody(sent);
   const { propagationPolicy, orphanDependents, preconditions, gracePeriodSeconds } = value;
   const dryRun = Array.isArray(value["dryRun"])

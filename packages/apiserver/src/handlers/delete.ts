@@ -5,8 +5,7 @@ import type { ApiResponse } from "../request/api-request.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
-import { negotiateObject, renderWritten } from "./render.ts";
-import { settled } from "./settled.ts";
+import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
 
 export async function handleDelete(
   handled: HandlerRequest,
@@ -25,7 +24,7 @@ export async function handleDelete(
     return json(200, success(detailsOf(handled, written, scope.name)));
   }
   const status = written.outcome === "marked" && options.isOrphaningRefused ? 202 : 200;
-  return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
+  return renderWritten(status, await finishWrite(written, handled, rooms), form, handled, rooms);
 }
 
 export async function deleteOne(

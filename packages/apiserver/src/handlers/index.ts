@@ -44,10 +44,8 @@ const handlers: Readonly<Record<Verb, Handler>> = {
 /** Every verb that has a handler. */
 export const servedVerbs = Object.keys(handlers) as readonly Verb[];
 
-export function handleResource(
-  handled: HandlerRequest,
-  rooms: HandlerRooms,
-): MaybePromise<ApiResponse> {
+/** The handler of a request, or why there is none: known before a body is received. */
+export function handlerOf(handled: HandlerRequest, rooms: HandlerRooms): Handler {
   const { scope, definition } = handled;
   if (!definition.isNamespaced && scope.namespace !== "" && !isNamespaceItself(handled)) {
     throw statusError.pathNotFound();
@@ -62,9 +60,11 @@ export function handleResource(
         : statusError.pathNotFound();
     }
     if (!subresource.verbs.includes(scope.verb)) throw notAllowed(handled);
-    if (subresource.connect !== undefined) return handleConnect(handled, rooms, subresource);
-    if (subresource.action !== undefined) return handleTokenRequest(handled, rooms);
-    if (subresource.view !== undefined) return handleView(handled, rooms, subresource.view);
+    const { connect, action, view } = subresource;
+    if (connect !== undefined)
+      return (request, given) => handleConnect(request, given, subresource);
+    if (action !== undefined) return handleTokenRequest;
+    if (view !== undefined) return (request, given) => handleView(request, given, view);
   } else if (!definition.verbs.includes(scope.verb) || !isRightForm(handled)) {
     throw notAllowed(handled);
   } else if (definition.isNamespaced && scope.namespace === "" && needsNamespace(handled)) {
@@ -73,9 +73,10 @@ export function handleResource(
       : statusError.pathNotFound();
   }
   if (definition.warnings !== undefined) handled.warnings.push(...definition.warnings);
-  if (definition.isReview === true) return handleReview(handled, rooms);
-  if (definition.computed !== undefined) return handleComputed(handled, rooms, definition.computed);
-  return handlers[scope.verb](handled, rooms);
+  const { isReview, computed } = definition;
+  if (isReview === true) return handleReview;
+  if (computed !== undefined) return (request, given) => handleComputed(request, given, computed);
+  return handlers[scope.verb];
 }
 
 /** Across all namespaces one can look, not touch. */

@@ -1,8 +1,7 @@
 /** Lists of whole objects: stored bytes, copied into chunks. */
 
 import { jsonBytes } from "../content/index.ts";
-import type { ApiResponse, LendingBody } from "../request/api-request.ts";
-import { responseHeaders } from "../request/response-headers.ts";
+import { type ApiResponse, type LendingBody, responseHeaders } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
 import { itemBytesMax, writeListItem } from "../stored-object/index.ts";
 import type { Listing } from "../watch-cache/index.ts";

@@ -1,4 +1,5 @@
 /** Lists: pages at one revision, written to the client in slices so that no list holds up the others. */
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
@@ -19,7 +20,6 @@ import {
   type ResourceDefinition,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
-import { promptly } from "../request/other-work.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import {
   clusterPrefix,
@@ -195,7 +195,7 @@ export async function renderList(
     const includeObject = parseIncludeObject(scope.query);
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
     const rows = tableInPieces(definition, objects, metadata, table);
-    return renderValue(200, await promptly(rows), form);
+    return renderValue(200, await runSyncFirst(rows), form);
   }
   const isPartial = form.as === "partial";
   const items = entries.map((entry) => decodeObject(entry));

@@ -1,10 +1,10 @@
 /** The body of a patch as JSON, or a 400. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { JsonSyntaxError, type ParsedJson } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { parseBody } from "../content/index.ts";
 
-export function* parseJsonPatchBody(text: string): Pieces<ParsedJson> {
+export function* parseJsonPatchBody(text: string): Resumable<ParsedJson> {
   try {
     return yield* parseBody(text);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** PATCH: the patch is applied to the newest object, and again when that changed meanwhile, so a plain patch never conflicts. */
 import { patchOptionsError } from "@kcp-ts/machinery/apply";
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import {
   applyJsonPatchInPieces,
@@ -17,7 +17,6 @@ import { decodeText, mediaTypeOf } from "../content/index.ts";
 import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
-import { otherWork, promptly } from "../request/other-work.ts";
 import { isTrue } from "../request/query.ts";
 import { holdsSecrets } from "../request/secret-kinds.ts";
 import { admissionRequest, mutating, storing, validatorFor } from "./admission-request.ts";
@@ -29,20 +28,19 @@ import {
   decodeDraft,
   decodeLargeDraft,
   hasManyValues,
+  isLargeBody,
   problemsMax,
   type Refusal,
   refuseTooManyValues,
+  sentBody,
 } from "./decode-object.ts";
-import { fieldOwner } from "./field-owner.ts";
-import { type MutationOptions, parseMutationOptions } from "./options.ts";
+import { fieldOwner, type MutationOptions, parseMutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { isLargeBody, readSent } from "./read-sent.ts";
-import { negotiateObject, renderWritten } from "./render.ts";
-import { settled } from "./settled.ts";
+import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
 
 /** A patch that has been read: from the present object to the wanted one. */
 export interface ReadPatch {
-  apply(old: JsonObject): Pieces<JsonObject>;
+  apply(old: JsonObject): Resumable<JsonObject>;
   /** What strict validation objects to in the patch itself. */
   readonly strictErrors: readonly string[];
   readonly duplicates: readonly string[];
@@ -67,12 +65,12 @@ export async function handlePatch(
   });
   if (refused !== undefined) throw refused;
   const owner = fieldOwner(handled, options, isApply ? "apply" : "update");
-  const sent = await readSent(handled);
+  const sent = sentBody(handled);
   const isLarge = isLargeBody(sent);
   const build = isApply
     ? await applyBuild(handled, rooms, { sent, options, owner, force: force === true })
     : patchBuild(handled, await readPatch(sent.bytes, type, definition), options);
-  if (isLarge) await otherWork();
+  if (isLarge) await yieldToEventLoop();
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
@@ -96,7 +94,7 @@ export async function handlePatch(
     }),
   );
   const status = written.outcome === "created" ? 201 : 200;
-  return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
+  return renderWritten(status, await finishWrite(written, handled, rooms), form, handled, rooms);
 }
 
 /** An apply that makes an object is a create to those who decide where objects may be. */
@@ -136,7 +134,7 @@ function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: Mutation
     const value = await applyPatch(patch, old as JsonObject);
     const isLarge = hasManyValues(value);
     if (isLarge) {
-      await otherWork();
+      await yieldToEventLoop();
       refuseTooManyValues(value);
     }
     const decode = isLarge ? decodeLargeDraft : decodeDraft;
@@ -203,13 +201,13 @@ export async function readPatch(
   type: string,
   definition: ResourceDefinition,
 ): Promise<ReadPatch> {
-  const parsed = await promptly(parseJsonPatchBody(decodeText(bytes)));
+  const parsed = await runSyncFirst(parseJsonPatchBody(decodeText(bytes)));
   return translatePatchErrors((): ReadPatch => {
     switch (type) {
       case "application/json-patch+json": {
         const patch = readJsonPatch(parsed);
         return {
-          apply: (old) => applyJsonPatchInPieces(old, patch) as Pieces<JsonObject>,
+          apply: (old) => applyJsonPatchInPieces(old, patch) as Resumable<JsonObject>,
           strictErrors: patch.strictErrors,
           duplicates: [],
         };
@@ -242,7 +240,7 @@ function inOnePiece(apply: (old: JsonObject) => JsonObject): ReadPatch["apply"] 
 /** What a patch makes of an object; waits only for a patch that takes long. */
 export async function applyPatch(patch: ReadPatch, old: JsonObject): Promise<JsonObject> {
   try {
-    return await promptly(patch.apply(old));
+    return await runSyncFirst(patch.apply(old));
   } catch (error) {
     if (isPatchError(error)) throw patchStatusError(error);
     throw error;

@@ -1,4 +1,5 @@
 /** From stored entries to the bytes of an answer, in the form that the client asked for. */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type AnswerForm,
@@ -14,13 +15,11 @@ import {
   toYaml,
   valueTexts,
 } from "../content/index.ts";
-import type { Written } from "../registry/index.ts";
-import { type ApiResponse, header } from "../request/api-request.ts";
-import { responseHeaders } from "../request/response-headers.ts";
+import { presented, type Written } from "../registry/index.ts";
+import { type ApiResponse, header, responseHeaders } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
-import { decodeObject, servedBytes } from "../stored-object/index.ts";
-import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { decodeInRests, shortObjectBytes } from "./decode-rests.ts";
+import { decodeObject, decodeObjectInPieces, servedBytes } from "../stored-object/index.ts";
+import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.ts";
 
 export function negotiateObject({ request }: HandlerRequest): AnswerForm {
   return negotiate(header(request.headers, "accept"), {
@@ -106,5 +105,42 @@ function transform(
       return partialOf(object, form.version);
     default:
       return object;
+  }
+}
+
+// A write on its way to being answered: as a client of the definition sees it, and seen by this server itself where that matters.
+
+/** Looking into larger objects takes some milliseconds: others have their turn before. */
+const largeBytes = 32 << 10;
+
+export async function finishWrite(
+  written: Written,
+  { definition, warnings }: HandlerRequest,
+  { watchCache }: HandlerRooms,
+): Promise<Written> {
+  const { isStored, outcome } = written;
+  const entry = await presented(definition, written.entry);
+  if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked") {
+    if (entry.value.length > largeBytes) await yieldToEventLoop();
+    warnings.push(...definition.strategy.warnings(decodeObject(entry)));
+  }
+  if (definition.warnings !== undefined) warnings.push(...definition.warnings);
+  if (definition.isSeenOnAnswer === true && isStored)
+    await watchCache.hub.seen(entry.modifiedAt, uncancelled);
+  return entry === written.entry ? written : { ...written, entry };
+}
+
+// The object in an entry, for an answer that is made while it is sent: of a large one, reading it rests.
+
+/** Bytes that are read at once, in part of a millisecond. */
+export const shortObjectBytes = 64 << 10;
+
+export function* decodeInRests(entry: Entry): Generator<undefined, JsonObject, void> {
+  if (entry.value.length <= shortObjectBytes) return decodeObject(entry);
+  const work = decodeObjectInPieces(entry);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    yield undefined;
   }
 }

@@ -8,10 +8,9 @@ import {
   pacedMicrosPerByte,
   type Texts,
 } from "../content/index.ts";
-import type { ApiResponse } from "../request/api-request.ts";
-import { responseHeaders } from "../request/response-headers.ts";
+import { type ApiResponse, responseHeaders } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
-import { decodeInRests } from "./decode-rests.ts";
+import { decodeInRests } from "./render.ts";
 
 /** Objects, and UTF-8 bytes of objects, that are written at once: a row of a table takes some twenty microseconds to make. */
 export const sliceItems = 20;

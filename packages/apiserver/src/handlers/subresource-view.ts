@@ -16,13 +16,10 @@ import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
-import { checkAddress } from "./decode-object.ts";
-import { fieldOwner } from "./field-owner.ts";
-import { parseMutationOptions } from "./options.ts";
+import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
+import { fieldOwner, parseMutationOptions } from "./options.ts";
 import { applyPatch, patchType, readPatch } from "./patch.ts";
-import { decodeSent, readSent } from "./read-sent.ts";
-import { renderValue } from "./render.ts";
-import { settled } from "./settled.ts";
+import { finishWrite, renderValue } from "./render.ts";
 
 export async function handleView(
   handled: HandlerRequest,
@@ -89,7 +86,7 @@ async function writeView(
       owner: fieldOwner(handled, options, "update"),
     },
   );
-  const { entry } = await settled(written, handled, rooms);
+  const { entry } = await finishWrite(written, handled, rooms);
   return view.read(decodeObject(entry));
 }
 
@@ -115,7 +112,7 @@ async function readChange(
   view: SubresourceView,
 ): Promise<(shown: JsonObject) => Promise<Draft>> {
   const { definition, scope } = handled;
-  const sent = await readSent(handled);
+  const sent = sentBody(handled);
   const { bytes, contentType } = sent;
   if (scope.verb === "patch") {
     const patch = await readPatch(bytes, viewPatchType(contentType, definition), definition);

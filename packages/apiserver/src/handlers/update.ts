@@ -4,10 +4,8 @@ import type { ApiResponse } from "../request/api-request.ts";
 import { admissionRequest, mutating, storing, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
-import { fieldOwner } from "./field-owner.ts";
-import { parseMutationOptions } from "./options.ts";
-import { negotiateObject, renderWritten } from "./render.ts";
-import { settled } from "./settled.ts";
+import { fieldOwner, parseMutationOptions } from "./options.ts";
+import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
 
 export async function handleUpdate(
   handled: HandlerRequest,
@@ -44,7 +42,7 @@ export async function handleUpdate(
   );
   return renderWritten(
     written.outcome === "created" ? 201 : 200,
-    await settled(written, handled, rooms),
+    await finishWrite(written, handled, rooms),
     form,
     handled,
     rooms,

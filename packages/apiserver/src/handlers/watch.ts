@@ -18,8 +18,12 @@ import {
   type ResourceDefinition,
   translating,
 } from "../registry/index.ts";
-import { type ApiResponse, header, type NotedBody } from "../request/api-request.ts";
-import { responseHeaders } from "../request/response-headers.ts";
+import {
+  type ApiResponse,
+  header,
+  type NotedBody,
+  responseHeaders,
+} from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
 import {

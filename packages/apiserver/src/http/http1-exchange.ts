@@ -3,22 +3,22 @@ import type { X509Certificate } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { statusError } from "@kcp-ts/machinery/status";
-import type { Backlog } from "../http2/index.ts";
+import type { UnreadResponseBudget } from "../event-loop/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,
   type HeaderRecord,
   leaveUnread,
   type MaybePromise,
+  sentHeaders,
 } from "../request/api-request.ts";
-import { sentHeaders } from "../request/response-headers.ts";
 import { compressed } from "./compress.ts";
 import { inPieces, pieceBytesMax, pipe } from "./pipe.ts";
 import { readStream } from "./read-body.ts";
 
 /** What the requests of one connection have in common. */
 export class Http1Connection {
-  readonly backlog: Backlog;
+  readonly unread: UnreadResponseBudget;
   /** What was begun last may wait for its reader as long as it likes: a watch, or no HTTP at all. */
   isWatched = false;
   /** Other answers that are being sent: a client may send requests without waiting for answers. */
@@ -29,8 +29,8 @@ export class Http1Connection {
   /** One has begun since it was last looked. */
   #hasBegun = false;
 
-  constructor(backlog: Backlog, onAuthenticated: (username: string) => void) {
-    this.backlog = backlog;
+  constructor(unread: UnreadResponseBudget, onAuthenticated: (username: string) => void) {
+    this.unread = unread;
     this.onAuthenticated = onAuthenticated;
   }
 
@@ -187,13 +187,13 @@ export class Http1Exchange implements ApiRequest {
 
   /** In pieces, so that it shows whether its reader reads. */
   async #pipeWhole(body: Uint8Array): Promise<void> {
-    const { backlog } = this.#facts;
+    const { unread } = this.#facts;
     this.#facts.answers++;
-    backlog.add(body.length);
+    unread.bytes += body.length;
     try {
       await pipe(inPieces(body), this.#response);
     } finally {
-      backlog.add(-body.length);
+      unread.bytes -= body.length;
       this.#facts.answers--;
     }
     this.#response.end();

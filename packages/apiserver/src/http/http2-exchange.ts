@@ -1,5 +1,6 @@
 /** One HTTP/2 stream as a request and its answer. */
 import type { X509Certificate } from "node:crypto";
+import { resumeTogether } from "../event-loop/index.ts";
 import { BodyError, errorCode, type ServerStream } from "../http2/index.ts";
 import {
   type ApiRequest,
@@ -10,9 +11,10 @@ import {
   isLending,
   leaveUnread,
   type MaybePromise,
+  untilPaced,
 } from "../request/api-request.ts";
-import { compressed } from "./compress.ts";
-import { incomplete, together, tooLarge } from "./read-body.ts";
+import { compressBytesMin, compressed } from "./compress.ts";
+import { incomplete, tooLarge } from "./read-body.ts";
 
 /** What all requests of a connection have in common. */
 export interface ConnectionFacts {
@@ -68,7 +70,7 @@ export class Http2Exchange implements ApiRequest {
         }
       };
       const done = (result: Uint8Array | BodyError) => {
-        if (!(result instanceof BodyError)) together(() => resolve(result));
+        if (!(result instanceof BodyError)) resumeTogether(() => resolve(result));
         else if (result.reason === "no-room") reject(refusal);
         else reject(result.reason === "too-large" ? tooLarge(bytesMax) : incomplete);
       };
@@ -104,7 +106,8 @@ export class Http2Exchange implements ApiRequest {
     const isHead = this.method === "HEAD";
     if (isHead || this.#stream.isClosed) leaveUnread(answer.body);
     if (this.#stream.isClosed) return undefined;
-    const { status, headers, body } = isHead ? answer : compressed(answer, this.headers);
+    const isSmall = answer.body instanceof Uint8Array && answer.body.length <= compressBytesMin;
+    const { status, headers, body } = isHead || isSmall ? answer : compressed(answer, this.headers);
     headers["date"] ??= this.#date();
     if (isHead) this.#stream.answer(status, headers, undefined);
     else return this.#write(status, headers, body, answer);
@@ -134,18 +137,17 @@ export class Http2Exchange implements ApiRequest {
   }
 
   /** Its beginning at the pace of its reader, and then what comes when it comes. */
-  async #follow(body: CallingBody, { pace, paceCalling }: ApiResponse): Promise<void> {
+  async #follow(body: CallingBody, { pace }: ApiResponse): Promise<void> {
     const stream = this.#stream;
     try {
       for await (const part of body.beginning()) {
-        const othersFirst = pace?.(part.length);
-        if (othersFirst !== undefined) await othersFirst;
+        if (pace !== undefined) await untilPaced(pace, part.length);
         if (stream.isClosed) return;
         if (!stream.write(part)) await stream.writable();
       }
       await new Promise<void>((resolve, reject) => {
         stream.onClose(resolve);
-        follow(body, stream, paceCalling, { resolve, reject });
+        follow(body, stream, pace, { resolve, reject });
       });
     } finally {
       await body.leave();
@@ -162,8 +164,7 @@ export class Http2Exchange implements ApiRequest {
     let bytes = 0;
     for await (const part of isLent ? body.lend() : body) {
       bytes += part.length;
-      const othersFirst = pace?.(part.length);
-      if (othersFirst !== undefined) await othersFirst;
+      if (pace !== undefined) await untilPaced(pace, part.length);
       if (stream.isClosed) return;
       if (isLent) {
         stream.write(part);
@@ -179,7 +180,7 @@ export class Http2Exchange implements ApiRequest {
 function follow(
   body: CallingBody,
   stream: ServerStream,
-  paceCalling: ApiResponse["paceCalling"],
+  pace: ApiResponse["pace"],
   { resolve, reject }: { readonly resolve: () => void; readonly reject: (error: unknown) => void },
 ): void {
   /** It has asked for its turn, or waits for room. */
@@ -188,7 +189,7 @@ function follow(
     while (!isWaiting && !stream.isClosed) {
       const { readyBytes } = body;
       if (readyBytes === 0) return;
-      if (paceCalling !== undefined && !paceCalling(readyBytes, go)) {
+      if (pace !== undefined && !pace(readyBytes, go)) {
         isWaiting = true;
         return;
       }

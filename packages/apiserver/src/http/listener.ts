@@ -3,6 +3,7 @@
  *
  * HTTP/2 is our own (`http2/`); HTTP/1.1 comes through Node's request and response. Both become an ApiRequest.
  */
+
 import type { X509Certificate } from "node:crypto";
 import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server, type ServerOptions } from "node:https";
@@ -10,11 +11,16 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { Backlog, Connection, Intake, Outlet } from "../http2/index.ts";
+import {
+  eventLoopLimits,
+  InboundBudget,
+  OutboundBudget,
+  UnreadResponseBudget,
+} from "../event-loop/index.ts";
+import { Connection } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { fileDescriptorsFor } from "../request/file-descriptors.ts";
 import { ConnectionTable, type TrackedConnection } from "./connection-table.ts";
-import { httpDate } from "./http-date.ts";
 import { Http1Connection, Http1Exchange } from "./http1-exchange.ts";
 import { type ConnectionFacts, Http2Exchange } from "./http2-exchange.ts";
 import { type Reader, StalledReaders } from "./stalled.ts";
@@ -59,9 +65,9 @@ export const listenerLimits = {
   idleTimeoutMs: 180_000,
   /** An answer of which nothing was read for this long is ended; watches have rules of their own. */
   stalledTimeoutMs: 60_000,
-  /** Of answers that wait for their readers: see `Backlog`. */
-  backlogBytesPerConnectionMax: 8 << 20,
-  backlogBytesMax: 128 << 20,
+  /** Of answers that wait for their readers: see `UnreadResponseBudget`. */
+  unreadBytesPerConnectionMax: eventLoopLimits.unreadResponses.bytesPerConnectionMax,
+  unreadBytesMax: eventLoopLimits.unreadResponses.bytesMax,
   /** A connection whose peer is gone is found after about this long. */
   tcpKeepAliveMs: 30_000,
   /** How often HTTP/1.1 connections are looked at for these timeouts. */
@@ -82,9 +88,9 @@ export class Listener {
   readonly #date: () => string;
   /** Open connections over HTTP/2. */
   readonly #connections = new Set<Connection>();
-  readonly #intake = new Intake();
-  readonly #outlet = new Outlet();
-  readonly #backlog: Backlog;
+  readonly #inbound = new InboundBudget();
+  readonly #outbound = new OutboundBudget();
+  readonly #unread: UnreadResponseBudget;
   readonly #stalled: StalledReaders;
   /** What every connection over HTTP/1.1 has in common over its requests. */
   readonly #http1 = new WeakMap<Socket, Http1Connection>();
@@ -104,8 +110,11 @@ export class Listener {
     this.#limits = { ...listenerLimits, ...options.limits };
     this.#clock = options.clock ?? systemClock;
     this.#date = httpDate(this.#clock);
-    this.#backlog = new Backlog(this.#limits);
-    this.#stalled = new StalledReaders(this.#clock, this.#limits.stalledTimeoutMs, this.#backlog);
+    this.#unread = new UnreadResponseBudget({
+      bytesPerConnectionMax: this.#limits.unreadBytesPerConnectionMax,
+      bytesMax: this.#limits.unreadBytesMax,
+    });
+    this.#stalled = new StalledReaders(this.#clock, this.#limits.stalledTimeoutMs, this.#unread);
     const connectionsMax = this.#limits.connectionsMax || fileDescriptorsFor("connections");
     this.#table = new ConnectionTable(this.#clock, { ...this.#limits, connectionsMax });
     this.#sessionsMax = Math.max(1, Math.floor(connectionsMax * sessionsPart));
@@ -246,7 +255,7 @@ export class Listener {
   #countUnsent(socket: TLSSocket): { readonly blocked: () => void } {
     let counted = 0;
     const count = (bytes: number) => {
-      this.#backlog.add(bytes - counted);
+      this.#unread.bytes += bytes - counted;
       counted = bytes;
     };
     socket.on("drain", () => count(0));
@@ -256,7 +265,7 @@ export class Listener {
 
   #onHttp1(socket: TLSSocket): void {
     const tracked = this.#secured(socket);
-    const connection = new Http1Connection(this.#backlog, this.#recognizing(tracked));
+    const connection = new Http1Connection(this.#unread, this.#recognizing(tracked));
     if (tracked !== undefined) tracked.isBusy = () => connection.isBusy;
     this.#http1.set(socket, connection);
     this.#watchOver(socket, connection);
@@ -275,9 +284,9 @@ export class Listener {
     const connection = new Connection({
       clock: this.#clock,
       limits: this.#limits,
-      intake: this.#intake,
-      outlet: this.#outlet,
-      backlog: this.#backlog,
+      inbound: this.#inbound,
+      outbound: this.#outbound,
+      unread: this.#unread,
       hold: (isHeld) => {
         if (isHeld) socket.pause();
         else socket.resume();
@@ -388,5 +397,20 @@ function serverOptions(limits: ListenerLimits): ServerOptions {
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
+  };
+}
+
+// The time as HTTP writes it, made once a second.
+
+export function httpDate(clock: Clock): () => string {
+  let second = Number.NaN;
+  let text = "";
+  return () => {
+    const now = Math.floor(clock.now() / 1000);
+    if (now !== second) {
+      second = now;
+      text = new Date(now * 1000).toUTCString();
+    }
+    return text;
   };
 }

@@ -1,9 +1,9 @@
 /** Writes a stream of chunks at the pace of its reader, and stops when the reader is gone. How much it was. */
 import type { Writable } from "node:stream";
-import type { UnreadBytes } from "../request/api-request.ts";
+import { type Pace, type UnreadBytes, untilPaced } from "../request/api-request.ts";
 
 export interface PipeOptions {
-  readonly pace?: ((bytes: number) => Promise<void> | undefined) | undefined;
+  readonly pace?: Pace | undefined;
   /** Where it is counted what the reader has not read. */
   readonly unread?: UnreadBytes | undefined;
 }
@@ -16,8 +16,7 @@ export async function pipe(
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    const othersFirst = pace?.(chunk.length);
-    if (othersFirst !== undefined) await othersFirst;
+    if (pace !== undefined) await untilPaced(pace, chunk.length);
     if (target.destroyed) break;
     if (chunk.length <= pieceBytesMax && target.write(chunk)) continue;
     await writeSlowly(chunk, target, unread);

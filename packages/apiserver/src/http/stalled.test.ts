@@ -91,7 +91,7 @@ describe("answers that nobody reads", () => {
 });
 
 describe("answers that wait for one connection", () => {
-  const current = serve({ backlogBytesPerConnectionMax: 2 << 20 });
+  const current = serve({ unreadBytesPerConnectionMax: 2 << 20 });
 
   it("hold its further requests back, which begin when it reads", async () => {
     let begun = 0;
@@ -129,7 +129,7 @@ describe("answers that wait for one connection", () => {
 });
 
 describe("answers that wait in all", () => {
-  const current = serve({ stalledTimeoutMs: 6000, backlogBytesMax: 3 << 20 });
+  const current = serve({ stalledTimeoutMs: 6000, unreadBytesMax: 3 << 20 });
 
   it("end sooner when there are too many of them, and who reads is served", async () => {
     const connections = Array.from({ length: 8 }, () => unreading(current()));

@@ -5,7 +5,7 @@
  * Progress is what counts, not time: who reads slowly is served to the end. Watches and what a connection was handed over to have their own rules.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import type { Backlog } from "../http2/index.ts";
+import type { UnreadResponseBudget } from "../event-loop/index.ts";
 
 /** A connection, as far as its reader is concerned. */
 export interface Reader {
@@ -27,14 +27,14 @@ const looksWhenFull = 1;
 export class StalledReaders {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #backlog: Backlog;
+  readonly #unread: UnreadResponseBudget;
   readonly #readers = new Map<Reader, { sentBytes: number; looks: number }>();
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, timeoutMs: number, backlog: Backlog) {
+  constructor(clock: Clock, timeoutMs: number, unread: UnreadResponseBudget) {
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
-    this.#backlog = backlog;
+    this.#unread = unread;
   }
 
   add(reader: Reader): void {
@@ -52,7 +52,7 @@ export class StalledReaders {
   #schedule(): Timer {
     return this.#clock.schedule(this.#timeoutMs / looksPerTimeout, () => {
       this.#timer = this.#schedule();
-      const { isFull } = this.#backlog;
+      const { isFull } = this.#unread;
       for (const [reader, seen] of this.#readers) look(reader, seen, isFull);
     });
   }

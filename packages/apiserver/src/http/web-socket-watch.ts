@@ -11,9 +11,9 @@ import {
   type ApiResponse,
   header,
   leaveUnread,
+  responseHeaders,
   wantedUpgrade,
 } from "../request/api-request.ts";
-import { responseHeaders } from "../request/response-headers.ts";
 import { linesOf } from "./lines.ts";
 import { pipe } from "./pipe.ts";
 

@@ -1,18 +1,18 @@
 /** Requests begin when their bodies are here. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { arrivalMaxMs } from "./arrivals.ts";
-import { Intake, intakeDefaults } from "./intake.ts";
+import { eventLoopLimits, InboundBudget } from "../event-loop/index.ts";
 import { errorCode } from "./protocol.ts";
-import { awaitedBodyBytesMax } from "./server-stream.ts";
 import { data, frame, get, headers, number, Peer, postFields } from "./test-support/peer.ts";
 
+const { arrivalMaxMs, awaitedBodyBytesMax } = eventLoopLimits.inbound;
+
 /** A peer whose requests say when they begin. */
-function peerOf(intake?: Intake) {
+function peerOf(inbound?: InboundBudget) {
   const begun: number[] = [];
   const peer = new Peer({
     onStream: (stream) => stream.whenHere(() => begun.push(stream.id)),
-    ...(intake === undefined ? {} : { intake }),
+    ...(inbound === undefined ? {} : { inbound }),
   });
   return { peer, begun };
 }
@@ -83,9 +83,9 @@ describe("a request", () => {
   });
 
   it("begins at once when too many are waited for, until some of them have come or gone", () => {
-    const intake = new Intake({ ...intakeDefaults, arrivingMax: 2 });
-    const one = peerOf(intake);
-    const other = peerOf(intake);
+    const inbound = new InboundBudget({ ...eventLoopLimits.inbound, arrivingMax: 2 });
+    const one = peerOf(inbound);
+    const other = peerOf(inbound);
     one.peer.send(open(1), open(3));
     other.peer.send(open(1));
     assert.deepEqual(other.begun, [1]);

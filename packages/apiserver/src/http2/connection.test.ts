@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { connectionWindowBytes, streamWindowBytes } from "./connection.ts";
-import { headerFramesMax } from "./header-blocks.ts";
+import { headerFramesMax } from "./frame-reader.ts";
 import { errorCode, flag, frameType } from "./protocol.ts";
 import { BodyError } from "./server-stream.ts";
 import {

@@ -5,26 +5,29 @@
  * about 6 (docs/adr/0008). It leaves out what an API server has no use for: push, priorities, CONNECT, trailers of its own.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { Arrivals } from "./arrivals.ts";
-import type { Backlog } from "./backlog.ts";
-import { ClosedStreams } from "./closed-streams.ts";
+import {
+  eventLoopLimits,
+  type InboundBudget,
+  type OutboundBudget,
+  QueuedStreams,
+  type UnreadResponseBudget,
+} from "../event-loop/index.ts";
 import {
   checkGoAway,
   checkLength,
   dependsOnItself,
+  type Frame,
+  type HeaderBlock,
+  HeaderBlocks,
   isIdle,
+  isTrailer,
   protocolError,
+  readHead,
   unpadded,
-} from "./frame-checks.ts";
-import type { Frame } from "./frame-reader.ts";
-import { type HeaderBlock, HeaderBlocks } from "./header-blocks.ts";
-import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
-import { HeldRequests } from "./held-requests.ts";
-import { Inbound } from "./inbound.ts";
-import type { Intake } from "./intake.ts";
+} from "./frame-reader.ts";
+import { HeaderDecoder, type HeaderField } from "./hpack.ts";
+import { AbuseBudget, Arrivals, ClosedStreams, Inbound } from "./inbound.ts";
 import { Outbound } from "./outbound.ts";
-import type { Outlet } from "./outlet.ts";
-import { Patience } from "./patience.ts";
 import {
   ConnectionError,
   type ErrorCode,
@@ -36,17 +39,16 @@ import {
   windowDefault,
   windowMax,
 } from "./protocol.ts";
-import { isTrailer, readHead } from "./request-head.ts";
-import { awaitedBodyBytesMax, ServerStream, type StreamHost } from "./server-stream.ts";
+import { ServerStream, type StreamHost } from "./server-stream.ts";
 import { readSettings, writeSettings } from "./settings.ts";
 
 export interface ConnectionOptions {
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
   /** Shared by the connections of a listener. */
-  readonly intake: Intake;
-  readonly outlet: Outlet;
-  readonly backlog: Backlog;
+  readonly inbound: InboundBudget;
+  readonly outbound: OutboundBudget;
+  readonly unread: UnreadResponseBudget;
   /** Nothing more is to be delivered, and again something is. */
   readonly hold: (isHeld: boolean) => void;
   /** A request has come; its body may still be on its way. */
@@ -69,14 +71,10 @@ export interface ConnectionLimits {
 export const streamWindowBytes = 1 << 20;
 /** The same for all bodies of a connection together. */
 export const connectionWindowBytes = 8 << 20;
-/** What a frame without a request or a body counts for in a turn: so many of them are one request. */
-export const controlFramesPerUnit = 64;
-
 /** Windows that a client may widen before it has asked for or got anything. */
 const windowUpdatesFree = 16;
 
-/** Streams of a connection that is gone that are closed in one turn of the event loop. */
-export const closedPerTurnMax = 32;
+const { awaitedBodyBytesMax, closedPerTurnMax, controlFramesPerUnit } = eventLoopLimits.inbound;
 
 export class Connection implements StreamHost {
   readonly #options: ConnectionOptions;
@@ -84,11 +82,11 @@ export class Connection implements StreamHost {
   readonly #blocks: HeaderBlocks;
   readonly #decoder = new HeaderDecoder();
   readonly #out: Outbound;
-  readonly #patience: Patience;
+  readonly #abuse: AbuseBudget;
   readonly #streams = new Map<number, ServerStream>();
   readonly #closedStreams = new ClosedStreams();
   readonly #arrivals: Arrivals;
-  readonly #held: HeldRequests;
+  readonly #queued: QueuedStreams<ServerStream>;
   #isGreeted = false;
   #isClosed = false;
   #isDraining = false;
@@ -103,21 +101,21 @@ export class Connection implements StreamHost {
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#blocks = new HeaderBlocks(options.limits.headerBytesMax);
-    this.#patience = new Patience(options.clock);
-    this.#arrivals = new Arrivals(options.clock, options.intake);
+    this.#abuse = new AbuseBudget(options.clock);
+    this.#arrivals = new Arrivals(options.clock, options.inbound);
     this.#in = new Inbound({
-      intake: options.intake,
+      budget: options.inbound,
       readOn: () => this.#readOn(),
       hold: options.hold,
     });
     this.#out = new Outbound({
-      outlet: options.outlet,
+      budget: options.outbound,
       write: options.write,
-      onAnswered: (stream) => this.#onAnswered(stream),
+      onAnswered: this.#onAnswered,
       onStuck: () => this.#cut(new Error("the client does not read what it is sent")),
     });
-    const begin = (stream: ServerStream) => this.#begin(stream);
-    this.#held = new HeldRequests({ backlog: options.backlog, intake: options.intake, begin });
+    const { unread, inbound } = options;
+    this.#queued = new QueuedStreams({ unread, inbound, begin: this.#begin });
     this.#greet(options.limits);
   }
 
@@ -135,7 +133,7 @@ export class Connection implements StreamHost {
   /** Bytes from the peer. */
   receive(bytes: Buffer): void {
     if (this.#isClosed) return;
-    this.#in.arrived(bytes);
+    this.#in.push(bytes);
     this.#readOn();
   }
 
@@ -176,7 +174,7 @@ export class Connection implements StreamHost {
     this.#arrivals.cancel();
     this.#in.closed();
     this.#out.forgetAll();
-    this.#held.clear();
+    this.#queued.clear();
     this.#closeSome();
   }
 
@@ -185,8 +183,8 @@ export class Connection implements StreamHost {
     let left = closedPerTurnMax;
     for (const stream of this.#streams.values()) {
       if (left-- === 0) {
-        this.#options.intake.spend(closedPerTurnMax);
-        this.#options.intake.wait(this.#closeSome);
+        this.#options.inbound.spend(closedPerTurnMax);
+        this.#options.inbound.wait(this.#closeSome);
         return;
       }
       this.#streams.delete(stream.id);
@@ -250,7 +248,7 @@ export class Connection implements StreamHost {
       throw protocolError(`a frame of type ${frame.type} out of place`);
     else {
       // Priorities, farewells and what is not known yet: ignored when they are well-formed, but not without end.
-      this.#patience.spend();
+      this.#abuse.spend();
       if (frame.type === frameType.priority) this.#onPriority(frame);
       else if (frame.type === frameType.goAway) checkGoAway(frame);
     }
@@ -279,7 +277,7 @@ export class Connection implements StreamHost {
     const open = this.#streams.get(streamId);
     if (open !== undefined) this.#onTrailers(open, isSelfDependent ? undefined : fields, isEnd);
     else if (streamId <= this.#lastStreamId) {
-      this.#patience.spend();
+      this.#abuse.spend();
       this.#onLate(streamId);
     } else {
       this.#lastStreamId = streamId;
@@ -309,16 +307,16 @@ export class Connection implements StreamHost {
     const stream = new ServerStream(streamId, head, this, this.#streamSendWindow, isEnd);
     this.#streams.set(streamId, stream);
     this.#in.spend(1);
-    this.#held.add(stream);
+    this.#queued.add(stream);
   }
 
-  #begin(stream: ServerStream): void {
+  readonly #begin = (stream: ServerStream): void => {
     this.#options.onStream(stream);
     if (stream.isReceived) this.#in.received(stream);
-  }
+  };
 
-  queued(bytes: number): void {
-    this.#held.queued(bytes);
+  noteUnread(bytes: number): void {
+    this.#queued.noteUnread(bytes);
   }
 
   /** Ends the answers of which nothing was sent while it was looked `looksMax` times. */
@@ -351,7 +349,7 @@ export class Connection implements StreamHost {
     if (this.#receiveWindow < 0)
       throw new ConnectionError(errorCode.flowControlError, "more data than was allowed");
     const isEnd = (flags & flag.endStream) !== 0;
-    if (body.length === 0 && !isEnd) this.#patience.spend();
+    if (body.length === 0 && !isEnd) this.#abuse.spend();
     const stream = this.#streams.get(streamId);
     this.#in.spendBytes(payload.length + frameHeadBytes);
     if (stream === undefined || stream.isReceived) {
@@ -361,7 +359,7 @@ export class Connection implements StreamHost {
       return;
     }
     // It has not begun, and does not before others are read: it may be asked for again later, and holds nothing until then.
-    if (stream.isHeld && stream.receivedBytes + body.length > awaitedBodyBytesMax) {
+    if (stream.isQueued && stream.receivedBytes + body.length > awaitedBodyBytesMax) {
       this.#giveBack(payload.length);
       this.reset(stream, errorCode.refusedStream);
       return;
@@ -374,7 +372,7 @@ export class Connection implements StreamHost {
   #onReset(frame: Frame): void {
     checkLength(frame, 4);
     if (isIdle(frame.streamId, this.#lastStreamId)) throw protocolError("a reset of nothing");
-    this.#patience.spend();
+    this.#abuse.spend();
     const stream = this.#streams.get(frame.streamId);
     if (stream !== undefined) this.#close(stream, "reset");
   }
@@ -382,7 +380,7 @@ export class Connection implements StreamHost {
   #onSettings(frame: Frame): void {
     const { payload, flags, streamId } = frame;
     if (streamId !== 0) throw protocolError("settings of a stream");
-    this.#patience.spend();
+    this.#abuse.spend();
     if ((flags & flag.ack) !== 0) {
       checkLength(frame, 0);
       return;
@@ -405,7 +403,7 @@ export class Connection implements StreamHost {
   #onPing(frame: Frame): void {
     checkLength(frame, 8);
     if (frame.streamId !== 0) throw protocolError("a ping of a stream");
-    this.#patience.spend();
+    this.#abuse.spend();
     if ((frame.flags & flag.ack) !== 0) return;
     this.#out.small(frameType.ping, flag.ack, 0, frame.payload);
   }
@@ -415,7 +413,7 @@ export class Connection implements StreamHost {
     // Two for each frame of data, one for each request, and a few: more widen nothing.
     const isNoise =
       ++this.#windowUpdates > 2 * this.#out.dataFrames + this.#lastStreamId + windowUpdatesFree;
-    if (isNoise || this.#out.takeSlivers()) this.#patience.spend();
+    if (isNoise || this.#out.takeSlivers()) this.#abuse.spend();
     const { streamId } = frame;
     const bytes = frame.payload.readUInt32BE(0) & windowMax;
     if (streamId === 0) {
@@ -430,19 +428,19 @@ export class Connection implements StreamHost {
     else this.#out.widenStream(stream, bytes);
   }
 
-  #onAnswered(stream: ServerStream): void {
+  readonly #onAnswered = (stream: ServerStream): void => {
     stream.isAnswered = true;
-    this.#patience.regain();
+    this.#abuse.regain();
     if (stream.isReceived) this.#close(stream);
     // What is left of a body that nobody wants is not waited for (RFC 9113, 8.1). Node's client loses the end of a stream whose reset
     // comes with its answer, so that the reset comes a turn later.
     else setImmediate(() => stream.reset(errorCode.noError));
-  }
+  };
 
   #close(stream: ServerStream, how: "reset" | "cut" = "cut"): void {
     this.#streams.delete(stream.id);
     this.#closedStreams.add(stream.id, stream.isReceived ? "ended" : how);
-    this.#held.delete(stream);
+    this.#queued.delete(stream);
     this.#in.answered(stream);
     this.#out.forget(stream);
     this.#giveBack(stream.close());
@@ -459,7 +457,7 @@ export class Connection implements StreamHost {
   }
 
   #refuse(streamId: number, isEnd: boolean, code: ErrorCode): void {
-    this.#patience.spend();
+    this.#abuse.spend();
     this.#closedStreams.add(streamId, isEnd ? "ended" : "cut");
     this.#out.reset(streamId, code);
   }

@@ -1,10 +1,13 @@
 /** Cuts what arrives into frames. Keeps at most one unfinished frame. */
+import type { HeaderField } from "./hpack.ts";
 import {
   ConnectionError,
   clientPreface,
   errorCode,
+  flag,
   frameHeadBytes,
   framePayloadBytesMax,
+  frameType,
 } from "./protocol.ts";
 
 export interface Frame {
@@ -75,3 +78,171 @@ export class FrameReader {
 }
 
 const nothing = Buffer.alloc(0);
+
+// What is asked of every frame, whatever it carries.
+
+/** What a frame carries, without its padding. */
+export function unpadded({ flags, payload }: Frame): Buffer {
+  if ((flags & flag.padded) === 0) return payload;
+  const padding = payload[0];
+  if (padding === undefined || padding >= payload.length)
+    throw protocolError("more padding than frame");
+  return payload.subarray(1, payload.length - padding);
+}
+
+export function checkLength({ payload, type }: Frame, bytes: number): void {
+  if (payload.length !== bytes)
+    throw new ConnectionError(
+      errorCode.frameSizeError,
+      `a frame of type ${type} of the wrong size`,
+    );
+}
+
+/** A stream that nobody has opened; servers open none. */
+export function isIdle(streamId: number, lastStreamId: number): boolean {
+  return streamId % 2 === 0 || streamId > lastStreamId;
+}
+
+/** The priority of a stream begins with the one that it comes after. */
+export function dependsOnItself(streamId: number, priority: Buffer): boolean {
+  return (priority.readUInt32BE(0) & 0x7fff_ffff) === streamId;
+}
+
+export function checkGoAway({ streamId, payload }: Frame): void {
+  if (streamId !== 0) throw protocolError("a farewell of a stream");
+  if (payload.length < 8) throw new ConnectionError(errorCode.frameSizeError, "a short farewell");
+}
+
+export function protocolError(message: string): ConnectionError {
+  return new ConnectionError(errorCode.protocolError, message);
+}
+
+// Header blocks, put together from the frames that they come in (RFC 9113, 6.2 and 6.10).
+
+/** A header block comes in at most so many frames. */
+export const headerFramesMax = 64;
+
+export interface HeaderBlock {
+  readonly streamId: number;
+  readonly isEnd: boolean;
+  /** Its priority is nonsense: so is the request. */
+  readonly isSelfDependent: boolean;
+  /** A view of what arrived, or a copy: to be used at once. */
+  readonly payload: Buffer;
+}
+
+interface OpenBlock extends HeaderBlock {
+  readonly parts: Buffer[];
+  bytes: number;
+}
+
+export class HeaderBlocks {
+  readonly #bytesMax: number;
+  #open: OpenBlock | undefined;
+
+  /** Compressed, a block of the allowed size is smaller than its limit. */
+  constructor(headerBytesMax: number) {
+    this.#bytesMax = headerBytesMax * 2;
+  }
+
+  /** Nothing else may come before it is finished. */
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** The whole block, if this is all of it. */
+  begin(frame: Frame): HeaderBlock | undefined {
+    const { streamId, flags } = frame;
+    if (streamId % 2 === 0) throw protocolError(`a request with the number ${streamId}`);
+    let payload = unpadded(frame);
+    let isSelfDependent = false;
+    if ((flags & flag.priority) !== 0) {
+      if (payload.length < 5) throw new ConnectionError(errorCode.frameSizeError, "no priority");
+      isSelfDependent = dependsOnItself(streamId, payload);
+      payload = payload.subarray(5);
+    }
+    const isEnd = (flags & flag.endStream) !== 0;
+    const block: HeaderBlock = { streamId, isEnd, isSelfDependent, payload };
+    if ((flags & flag.endHeaders) !== 0) return block;
+    // A copy: the rest comes with later bytes.
+    this.#open = { ...block, parts: [Buffer.from(payload)], bytes: payload.length };
+    return undefined;
+  }
+
+  /** The whole block, if this was the rest of it. */
+  goOn({ type, streamId, flags, payload }: Frame): HeaderBlock | undefined {
+    const block = this.#open as OpenBlock;
+    if (type !== frameType.continuation || streamId !== block.streamId)
+      throw protocolError("a header block was not finished");
+    block.bytes += payload.length;
+    block.parts.push(Buffer.from(payload));
+    // Many small parts are an attack.
+    if (block.bytes > this.#bytesMax || block.parts.length > headerFramesMax)
+      throw new ConnectionError(errorCode.enhanceYourCalm, "a header block without end");
+    if ((flags & flag.endHeaders) === 0) return undefined;
+    this.#open = undefined;
+    return { ...block, payload: Buffer.concat(block.parts) };
+  }
+}
+
+// The fields of a header block as the head of a request, by the rules of RFC 9113, 8.2 and 8.3.
+
+export interface RequestHead {
+  readonly method: string;
+  readonly path: string;
+  /** Names in lower case, `:authority` included; what came twice is joined. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As they came, each for itself: for headers whose values may hold commas. */
+  readonly fields: readonly HeaderField[];
+  /** As announced; undefined when nothing was. */
+  readonly contentLength: number | undefined;
+}
+
+/** These speak about one connection, and HTTP/2 says such things in frames. */
+const connectionNames = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Undefined when the request is malformed: its stream is then reset. */
+export function readHead(fields: readonly HeaderField[]): RequestHead | undefined {
+  // Without a prototype: names come from outside.
+  const headers: Record<string, string> = Object.create(null);
+  let method: string | undefined;
+  let path: string | undefined;
+  let scheme: string | undefined;
+  let isPastPseudo = false;
+  for (const { name, value, isValid } of fields) {
+    if (!isValid) return undefined;
+    if (name.charCodeAt(0) !== colon) {
+      isPastPseudo = true;
+      if (connectionNames.has(name) || (name === "te" && value !== "trailers")) return undefined;
+      const before = headers[name];
+      headers[name] =
+        before === undefined ? value : `${before}${name === "cookie" ? "; " : ", "}${value}`;
+      continue;
+    }
+    if (isPastPseudo) return undefined;
+    if (name === ":method" && method === undefined) method = value;
+    else if (name === ":path" && path === undefined) path = value;
+    else if (name === ":scheme" && scheme === undefined) scheme = value;
+    else if (name === ":authority" && headers[name] === undefined) headers[name] = value;
+    else return undefined;
+  }
+  if (method === undefined || scheme === undefined || !path || method === "CONNECT")
+    return undefined;
+  const announced = headers["content-length"];
+  if (announced === undefined) return { method, path, headers, fields, contentLength: undefined };
+  if (!/^\d{1,15}$/.test(announced)) return undefined;
+  return { method, path, headers, fields, contentLength: Number(announced) };
+}
+
+/** What follows a body: nothing that we use, but it must keep the rules, too. */
+export function isTrailer(fields: readonly HeaderField[]): boolean {
+  return fields.every(({ name, isValid }) => isValid && name.charCodeAt(0) !== colon);
+}
+
+const colon = 0x3a;

@@ -2,8 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { HeaderDecoder, type HeaderField, rememberedLiteralBytesMax } from "./header-decoder.ts";
-import { HeaderEncoder } from "./header-encoder.ts";
+import {
+  HeaderDecoder,
+  HeaderEncoder,
+  type HeaderField,
+  rememberedLiteralBytesMax,
+} from "./hpack.ts";
 
 const decoded = (decoder: HeaderDecoder, bytes: Buffer): [string, string][] => {
   const fields: [string, string][] = [];

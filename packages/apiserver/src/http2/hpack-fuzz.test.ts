@@ -5,8 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "../testing/index.ts";
-import { decoderTableBytesMax, HeaderDecoder } from "./header-decoder.ts";
-import { HeaderEncoder } from "./header-encoder.ts";
+import { decoderTableBytesMax, HeaderDecoder, HeaderEncoder } from "./hpack.ts";
 import { ConnectionError, errorCode } from "./protocol.ts";
 import { type Field, huffman, PlainDecoder, PlainTable } from "./test-support/plain-hpack.ts";
 

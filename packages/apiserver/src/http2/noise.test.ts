@@ -1,10 +1,10 @@
 /** Peers that make noise or do not listen, and connections that are to end. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Backlog } from "./backlog.ts";
-import { BodyParts } from "./body-parts.ts";
-import { patienceMax } from "./patience.ts";
+import { UnreadResponseBudget } from "../event-loop/index.ts";
+import { abuseBudgetMax } from "./inbound.ts";
 import { errorCode } from "./protocol.ts";
+import { BodyParts } from "./server-stream.ts";
 import {
   bodyOf,
   bytesOf,
@@ -43,10 +43,10 @@ describe("noise", () => {
       const make = (count: number) => {
         for (let i = 0; i < count && !peer.isEnded; i++, id += 2) peer.send(...noise(id));
       };
-      make(patienceMax - 10);
+      make(abuseBudgetMax - 10);
       assert.equal(peer.isEnded, false);
       peer.clock.advance(60_000);
-      make(patienceMax - 10);
+      make(abuseBudgetMax - 10);
       assert.equal(peer.isEnded, false);
       make(50);
       assert.equal(goneAway(await peer.received()), errorCode.enhanceYourCalm);
@@ -56,7 +56,7 @@ describe("noise", () => {
   it("windows that are widened without anything to send are borne for a while", async () => {
     const peer = new Peer();
     const widened = frame({ type: 8, payload: number(1) });
-    for (let sent = 0; sent < patienceMax - 10; sent++) peer.send(widened);
+    for (let sent = 0; sent < abuseBudgetMax - 10; sent++) peer.send(widened);
     assert.equal(peer.isEnded, false);
     for (let sent = 0; sent < 100 && !peer.isEnded; sent++) peer.send(widened);
     assert.equal(goneAway(await peer.received()), errorCode.enhanceYourCalm);
@@ -67,14 +67,14 @@ describe("noise", () => {
     peer.send(get(1));
     peer.streams[0]?.begin(200, {});
     let bytes = 0;
-    for (let sent = 0; sent < 4 * patienceMax; sent++) {
+    for (let sent = 0; sent < 4 * abuseBudgetMax; sent++) {
       peer.streams[0]?.write(Buffer.alloc(200));
       if (sent % 100 === 0) bytes += bytesOf(await peer.received(), 1);
       const by = number(200);
       peer.send(frame({ type: 8, payload: by }), frame({ type: 8, streamId: 1, payload: by }));
     }
     assert.equal(peer.isEnded, false);
-    assert.equal(bytes + bytesOf(await peer.received(), 1), 4 * patienceMax * 200);
+    assert.equal(bytes + bytesOf(await peer.received(), 1), 4 * abuseBudgetMax * 200);
   });
 
   it("a window that is opened byte by byte for ever is noise", async () => {
@@ -84,7 +84,7 @@ describe("noise", () => {
     for (let sent = 0; sent < 50_000 && !peer.isEnded; sent++) peer.send(byte);
     const received = await peer.received();
     assert.equal(goneAway(received), errorCode.enhanceYourCalm);
-    assert.ok(bytesOf(received, 1) < 10 * patienceMax);
+    assert.ok(bytesOf(received, 1) < 10 * abuseBudgetMax);
   });
 
   it("a body in frames of one byte is held as a few pieces of memory", () => {
@@ -97,8 +97,8 @@ describe("noise", () => {
   });
 
   it("a request that does not begin yet holds no long body: it is refused, and may come again", async () => {
-    const backlog = new Backlog({ backlogBytesPerConnectionMax: 10, backlogBytesMax: 100 });
-    const peer = new Peer({ backlog, greeting: settings([4, 0]), onStream: ok("x".repeat(50)) });
+    const unread = new UnreadResponseBudget({ bytesPerConnectionMax: 10, bytesMax: 100 });
+    const peer = new Peer({ unread, greeting: settings([4, 0]), onStream: ok("x".repeat(50)) });
     peer.send(get(1), headers(3, postFields, { isEnd: false }));
     for (let sent = 0; sent < 8; sent++) peer.send(data(3, Buffer.alloc(4096)));
     assert.deepEqual(resets(await peer.received()), [[3, errorCode.refusedStream]]);
@@ -107,7 +107,7 @@ describe("noise", () => {
   it("a client that asks and resets, but also listens, is served", () => {
     const peer = new Peer();
     let id = 1;
-    for (let i = 0; i < patienceMax * 5; i++, id += 4) {
+    for (let i = 0; i < abuseBudgetMax * 5; i++, id += 4) {
       peer.send(get(id), frame({ type: 3, streamId: id, payload: number(8) }), get(id + 2));
       peer.streams.at(-1)?.answer(204, {}, undefined);
     }

@@ -4,9 +4,9 @@
  * It holds no more than the windows of both sides allow: a client that is slow to read makes `write` say no, and one whose body nobody
  * reads is held back by the window that is not given back.
  */
-import { BodyParts } from "./body-parts.ts";
+import { eventLoopLimits } from "../event-loop/index.ts";
+import type { RequestHead } from "./frame-reader.ts";
 import { type ErrorCode, errorCode } from "./protocol.ts";
-import type { RequestHead } from "./request-head.ts";
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -25,7 +25,7 @@ export interface StreamHost {
   /** Nobody waits any more. */
   arrived(stream: ServerStream): void;
   /** So many bytes of an answer wait to be sent; negative when they no longer do. */
-  queued(bytes: number): void;
+  noteUnread(bytes: number): void;
 }
 
 /** Where it is counted what waits of a watch; see `UnreadBytes` of requests. */
@@ -47,8 +47,7 @@ export class BodyError extends Error {
 /** `write` says no when this much waits. */
 const waitingBytesMax = 16 << 10;
 
-/** Longer bodies are not waited for: whoever reads them counts what they take. */
-export const awaitedBodyBytesMax = 16 << 10;
+const { awaitedBodyBytesMax } = eventLoopLimits.inbound;
 
 interface BodyReader {
   readonly bytesMax: number;
@@ -74,7 +73,7 @@ export class ServerStream {
   /** It counts as one of the requests that are worked on. */
   isAtWork = false;
   /** It begins when the client has read of what was answered before. */
-  isHeld = false;
+  isQueued = false;
   /** The answer goes on as things happen: it has its own rules for readers that are slow. */
   isWatch = false;
   /** Set for watches whose memory is counted. */
@@ -82,17 +81,21 @@ export class ServerStream {
   isClosed = false;
 
   readonly #parts = new BodyParts();
-  #receivedBytes = 0;
+  /** Of the body, whether or not it has been taken. */
+  receivedBytes = 0;
   #heldBytes = 0;
   #reader: BodyReader | undefined;
   #isRefused = false;
 
-  #answerHead: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
+  /** Until it is sent. */
+  answerHead: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   readonly #queue: Uint8Array[] = [];
   /** How many parts of the queue, from its beginning on, are counted as unread. */
   #heldParts = 0;
-  #queuedBytes = 0;
-  #isEnding = false;
+  /** Of the answer, that wait to be sent. */
+  queuedBytes = 0;
+  /** Nothing will come after what waits now. */
+  isEnding = false;
   #onWritable: (() => void) | undefined;
   #wakeBelow = waitingBytesMax;
   /** Something was sent since it was last looked at. */
@@ -131,7 +134,7 @@ export class ServerStream {
     const { contentLength = 0, headers } = this.head;
     const isAwaited =
       !this.isReceived &&
-      this.#receivedBytes < awaitedBodyBytesMax &&
+      this.receivedBytes < awaitedBodyBytesMax &&
       contentLength <= awaitedBodyBytesMax &&
       headers["expect"] === undefined &&
       this.#host.arriving(this);
@@ -151,10 +154,10 @@ export class ServerStream {
   /** Hands over the whole body, or says why it will not come. Beyond `bytesMax` nothing more is taken. */
   readBody(bytesMax: number, done: BodyReader["done"], hasRoom?: BodyReader["hasRoom"]): void {
     const announced = this.head.contentLength ?? 0;
-    if (announced > bytesMax || this.#receivedBytes > bytesMax) {
+    if (announced > bytesMax || this.receivedBytes > bytesMax) {
       this.#refuseBody();
       done(new BodyError("too-large"));
-    } else if (hasRoom?.(this.#receivedBytes) === false) {
+    } else if (hasRoom?.(this.receivedBytes) === false) {
       this.#refuseBody();
       done(new BodyError("no-room"));
     } else if (this.isReceived) done(this.#takeBody());
@@ -170,13 +173,13 @@ export class ServerStream {
   answer(status: number, headers: AnswerHeaders, body: Uint8Array | undefined): void {
     if (this.isClosed) return;
     this.isBegun = true;
-    this.#answerHead = { status, headers };
+    this.answerHead = { status, headers };
     if (body !== undefined && body.length > 0) {
       this.#queue.push(body);
-      this.#queuedBytes = body.length;
-      if (!this.isWatch) this.#host.queued(body.length);
+      this.queuedBytes = body.length;
+      if (!this.isWatch) this.#host.noteUnread(body.length);
     }
-    this.#isEnding = true;
+    this.isEnding = true;
     this.#host.ready(this);
   }
 
@@ -184,7 +187,7 @@ export class ServerStream {
   begin(status: number, headers: AnswerHeaders): void {
     if (this.isClosed) return;
     this.isBegun = true;
-    this.#answerHead = { status, headers };
+    this.answerHead = { status, headers };
     this.#host.ready(this);
   }
 
@@ -192,12 +195,12 @@ export class ServerStream {
   write(part: Uint8Array): boolean {
     if (this.isClosed || part.length === 0) return true;
     this.#queue.push(part);
-    this.#queuedBytes += part.length;
-    if (!this.isWatch) this.#host.queued(part.length);
+    this.queuedBytes += part.length;
+    if (!this.isWatch) this.#host.noteUnread(part.length);
     this.#host.ready(this);
     // Most parts have been sent by now, and are never counted.
     if (this.unread !== undefined) this.#holdRest(this.unread);
-    return this.#queuedBytes < waitingBytesMax;
+    return this.queuedBytes < waitingBytesMax;
   }
 
   /** Resolves when there is room again, or when nobody reads any more. */
@@ -211,7 +214,7 @@ export class ServerStream {
   }
 
   #below(bytes: number): Promise<void> {
-    if (this.isClosed || this.#queuedBytes < bytes) return Promise.resolve();
+    if (this.isClosed || this.queuedBytes < bytes) return Promise.resolve();
     this.#wakeBelow = bytes;
     return new Promise((resolve) => {
       this.#onWritable = resolve;
@@ -220,7 +223,7 @@ export class ServerStream {
 
   end(): void {
     if (this.isClosed) return;
-    this.#isEnding = true;
+    this.isEnding = true;
     this.#host.ready(this);
   }
 
@@ -232,25 +235,25 @@ export class ServerStream {
 
   /** A part of the body, with how much of the window it took. An error code when it is more or less than announced. */
   receive(part: Uint8Array, windowBytes: number, isEnd: boolean): ErrorCode | undefined {
-    this.#receivedBytes += part.length;
+    this.receivedBytes += part.length;
     this.#heldBytes += windowBytes;
     const { contentLength } = this.head;
     if (contentLength !== undefined) {
       const isWrong = isEnd
-        ? this.#receivedBytes !== contentLength
-        : this.#receivedBytes > contentLength;
+        ? this.receivedBytes !== contentLength
+        : this.receivedBytes > contentLength;
       if (isWrong) return errorCode.protocolError;
     }
     if (isEnd) this.isReceived = true;
     if (this.#isRefused) return undefined;
     this.#parts.push(part, isEnd);
     if (this.#onArrived !== undefined) {
-      if (isEnd || this.#receivedBytes >= awaitedBodyBytesMax) this.waitNoLonger();
+      if (isEnd || this.receivedBytes >= awaitedBodyBytesMax) this.waitNoLonger();
       return undefined;
     }
     const reader = this.#reader;
     if (reader === undefined) return undefined;
-    if (this.#receivedBytes > reader.bytesMax) {
+    if (this.receivedBytes > reader.bytesMax) {
       this.#refuseBody();
       reader.done(new BodyError("too-large"));
     } else if (reader.hasRoom?.(part.length) === false) {
@@ -261,27 +264,9 @@ export class ServerStream {
     return undefined;
   }
 
-  /** Of the body, whether or not somebody has taken it. */
-  get receivedBytes(): number {
-    return this.#receivedBytes;
-  }
-
-  get hasHead(): boolean {
-    return this.#answerHead !== undefined;
-  }
-
-  get queuedBytes(): number {
-    return this.#queuedBytes;
-  }
-
-  /** Whether nothing will come after what waits now. */
-  get isEnding(): boolean {
-    return this.#isEnding;
-  }
-
   takeHead(): { readonly status: number; readonly headers: AnswerHeaders } | undefined {
-    const head = this.#answerHead;
-    this.#answerHead = undefined;
+    const head = this.answerHead;
+    this.answerHead = undefined;
     this.#hasMoved = true;
     return head;
   }
@@ -301,17 +286,17 @@ export class ServerStream {
       part = first.subarray(0, bytesMax);
       this.#queue[0] = first.subarray(bytesMax);
     }
-    this.#queuedBytes -= part.length;
+    this.queuedBytes -= part.length;
     this.#hasMoved = true;
-    if (!this.isWatch) this.#host.queued(-part.length);
-    if (this.#onWritable !== undefined && this.#queuedBytes < this.#wakeBelow) this.#wake();
+    if (!this.isWatch) this.#host.noteUnread(-part.length);
+    if (this.#onWritable !== undefined && this.queuedBytes < this.#wakeBelow) this.#wake();
     return part;
   }
 
   /** Looks whether its reader reads: how often in a row nothing was, though there was something. Never of a watch that goes on. */
   look(): number {
-    const waits = this.hasHead || this.#queuedBytes > 0 || this.#isEnding;
-    const mayWait = this.isWatch && !this.#isEnding;
+    const waits = this.answerHead !== undefined || this.queuedBytes > 0 || this.isEnding;
+    const mayWait = this.isWatch && !this.isEnding;
     this.#looks = waits && !this.#hasMoved && !mayWait ? this.#looks + 1 : 0;
     this.#hasMoved = false;
     return this.#looks;
@@ -322,9 +307,9 @@ export class ServerStream {
     this.isClosed = true;
     while (this.#heldParts > 0) this.unread?.release(this.#queue[--this.#heldParts] as Uint8Array);
     this.#queue.length = 0;
-    if (!this.isWatch && this.#queuedBytes > 0) this.#host.queued(-this.#queuedBytes);
-    this.#queuedBytes = 0;
-    this.#answerHead = undefined;
+    if (!this.isWatch && this.queuedBytes > 0) this.#host.noteUnread(-this.queuedBytes);
+    this.queuedBytes = 0;
+    this.answerHead = undefined;
     if (this.#onArrived !== undefined) {
       this.#onArrived = undefined;
       this.#host.arrived(this);
@@ -333,7 +318,7 @@ export class ServerStream {
     this.#heldBytes = 0;
     if (!this.isReceived) this.#reader?.done(new BodyError("incomplete"));
     this.#reader = undefined;
-    this.#wake();
+    if (this.#onWritable !== undefined) this.#wake();
     for (const callback of this.#onClose) callback();
     return held;
   }
@@ -371,3 +356,70 @@ export class ServerStream {
 }
 
 const nothing = new Uint8Array();
+
+// What has come of a body. Large parts are kept as they came; small ones are copied together: kept as it came, each would hold an object
+// and the whole of the bytes that it arrived with, for as little as one byte.
+
+/** Smaller parts are copied. */
+export const copiedPartBytesMax = 4 << 10;
+/** They are copied into memory of this size at most. */
+const tailBytesMax = 64 << 10;
+const tailBytesMin = 512;
+
+export class BodyParts {
+  #whole: Uint8Array[] = [];
+  #tail: Buffer | undefined;
+  #tailUsed = 0;
+
+  /** Most bodies are one part, which is also the last: it is kept as it came. */
+  push(part: Uint8Array, isLast: boolean): void {
+    if (part.length === 0) return;
+    if (part.length >= copiedPartBytesMax || (isLast && this.count === 0)) {
+      this.#closeTail();
+      this.#whole.push(part);
+      return;
+    }
+    const tail = this.#tailFor(part.length);
+    tail.set(part, this.#tailUsed);
+    this.#tailUsed += part.length;
+  }
+
+  /** Everything, in one piece; nothing is left. */
+  take(): Uint8Array {
+    this.#closeTail();
+    const parts = this.#whole;
+    this.#whole = [];
+    return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+  }
+
+  clear(): void {
+    this.#whole = [];
+    this.#tail = undefined;
+    this.#tailUsed = 0;
+  }
+
+  /** Pieces of memory that are held. */
+  get count(): number {
+    return this.#whole.length + (this.#tail === undefined ? 0 : 1);
+  }
+
+  #tailFor(bytes: number): Buffer {
+    const tail = this.#tail;
+    const wanted = this.#tailUsed + bytes;
+    if (tail !== undefined && wanted <= tail.length) return tail;
+    if (tail !== undefined && wanted > tailBytesMax) this.#closeTail();
+    const used = this.#tailUsed;
+    const size = used === 0 ? Math.max(tailBytesMin, bytes) : Math.min(wanted * 2, tailBytesMax);
+    const larger = Buffer.allocUnsafeSlow(Math.max(size, used + bytes));
+    if (used > 0) larger.set((this.#tail as Buffer).subarray(0, used));
+    this.#tail = larger;
+    return larger;
+  }
+
+  #closeTail(): void {
+    if (this.#tail === undefined) return;
+    this.#whole.push(this.#tail.subarray(0, this.#tailUsed));
+    this.#tail = undefined;
+    this.#tailUsed = 0;
+  }
+}

@@ -1,5 +1,5 @@
 /** Settings: what the server says of itself when a connection begins, and what a client says (RFC 9113, 6.5). */
-import { protocolError } from "./frame-checks.ts";
+import { protocolError } from "./frame-reader.ts";
 import {
   ConnectionError,
   errorCode,

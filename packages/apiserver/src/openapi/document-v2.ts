@@ -4,7 +4,7 @@
  * Each kind's definitions and paths are written down once, as JSON and as protobuf, and shared by all documents that have the kind:
  * a document is then a concatenation, and not a job.
  */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { deleteOptions, listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
 import { toBytes } from "../content/index.ts";
@@ -33,7 +33,7 @@ interface KindParts {
 const known = new WeakMap<ResourceDefinition, KindParts>();
 
 /** The document of all of them, of which some may be large. */
-export function* documentOf(definitions: readonly ResourceDefinition[]): Pieces<DocumentV2> {
+export function* documentOf(definitions: readonly ResourceDefinition[]): Resumable<DocumentV2> {
   const kinds: KindParts[] = [];
   for (const definition of definitions) {
     kinds.push(known.get(definition) ?? (yield* partsOf(definition)));
@@ -42,7 +42,7 @@ export function* documentOf(definitions: readonly ResourceDefinition[]): Pieces<
   return yield* assemble(kinds);
 }
 
-function* partsOf(definition: ResourceDefinition): Pieces<KindParts> {
+function* partsOf(definition: ResourceDefinition): Resumable<KindParts> {
   const schemas: Schemas = {};
   yield* addKindSchemas(definition, schemas, "v2");
   const own = new Map<string, Part>();
@@ -63,7 +63,7 @@ function* partsOf(definition: ResourceDefinition): Pieces<KindParts> {
 
 /** What every kind refers to. */
 const shared: ReadonlyMap<string, Part> = new Map(
-  Object.entries(sharedSchemas()).map(([name, schema]) => [name, atOnce(partOf(name, schema))]),
+  Object.entries(sharedSchemas()).map(([name, schema]) => [name, runSync(partOf(name, schema))]),
 );
 
 function sharedSchemas(): Schemas {
@@ -73,7 +73,7 @@ function sharedSchemas(): Schemas {
   return schemas;
 }
 
-function* assemble(kinds: readonly KindParts[]): Pieces<DocumentV2> {
+function* assemble(kinds: readonly KindParts[]): Resumable<DocumentV2> {
   const definitions = new Map(shared);
   const paths = new Map<string, Part>();
   for (const kind of kinds) {
@@ -99,7 +99,7 @@ function* assemble(kinds: readonly KindParts[]): Pieces<DocumentV2> {
   return { json, protobuf };
 }
 
-function* partOf(name: string, schema: JsonValue): Pieces<Part> {
+function* partOf(name: string, schema: JsonValue): Resumable<Part> {
   const protobuf = encodeDefinition(name, schema as JsonObject);
   yield;
   return { json: member(name, schema), protobuf };

@@ -1,5 +1,5 @@
 /** The OpenAPI v3 document of one group and version. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { deleteOptions, status } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../registry/index.ts";
@@ -8,7 +8,7 @@ import { type Operation, pathItemsOf } from "./operations.ts";
 import { addSchemas, reference, type Schemas } from "./schemas.ts";
 
 /** As text, which is written schema by schema: any of them may be large. */
-export function* documentV3(definitions: readonly ResourceDefinition[]): Pieces<Buffer> {
+export function* documentV3(definitions: readonly ResourceDefinition[]): Resumable<Buffer> {
   const schemas: Schemas = {};
   const paths: { [path: string]: JsonValue } = {};
   addSchemas(deleteOptions, schemas, "v3");

@@ -1,7 +1,7 @@
 /** Which documents are shared, and how custom kinds are described. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { builtIns, type ResourceDefinition } from "../registry/index.ts";
 import { documentOf } from "./document-v2.ts";
@@ -104,8 +104,10 @@ describe("documents", () => {
   it("rest between the kinds, and where a kind's schema does", () => {
     const kinds = (count: number) =>
       Array.from({ length: count }, (_, i) => custom(`Kind${i}`, { spec: { type: "object" } }));
-    const rests = (count: number, make: (of: readonly ResourceDefinition[]) => Pieces<unknown>) =>
-      [...make(kinds(count))].length;
+    const rests = (
+      count: number,
+      make: (of: readonly ResourceDefinition[]) => Resumable<unknown>,
+    ) => [...make(kinds(count))].length;
     for (const make of [documentOf, documentV3])
       assert.ok(rests(11, make) - rests(1, make) >= 10 * 3, make.name);
   });

@@ -6,10 +6,9 @@
  * of kinds, each of them large, and others wait meanwhile.
  */
 import { createHash } from "node:crypto";
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
 import { apiVersionOf, type ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
-import { inPieces } from "../request/other-work.ts";
 import { type DocumentV2, documentOf } from "./document-v2.ts";
 import { documentV3 } from "./document-v3.ts";
 import { discoveryPaths, groupPath, pathDocument } from "./path-documents.ts";
@@ -32,7 +31,7 @@ export function documentsV3(definitions: Definitions): MaybePromise<DocumentsV3>
   return remembered(v3Documents, definitions, makeV3);
 }
 
-function* makeV3(definitions: Definitions): Pieces<DocumentsV3> {
+function* makeV3(definitions: Definitions): Resumable<DocumentsV3> {
   const documents = new Map<string, Document>(pathDocuments(discoveryPaths));
   for (const [key, served] of byVersion(definitions)) {
     documents.set(key, yield* shared(served));
@@ -76,7 +75,7 @@ export function documentV2(definitions: Definitions): MaybePromise<HashedV2> {
   return remembered(v2Documents, definitions, makeV2);
 }
 
-function* makeV2(definitions: Definitions): Pieces<HashedV2> {
+function* makeV2(definitions: Definitions): Resumable<HashedV2> {
   const document = yield* documentOf(definitions);
   return { ...document, hash: yield* hashOf(document.json) };
 }
@@ -85,11 +84,11 @@ function* makeV2(definitions: Definitions): Pieces<HashedV2> {
 function remembered<Made>(
   known: WeakMap<Definitions, MaybePromise<Made>>,
   definitions: Definitions,
-  make: (definitions: Definitions) => Pieces<Made>,
+  make: (definitions: Definitions) => Resumable<Made>,
 ): MaybePromise<Made> {
   const present = known.get(definitions);
   if (present !== undefined) return present;
-  const making = inPieces(make(definitions));
+  const making = runYielding(make(definitions));
   known.set(definitions, making);
   making.then(
     (made) => known.set(definitions, made),
@@ -118,7 +117,7 @@ interface Shared {
 const sharedDocuments = new WeakMap<ResourceDefinition, Shared[]>();
 const alternativesMax = 16;
 
-function* shared(definitions: Definitions): Pieces<Document> {
+function* shared(definitions: Definitions): Resumable<Document> {
   const first = definitions[0] as ResourceDefinition;
   const found = sharedDocuments
     .get(first)
@@ -138,7 +137,7 @@ function* shared(definitions: Definitions): Pieces<Document> {
 
 const hashedBytes = 1 << 20;
 
-function* hashOf(bytes: Uint8Array): Pieces<string> {
+function* hashOf(bytes: Uint8Array): Resumable<string> {
   const hash = createHash("sha512");
   for (let at = 0; at < bytes.length; at += hashedBytes) {
     yield;

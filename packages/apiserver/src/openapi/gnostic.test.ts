@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { atOnce } from "@kcp-ts/machinery/base";
+import { runSync } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { builtIns } from "../registry/index.ts";
 import { documentOf } from "./document-v2.ts";
@@ -69,7 +69,7 @@ function schemaOf(fields: Fields): JsonObject {
   return { ...schema, ...extensions(fields, 31) } as JsonObject;
 }
 
-const document = atOnce(documentOf(builtIns));
+const document = runSync(documentOf(builtIns));
 const json = JSON.parse(document.json.toString("utf8")) as {
   definitions: Record<string, JsonObject>;
   paths: Record<string, Record<string, { parameters: { name: string }[] }>>;

@@ -1,5 +1,5 @@
 /** The schemas of a served kind: the object, its list, and what both refer to. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../registry/index.ts";
@@ -29,7 +29,7 @@ export function* addKindSchemas(
   definition: ResourceDefinition,
   schemas: Schemas,
   dialect: Dialect,
-): Pieces<void> {
+): Resumable<void> {
   const { group, version, kind, listKind } = definition;
   const name = schemaName(definition);
   const object = yield* objectSchema(definition, schemas, dialect);
@@ -62,7 +62,7 @@ function* objectSchema(
   definition: ResourceDefinition,
   schemas: Schemas,
   dialect: Dialect,
-): Pieces<JsonObject> {
+): Resumable<JsonObject> {
   const { openApi, strategy } = definition;
   if (openApi === undefined) {
     addSchemas(strategy.shape, schemas, dialect);

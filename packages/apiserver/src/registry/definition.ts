@@ -1,5 +1,5 @@
 /** A served resource: its names in the API, and the strategy behind it. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { UserInfo } from "../request/user.ts";
@@ -80,7 +80,7 @@ export interface MadeCompanions {
 }
 
 /** A kind's schema in one dialect, `$ref`-free, and in pieces because it may be large. apiVersion, kind, metadata and the list kind are added to it. */
-export type OpenApiSource = (dialect: "v2" | "v3") => Pieces<JsonObject>;
+export type OpenApiSource = (dialect: "v2" | "v3") => Resumable<JsonObject>;
 
 /** The parts of a storage key that say whose collection it is. */
 export interface CollectionKey {

@@ -1,13 +1,14 @@
 /** Who owns which fields, kept up with every write. */
+
 import {
   type FieldSet,
   resetFieldsOf,
   updateInPieces,
   updateManagedFields,
 } from "@kcp-ts/machinery/apply";
+import { runYielding } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { applyTypeOf, unownedFieldsOf } from "@kcp-ts/machinery/shape";
-import { inPieces } from "../request/other-work.ts";
 import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
 
 /** Who writes, through which endpoint, and whether ownership is already settled because the write is an apply. */
@@ -39,7 +40,7 @@ export async function recordOwnerInPieces(
   now: string,
 ): Promise<JsonObject> {
   if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
-  return inPieces(updateInPieces({ updated, ...managedWrite(definition, owner, live, now) }));
+  return runYielding(updateInPieces({ updated, ...managedWrite(definition, owner, live, now) }));
 }
 
 /** What an apply and an update have in common. */

@@ -1,8 +1,9 @@
 /** The object as it is to be stored: with its owners and its cluster. What changes nothing but times is no change. */
+
 import { ignoreTimestampChanges } from "@kcp-ts/machinery/apply";
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { otherWork } from "../request/other-work.ts";
 import { clusterAnnotation } from "../stored-object/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type FieldOwner, recordOwner, recordOwnerInPieces } from "./managed-fields.ts";
@@ -34,7 +35,7 @@ export async function ownedInPieces(ownership: Ownership): Promise<JsonObject> {
   if (owner === undefined) return finished(ownership, sent);
   const before = unmarked(live, sent);
   const recorded = await recordOwnerInPieces(definition, owner, sent, before, now);
-  await otherWork();
+  await yieldToEventLoop();
   return finished(ownership, recorded);
 }
 

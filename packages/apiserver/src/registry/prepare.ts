@@ -1,7 +1,7 @@
 /**
  * What every write does to an object before it may be stored: system fields, the resource's own rules, validation.
  */
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type Clock, type Random, runYielding } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -16,7 +16,6 @@ import {
 } from "@kcp-ts/machinery/meta";
 import { generateName } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
-import { inPieces } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import { clusterAnnotation } from "../stored-object/index.ts";
 import { apiVersionOf, collectionKeyOf, type ResourceDefinition } from "./definition.ts";
@@ -97,7 +96,7 @@ function refuseWrong(
     refuse(first.value);
     return undefined;
   }
-  return inPieces(verdict).then(refuse);
+  return runYielding(verdict).then(refuse);
 }
 
 /** What an object that admission changed would have been without: its sender owns nothing of the changes. */

@@ -5,12 +5,18 @@
  * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
  * change rebuilt on the newest state until it fits.
  */
-import type { Clock, Pieces, Random } from "@kcp-ts/machinery/base";
+import {
+  type Clock,
+  type Random,
+  type Resumable,
+  runSyncFirst,
+  runYielding,
+  yieldToEventLoop,
+} from "@kcp-ts/machinery/base";
 import { type JsonObject, jsonEqual, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
-import { inPieces, otherWork, promptly } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
@@ -158,7 +164,7 @@ export class Registry {
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, shallowCopy(draft) as Draft, context);
       if (prepared.pending !== undefined) await prepared.pending;
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
       const owned =
         sent === undefined
@@ -170,7 +176,7 @@ export class Registry {
       const ownership = this.#ownership(definition, address.cluster, options, owned, undefined);
       const object = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
       const { name } = object["metadata"] as { name: string };
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
       const companions =
@@ -213,9 +219,9 @@ export class Registry {
       refuseHidden(definition, address.name, entry);
       const rests = options.isLarge === true || entry.value.length > largeBytes;
       const old = await this.#shown(definition, entry);
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const draft = await build(old);
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
         const ahead = definition.strategy.judgeAhead?.(draft, old, address);
@@ -224,7 +230,7 @@ export class Registry {
       const context = { nowMs: this.#options.clock.now(), user: options.user };
       const prepared = prepareUpdate(definition, draft, old, options, context);
       if (prepared.pending !== undefined) await prepared.pending;
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
       const owned =
         sent === undefined
@@ -235,9 +241,9 @@ export class Registry {
             });
       const ownership = this.#ownership(definition, address.cluster, options, owned, old);
       const updated = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       await options.validate(updated, old);
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const written = await this.#replace(definition, address, entry, updated, options);
       // Overtaken: whether the client knows another version now, or the object is gone, the next look tells.
       if (written !== undefined) return written;
@@ -259,7 +265,7 @@ export class Registry {
       if (entry === undefined) throw statusError.notFound(definition, address.name);
       refuseHidden(definition, address.name, entry);
       const rests = entry.value.length > largeBytes;
-      if (rests) await otherWork();
+      if (rests) await yieldToEventLoop();
       const old = await decoded(entry);
       const { uid } = old["metadata"] as { uid?: string };
       const refusal = definition.strategy.deletionRefusal?.(old);
@@ -363,7 +369,7 @@ export class Registry {
     const stored = await storedForm(definition, updated);
     const value = await encoded(stored, isLarge || entry.value.length > largeBytes);
     const isRemoved = isReadyToGo(definition, updated);
-    if (!isRemoved && (await promptly(isSame(entry, value))))
+    if (!isRemoved && (await runSyncFirst(isSame(entry, value))))
       return { entry, isStored: true, outcome: "unchanged" };
     if (isDryRun) {
       const entryAfter = changed(entry, value, entry.modifiedAt);
@@ -427,11 +433,11 @@ export class Registry {
 /** The object in an entry, read in pieces when it is large. */
 function decoded(entry: Entry): MaybePromise<JsonObject> {
   if (entry.value.length <= largeBytes) return decodeObject(entry);
-  return promptly(decodeObjectInPieces(entry));
+  return runSyncFirst(decodeObjectInPieces(entry));
 }
 
 function encoded(object: JsonObject, isLarge: boolean): MaybePromise<Buffer> {
-  return isLarge ? inPieces(encodeInPieces(object)) : encodeObject(object);
+  return isLarge ? runYielding(encodeInPieces(object)) : encodeObject(object);
 }
 
 /** What is not shown is not there, and what is only shown stays as it is. */
@@ -470,7 +476,7 @@ function changed({ key, createdAt }: Entry, value: Uint8Array, modifiedAt: Revis
 }
 
 /** Equal content has the same bytes, whatever the order of members, so nearly all changes are told apart without parsing. */
-function* isSame(entry: Entry, value: Buffer): Pieces<boolean> {
+function* isSame(entry: Entry, value: Buffer): Resumable<boolean> {
   if (value.equals(entry.value)) return true;
   if (!mayHoldSame(value, entry.value)) return false;
   yield;

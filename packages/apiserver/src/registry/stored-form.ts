@@ -4,9 +4,9 @@
  * Entries are turned into what a client of the definition gets right after they were read, and back right before they are stored, so
  * that everything in between knows one form only. A definition without a form serves what it stores.
  */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { MaybePromise } from "../request/api-request.ts";
-import { otherWork } from "../request/other-work.ts";
 import type { Entry } from "../storage/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 
@@ -76,7 +76,7 @@ async function* batches(
       const shown = form.present(entries.slice(at, end));
       yield await shown;
       at = end;
-      if (at < entries.length) await otherWork();
+      if (at < entries.length) await yieldToEventLoop();
     }
   }
 }

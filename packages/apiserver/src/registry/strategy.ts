@@ -5,7 +5,7 @@
  * reads storage nor the clock beyond what it is handed.
  */
 import type { FieldSet, TypeSchema } from "@kcp-ts/machinery/apply";
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { WorkBudget } from "@kcp-ts/machinery/bounds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { PatchSchema } from "@kcp-ts/machinery/patch";
@@ -39,7 +39,7 @@ export interface Strategy {
   readonly decode?: (value: JsonObject) => Decoded;
 
   /** The same for a large body, where it takes more than one turn of the event loop should. */
-  readonly decodeInPieces?: (value: JsonObject) => Pieces<Decoded>;
+  readonly decodeInPieces?: (value: JsonObject) => Resumable<Decoded>;
 
   /** By what the protobuf of clients is read before `decode` sees it; undefined where clients have none. Asked only when protobuf comes. */
   readonly protobufShape?: () => Promise<MessageShape | undefined>;
@@ -123,11 +123,11 @@ export interface Strategy {
 }
 
 /** What is wrong, at once or, where finding out may take long, in pieces: whoever asks does the first one, and lets others have their turn before each further. */
-export type Verdict = FieldError[] | Pieces<FieldError[]>;
+export type Verdict = FieldError[] | Resumable<FieldError[]>;
 
 /** All of it at once: for kinds whose objects are small. */
 export function wholeVerdict(verdict: Verdict): FieldError[] {
-  return Array.isArray(verdict) ? verdict : atOnce(verdict);
+  return Array.isArray(verdict) ? verdict : runSync(verdict);
 }
 
 /** What a subresource such as `status` changes about the rules; the object stays the same. */

@@ -1,12 +1,11 @@
 /** Wiring: audit's record of a request, kept on the exchange, and its events. */
 
-import type { Clock, Pieces } from "@kcp-ts/machinery/base";
+import type { Clock, Resumable } from "@kcp-ts/machinery/base";
 import { bounds, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import {
   Audit,
   type AuditBackend,
-  AuditedRequest,
   AuditMetrics,
   type AuditPolicy,
   type Decode,
@@ -63,12 +62,7 @@ interface AuditTrailParts {
 
 export function beginTrail(exchange: Exchange, audit: Audit, clock: Clock): void {
   exchange.receivedAt = clock.now();
-  const record = audit.begin(exchange);
-  exchange.audit = record;
-  if (record === undefined || record.rule.level === "Metadata") return;
-  exchange.request = new AuditedRequest(exchange.request, (bytes) => {
-    record.requestBody = bytes;
-  });
+  exchange.audit = audit.begin(exchange);
 }
 
 export function endTrail(
@@ -89,7 +83,7 @@ export function endTrail(
 
 /** Bodies are shown as JSON, whatever they came as; what cannot be read is not shown. */
 function decoderOf(exchange: Exchange): Decode {
-  return function* (bytes, contentType): Pieces<JsonValue | undefined> {
+  return function* (bytes, contentType): Resumable<JsonValue | undefined> {
     const mediaType = mediaTypeOf(contentType);
     const { definition } = exchange;
     try {
@@ -108,7 +102,7 @@ function decoderOf(exchange: Exchange): Decode {
   };
 }
 
-function* parse(bytes: Uint8Array): Pieces<JsonValue> {
+function* parse(bytes: Uint8Array): Resumable<JsonValue> {
   return (yield* parseBoundedInPieces(bounds.requestBody, bytes)).value;
 }
 
@@ -116,7 +110,7 @@ function* parse(bytes: Uint8Array): Pieces<JsonValue> {
 function* decodeUnread(
   { yaml, audit }: Exchange,
   bytes: Uint8Array,
-): Pieces<JsonValue | undefined> {
+): Resumable<JsonValue | undefined> {
   if (yaml !== undefined) return undefined;
   if (!isShortYaml(bytes)) {
     audit?.annotate("audit.kcp.io/body-left-out", "it is long YAML that was not read here");

@@ -14,7 +14,12 @@ import type { TranslatedYaml } from "../content/index.ts";
 import type { FlowSchema, Visitor, Waiter, WatchPlace } from "../fairness/index.ts";
 import type { HandlerRequest } from "../handlers/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { type ApiRequest, header } from "../request/api-request.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  header,
+  type MaybePromise,
+} from "../request/api-request.ts";
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
 import { anonymousUser, type UserInfo } from "../request/user.ts";
 
@@ -23,6 +28,8 @@ const auditIdPattern = /^[\w.-]{1,64}$/;
 export class Exchange implements Visitor, AuditedExchange {
   request: ApiRequest;
   readonly startedAt: number;
+  /** It may bring a body, and takes its seat when that is here. */
+  readonly isWrite: boolean;
   readonly warnings: string[] = [];
   scope: RequestScope | undefined;
   /** Set when the request is answered in another way than by objects of a logical cluster. */
@@ -35,17 +42,22 @@ export class Exchange implements Visitor, AuditedExchange {
   timeoutMs: number | undefined;
   /** Fairness' own notes: what the request counts as, the seats it holds, its place while it waits. */
   flowSchema: FlowSchema | undefined;
-  share = "";
+  tenantKey = "";
   seats = 0;
   waiter: Waiter | undefined;
+  queue: Visitor["queue"];
   hasLeft = false;
   bodyBytes = 0;
   /** Of a watch, where these are counted. */
   watchPlace: WatchPlace | undefined;
   /** Set when the audit policy wants the request written down; `receivedAt` is by the wall. */
   audit: AuditRecord | undefined;
+  /** Undefined until it is received, and for requests that bring none. */
+  body: Uint8Array | undefined;
   /** What the body says, when it came as YAML and has been read. */
   yaml: TranslatedYaml | undefined;
+  /** Answers the request, once it is known what it is about. */
+  serve: (() => MaybePromise<ApiResponse>) | undefined;
   receivedAt = 0;
   #auditId: string | undefined;
   #controller: AbortController | undefined;
@@ -55,6 +67,8 @@ export class Exchange implements Visitor, AuditedExchange {
   constructor(request: ApiRequest, clock: Clock) {
     this.request = request;
     this.startedAt = clock.monotonic();
+    const { method } = request;
+    this.isWrite = method !== "GET" && method !== "HEAD" && method !== "OPTIONS";
   }
 
   /** The client's own, if it is one that can stand in a header; ours otherwise. */

@@ -8,7 +8,6 @@ import { type RequestScope, unresolvedCluster } from "../request/request-scope.t
 import { mayEnterAll } from "../request/user.ts";
 import { endTrail } from "./audit-trail.ts";
 import type { Exchange } from "./exchange.ts";
-import { finishHeaders } from "./finish.ts";
 
 export interface FinishRooms {
   readonly clock: Clock;
@@ -28,56 +27,77 @@ export function finish(
   made: ApiResponse,
   rooms: FinishRooms,
 ): MaybePromise<ApiResponse> {
-  const unmade = (error: unknown): ApiResponse => {
-    rooms.onError(error, exchange);
-    leaveUnread(made.body);
-    return failure(toStatusError(error));
-  };
-  let response = attempt(() => shaped(exchange, made), unmade);
-  response = attempt(() => placed(exchange, response), unmade);
-  const { audit, clock, fairness } = rooms;
-  const onError = (error: unknown) => rooms.onError(error, exchange);
-  if (exchange.flowSchema !== undefined && fairness !== undefined)
-    attempt(() => leaveSeat(exchange, response, fairness), onError);
-  const counted = (answer: ApiResponse) => {
-    attempt(() => rooms.onAnswer(exchange, answer), onError);
-    return answer;
-  };
-  if (audit === undefined) return counted(response);
-  const audited = attempt<MaybePromise<ApiResponse>>(
-    () => endTrail(exchange, response, audit, clock),
-    unmade,
-  );
-  return audited instanceof Promise ? audited.catch(unmade).then(counted) : counted(audited);
-}
-
-function attempt<Result>(make: () => Result, otherwise: (error: unknown) => Result): Result {
+  const { audit, fairness } = rooms;
+  let response = made;
   try {
-    return make();
+    finishHeaders(exchange, made);
+    if (wantsPretty(exchange.request)) response = pretty(made);
   } catch (error) {
-    return otherwise(error);
+    response = unmade(error, exchange, made, rooms);
   }
+  if (exchange.watchPlace !== undefined) {
+    try {
+      response = inPlace(exchange, response, exchange.watchPlace);
+    } catch (error) {
+      response = unmade(error, exchange, made, rooms);
+    }
+  }
+  if (exchange.flowSchema !== undefined && fairness !== undefined) {
+    try {
+      leaveSeat(exchange, response, fairness);
+    } catch (error) {
+      rooms.onError(error, exchange);
+    }
+  }
+  return audit === undefined
+    ? counted(exchange, response, rooms)
+    : audited(exchange, response, audit, rooms);
 }
 
-function shaped(exchange: Exchange, made: ApiResponse): ApiResponse {
-  finishHeaders(exchange, made);
-  return wantsPretty(exchange.request) ? pretty(made) : made;
+async function audited(
+  exchange: Exchange,
+  response: ApiResponse,
+  audit: Audit,
+  rooms: FinishRooms,
+): Promise<ApiResponse> {
+  let told: ApiResponse;
+  try {
+    told = await endTrail(exchange, response, audit, rooms.clock);
+  } catch (error) {
+    told = unmade(error, exchange, response, rooms);
+  }
+  return counted(exchange, told, rooms);
 }
 
-function placed(exchange: Exchange, response: ApiResponse): ApiResponse {
-  return exchange.watchPlace === undefined ? response : inPlace(exchange, response);
+function unmade(
+  error: unknown,
+  exchange: Exchange,
+  { body }: ApiResponse,
+  rooms: FinishRooms,
+): ApiResponse {
+  rooms.onError(error, exchange);
+  leaveUnread(body);
+  return failure(toStatusError(error));
+}
+
+function counted(exchange: Exchange, response: ApiResponse, rooms: FinishRooms): ApiResponse {
+  try {
+    rooms.onAnswer(exchange, response);
+  } catch (error) {
+    rooms.onError(error, exchange);
+  }
+  return response;
 }
 
 function leaveSeat(exchange: Exchange, response: ApiResponse, fairness: Fairness): void {
   const { cluster } = exchange.scope as RequestScope;
-  if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
+  if (exchange.tenantKey !== cluster && response.status < 300 && showsCluster(exchange))
     fairness.show(cluster);
   fairness.finish(exchange, response);
 }
 
 /** A watch that is refused, or whose answer has no body, needs no place. */
-function inPlace(exchange: Exchange, response: ApiResponse): ApiResponse {
-  const place = exchange.watchPlace as WatchPlace;
+function inPlace(exchange: Exchange, response: ApiResponse, place: WatchPlace): ApiResponse {
   if (response.isWatch === true && exchange.request.method !== "HEAD")
     return keepingPlace(response, place, exchange.signal);
   place.leave();
@@ -94,4 +114,36 @@ function showsCluster({ scope, user }: Exchange): boolean {
     scope.cluster !== unresolvedCluster &&
     (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
   );
+}
+
+// The headers that every answer carries, whoever made it.
+
+/** All warnings together; beyond it each is cut short, as in Kubernetes. */
+const warningRunesMax = 4096;
+const warningCutRunes = 256;
+
+export function finishHeaders({ auditId, warnings }: Exchange, response: ApiResponse): void {
+  const { headers } = response;
+  headers["audit-id"] = auditId;
+  headers["cache-control"] ??= "no-cache, private";
+  if (response.status === 401 || response.status === 403)
+    headers["x-content-type-options"] = "nosniff";
+  if (warnings.length > 0) headers["warning"] = formatWarnings(warnings);
+}
+
+export function formatWarnings(warnings: readonly string[]): string[] {
+  const unique = [...new Set(warnings)].filter((text) => text !== "" && !controls.test(text));
+  const total = unique.reduce((sum, text) => sum + [...text].length, 0);
+  const cut = (text: string) =>
+    total > warningRunesMax ? [...text].slice(0, warningCutRunes).join("") : text;
+  return unique.slice(0, 100).map((text) => `299 - "${quoteHeader(cut(text))}"`);
+}
+
+/** As unicode.IsControl has them: a warning with one of these is not told. */
+const controls = /\p{Cc}/u;
+
+/** Header values are bytes: UTF-8 is passed through as Latin-1 characters. */
+function quoteHeader(text: string): string {
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+  return Buffer.from(escaped, "utf8").toString("latin1");
 }

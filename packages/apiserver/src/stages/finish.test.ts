@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { formatWarnings } from "./finish.ts";
+import { formatWarnings } from "./finish-answer.ts";
 
 describe("warnings", () => {
   it("are told once each, quoted, in bytes", () => {

@@ -5,11 +5,10 @@ export {
   beginTrail,
   composeAudit,
 } from "./audit-trail.ts";
-export { Deadlines } from "./deadlines.ts";
+export { Deadlines, setDeadline } from "./deadlines.ts";
 export { Exchange } from "./exchange.ts";
 export { type FinishRooms, finish } from "./finish-answer.ts";
 export { impersonate } from "./impersonate.ts";
+export { flowControlOfBody, receiveBody } from "./receive-body.ts";
 export { observe } from "./request-sample.ts";
-export { setDeadline } from "./request-timeout.ts";
-export { jsonBytes, readYamlOf } from "./request-yaml.ts";
 export { type RouteRooms, route } from "./route-request.ts";

@@ -1,5 +1,5 @@
 /** From an object to its stored bytes: the one place that knows where its parts come to stand. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -18,7 +18,7 @@ export function encodeObject(object: JsonObject): Buffer {
 }
 
 /** The same of a large object, with rests. */
-export function* encodeInPieces(object: JsonObject): Pieces<Buffer> {
+export function* encodeInPieces(object: JsonObject): Resumable<Buffer> {
   const parts = partsOf(object);
   const metadata = yield* stringifyInPieces(parts.metadata);
   const rest = yield* stringifyInPieces(parts.rest);

@@ -4,7 +4,7 @@
  *     {"kind":"ConfigMap","apiVersion":"v1","metadata":{"labels":{…},"resourceVersion":"7","annotations":{"kcp.io/cluster":"root",…},"name":"x",…},…}
  *     ^ head: left out in lists of built-in kinds                    ^ the gap, filled
  */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { type JsonObject, JsonSyntaxError, parseInPieces, parseJson } from "@kcp-ts/machinery/json";
 import { clusterOfKey, type Entry, type Revision, type StorageKey } from "../storage/index.ts";
 import { clusterAnnotation, encodeObject } from "./encode.ts";
@@ -26,7 +26,7 @@ export function decodeObject(entry: Entry): JsonObject {
 }
 
 /** The same of a large object, with rests. */
-export function* decodeObjectInPieces(entry: Entry): Pieces<JsonObject> {
+export function* decodeObjectInPieces(entry: Entry): Resumable<JsonObject> {
   const text = textOf(entry);
   yield;
   const work = parseInPieces(text);

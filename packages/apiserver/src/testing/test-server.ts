@@ -13,8 +13,7 @@ import {
 } from "../authentication/index.ts";
 import { type Authorizer, anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
 import type { ServerExtension } from "../extension.ts";
-import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
-import { sentHeaders } from "../request/response-headers.ts";
+import { type ApiRequest, type ApiResponse, sentHeaders } from "../request/api-request.ts";
 import { ApiServer, type ApiServerOptions } from "../server.ts";
 import type { ServerLog } from "../server-log.ts";
 import type { Storage } from "../storage/index.ts";

@@ -5,8 +5,7 @@
  * budget is needed for others; so an idle tenant costs nothing. Loading reads pages at whatever revision each is read and lets the
  * hub's events, which carry revisions, put right what changed meanwhile.
  */
-import { type Clock, neverAborted, SortedMap } from "@kcp-ts/machinery/base";
-import { otherWork } from "../request/other-work.ts";
+import { type Clock, neverAborted, SortedMap, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { Entry, Revision, Storage, StorageError, StorageKey } from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
 import { isUnbroken } from "./unbroken.ts";
@@ -69,7 +68,7 @@ export class CollectionCache {
   /** All who waited go on when a collection is there: one in each turn of the event loop. */
   async #inLine(): Promise<void> {
     const before = this.#line;
-    const after = before.then(otherWork);
+    const after = before.then(yieldToEventLoop);
     this.#line = after;
     await before;
   }

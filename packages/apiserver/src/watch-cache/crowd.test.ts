@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import fc from "fast-check";
+import { eventLoopLimits } from "../event-loop/index.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { FakeClock, supervisorFor } from "../testing/index.ts";
-import { fanOutLimits } from "./fan-out.ts";
 import type { EventForm, Selection } from "./hub-event.ts";
 import { UnreadBudget } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
@@ -115,8 +115,8 @@ describe("a watch in a crowd", () => {
       { weight: 1, arbitrary: fc.constant({ turn: true }) },
     );
     const size = fc.integer({
-      min: fanOutLimits.directMax + 1,
-      max: fanOutLimits.directMax * 6,
+      min: eventLoopLimits.fanOut.directMax + 1,
+      max: eventLoopLimits.fanOut.directMax * 6,
     });
     await fc.assert(
       fc.asyncProperty(size, fc.array(step, { maxLength: 60 }), async (count, steps) => {

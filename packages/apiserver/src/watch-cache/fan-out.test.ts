@@ -2,18 +2,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { eventLoopCosts, eventLoopLimits } from "../event-loop/index.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
 import { Crowd, type CrowdMember, type Place } from "./crowd.ts";
-import { FanOut, fanOutCosts, fanOutLimits } from "./fan-out.ts";
+import { FanOut } from "./fan-out.ts";
 import { HubEvent, wholeObject } from "./hub-event.ts";
 import type { Run } from "./run.ts";
 import { segmentLimits } from "./segment.ts";
 
-const { directMax, costPerTurnMax, backlogEventsMax, backlogBytesMax, heldEventsMax } =
-  fanOutLimits;
+const fanOutCosts = eventLoopCosts.fanOut;
+const { directMax, microsPerTurn, backlogEventsMax, backlogBytesMax, heldEventsMax } =
+  eventLoopLimits.fanOut;
 /** What is told in a turn when every telling has something to send. */
-const toldPerTurnMax = Math.ceil(costPerTurnMax / (fanOutCosts.visit + fanOutCosts.send));
+const toldPerTurnMax = Math.ceil(microsPerTurn / (fanOutCosts.visit + fanOutCosts.send));
 
 function eventAt(revision: number, bytes = 10): HubEvent {
   const at = revision as Revision;
@@ -120,7 +122,7 @@ describe("a change", () => {
   it("counts by its bytes: of long ones fewer watches hear in a turn", () => {
     const scene = new Scene();
     const { crowd, members } = scene.crowd(100);
-    for (const member of members) member.bytes = costPerTurnMax / fanOutCosts.byte;
+    for (const member of members) member.bytes = microsPerTurn / fanOutCosts.byte;
     scene.fanOut.tell(crowd, eventAt(1));
     for (let heard = 1; heard <= members.length; heard++) {
       assert.ok(scene.turn());
@@ -147,7 +149,7 @@ describe("a change", () => {
     const { crowd, members } = scene.crowd(directMax);
     const burst = 100;
     for (let i = 1; i <= burst; i++) scene.fanOut.tell(crowd, eventAt(i));
-    assert.ok(sum(members) <= costPerTurnMax / fanOutCosts.direct + directMax);
+    assert.ok(sum(members) <= microsPerTurn / fanOutCosts.direct + directMax);
     scene.settle();
     for (const { told } of members) assert.deepEqual(told, upTo(burst));
   });
@@ -202,7 +204,7 @@ describe("a crowd", () => {
       const lost = () => members.filter(({ isLeftBehind }) => isLeftBehind).length;
       assert.equal(lost(), 0);
       for (let before = 0; scene.turn(); before = lost())
-        assert.ok(lost() - before <= Math.ceil(costPerTurnMax / fanOutCosts.ending));
+        assert.ok(lost() - before <= Math.ceil(microsPerTurn / fanOutCosts.ending));
       assert.equal(lost(), members.length);
       assert.equal(sum(members), 0);
     }

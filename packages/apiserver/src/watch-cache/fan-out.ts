@@ -7,48 +7,28 @@
  * longer answers. A watch whose reader is slow is passed over for a while and costs nothing meanwhile.
  */
 import { systemClock } from "@kcp-ts/machinery/base";
+import {
+  EventLoopBudget,
+  eventLoopCosts,
+  eventLoopLimits,
+  type NextTurn,
+} from "../event-loop/index.ts";
 import type { Crowd, LogBytes, Place } from "./crowd.ts";
 import type { HubEvent } from "./hub-event.ts";
 import { Run } from "./run.ts";
 
-export const fanOutLimits = {
-  /** Watches of one prefix that are told at once. */
-  directMax: 16,
-  /** What a turn may cost, of all prefixes, in about microseconds. */
-  costPerTurnMax: 500,
-  /** Changes that a watch may be behind. */
-  backlogEventsMax: 4096,
-  backlogBytesMax: 16 << 20,
-  /** The same of all prefixes together: of the one that has most, those who are furthest behind are ended. */
-  allBacklogsBytesMax: 64 << 20,
-  /** Changes that a watch may be behind because its reader is slow, before they are put into its own buffer, which has bounds of its own. */
-  heldEventsMax: 1024,
-  /** After which a crowd of slow readers is looked at again. */
-  heldMs: 10,
-} as const;
-
-/** What is counted, in about microseconds. */
-export const fanOutCosts = {
-  /** Telling one of few. */
-  direct: 4,
-  visit: 1,
-  /** Looking at a change, with a selector perhaps. */
-  event: 0.5,
-  send: 14,
-  byte: 1 / 250,
-  /** Ending a watch, and its answer. */
-  ending: 60,
-} as const;
+const fanOutLimits = eventLoopLimits.fanOut;
+const fanOutCosts = eventLoopCosts.fanOut;
 
 export interface FanOutOptions {
   /** `setImmediate` but for tests. */
-  readonly nextTurn?: (callback: () => void) => void;
+  readonly nextTurn?: NextTurn | undefined;
   /** Some time later, by the world's clock: what is spread is work of this thread, whatever the server's clock says. */
   readonly later?: (callback: () => void) => void;
 }
 
 export class FanOut {
-  readonly #nextTurn: (callback: () => void) => void;
+  readonly #budget: EventLoopBudget;
   readonly #later: (callback: () => void) => void;
   /** Crowds with something to tell, in the order of their turns. */
   readonly #behind = new Set<Crowd>();
@@ -56,29 +36,27 @@ export class FanOut {
   readonly #held = new Set<Crowd>();
   /** To be given to every crowd. */
   readonly logs: LogBytes = { bytes: 0 };
-  #left: number = fanOutLimits.costPerTurnMax;
-  #isScheduled = false;
   #isLaterScheduled = false;
 
-  constructor({ nextTurn = setImmediate, later = afterHeldMs }: FanOutOptions = {}) {
-    this.#nextTurn = nextTurn;
+  constructor({ nextTurn, later = afterHeldMs }: FanOutOptions = {}) {
+    const perTurn = fanOutLimits.microsPerTurn;
+    this.#budget = new EventLoopBudget({ perTurn, nextTurn, onTurn: () => this.#tellSome() });
     this.#later = later;
   }
 
   tell(crowd: Crowd, event: HubEvent): void {
     const { places } = crowd;
-    const isDirect = places.size <= fanOutLimits.directMax && this.#left > 0;
+    const isDirect = places.size <= fanOutLimits.directMax && this.#budget.isOpen;
     if (isDirect && crowd.size === 0) {
-      this.#left -= places.size * fanOutCosts.direct;
+      this.#budget.spend(places.size * fanOutCosts.direct);
       for (const { member } of places) member.onEvent(event);
-      this.#schedule();
       return;
     }
     crowd.push(event);
     this.#keepBounds(crowd);
     this.#held.delete(crowd);
     this.#behind.add(crowd);
-    this.#schedule();
+    this.#budget.wake();
   }
 
   /** They were told of their loss, and hear nothing more. */
@@ -109,27 +87,20 @@ export class FanOut {
     crowd.dropBefore(start);
   }
 
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    this.#nextTurn(this.#turn);
-  }
-
-  readonly #turn = (): void => {
-    this.#isScheduled = false;
-    this.#left = fanOutLimits.costPerTurnMax;
-    while (this.#left > 0 && this.#behind.size > 0) {
-      const share = this.#left / this.#behind.size;
+  /** Says whether there is more to tell. */
+  #tellSome(): boolean {
+    while (this.#budget.isOpen && this.#behind.size > 0) {
+      const share = this.#budget.left / this.#behind.size;
       for (const crowd of [...this.#behind]) {
-        if (this.#left <= 0) break;
+        if (!this.#budget.isOpen) break;
         this.#behind.delete(crowd);
-        const state = this.#walk(crowd, Math.min(share, this.#left));
+        const state = this.#walk(crowd, Math.min(share, this.#budget.left));
         if (state === "goes on") this.#behind.add(crowd);
         else if (state === "held") this.#hold(crowd);
       }
     }
-    if (this.#behind.size > 0) this.#schedule();
-  };
+    return this.#behind.size > 0;
+  }
 
   /** Visits as many as the budget allows. */
   #walk(crowd: Crowd, budget: number): "done" | "goes on" | "held" {
@@ -142,7 +113,7 @@ export class FanOut {
       if (done === true) state = endPass(crowd);
       else if (place.next < crowd.end) left -= visit(crowd, place);
     }
-    this.#left -= budget - left;
+    this.#budget.spend(budget - left);
     return state;
   }
 
@@ -157,7 +128,7 @@ export class FanOut {
     this.#isLaterScheduled = false;
     for (const crowd of this.#held) this.#behind.add(crowd);
     this.#held.clear();
-    if (this.#behind.size > 0) this.#schedule();
+    if (this.#behind.size > 0) this.#budget.wake();
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * Reads of objects: consistent, at a revision, in pages, from memory where it pays and from storage where it does not.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
-import { otherWork } from "../request/other-work.ts";
+import { type Clock, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { eventLoopLimits } from "../event-loop/index.ts";
 import {
   type Entry,
   type Revision,
@@ -177,7 +177,7 @@ export class ObjectReader {
       this.#noteRead(query, page.entries);
       const pace = new MatchPace();
       for (const [i, entry] of page.entries.entries()) {
-        if (selection !== undefined && pace.isTime(entry)) await otherWork();
+        if (selection !== undefined && pace.isTime(entry)) await yieldToEventLoop();
         if (selection !== undefined && !selection.matches(entry)) continue;
         found.push(entry);
         if (found.length < wanted) continue;
@@ -255,7 +255,7 @@ async function selected(entries: readonly Entry[], { matches }: Selection): Prom
   const found: Entry[] = [];
   const pace = new MatchPace();
   for (const entry of entries) {
-    if (pace.isTime(entry)) await otherWork();
+    if (pace.isTime(entry)) await yieldToEventLoop();
     if (matches(entry)) found.push(entry);
   }
   return found;
@@ -267,8 +267,7 @@ interface Sliceable {
 }
 
 /** What is looked at in one turn of the event loop: some hundred microseconds of it when labels are asked for, and some milliseconds when objects have to be read. */
-const matchedPerTurn = 1000;
-const matchedBytesPerTurn = 256 << 10;
+const { objectsPerTurn, bytesPerTurn } = eventLoopLimits.matched;
 
 class MatchPace {
   #entries = 0;
@@ -276,7 +275,7 @@ class MatchPace {
 
   /** Whether others are to have their turn before this one is looked at. */
   isTime({ value }: Entry): boolean {
-    const isFull = this.#entries === matchedPerTurn || this.#bytes >= matchedBytesPerTurn;
+    const isFull = this.#entries === objectsPerTurn || this.#bytes >= bytesPerTurn;
     if (isFull) {
       this.#entries = 0;
       this.#bytes = 0;
@@ -317,7 +316,7 @@ async function select(
   const pace = new MatchPace();
   for (const entry of entries) {
     if (pace.isTime(entry)) {
-      await otherWork();
+      await yieldToEventLoop();
       signal.throwIfAborted();
     }
     if (!matches(entry)) continue;

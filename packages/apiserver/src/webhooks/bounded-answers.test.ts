@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { atOnce } from "@kcp-ts/machinery/base";
+import { runSync } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { createTestAuthority } from "@kcp-ts/testkit";
@@ -61,7 +61,7 @@ describe("the answer of an admission webhook", () => {
   it("that is deeper than any is refused", () => {
     const deep = Buffer.from(`{"a":${"[".repeat(100)}${"]".repeat(100)}}`);
     const answer = { code: 200, contentType: "", bytes: deep };
-    assert.throws(() => atOnce(objectIn(answer, bounds.admissionAnswer)), /limit is 64 levels/);
+    assert.throws(() => runSync(objectIn(answer, bounds.admissionAnswer)), /limit is 64 levels/);
   });
 
   const patches: Readonly<Record<string, readonly [patch: () => object[], words: RegExp]>> = {

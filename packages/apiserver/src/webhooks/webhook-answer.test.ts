@@ -1,12 +1,12 @@
 /** What a webhook's answer is worth, and how its failures are told. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { atOnce } from "@kcp-ts/machinery/base";
+import { runSync } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
 import { connectionWords, objectIn as objectInPieces } from "./webhook-answer.ts";
 
 function objectIn({ text, ...answer }: { code: number; contentType: string; text: string }) {
-  return atOnce(objectInPieces({ ...answer, bytes: Buffer.from(text) }, bounds.admissionAnswer));
+  return runSync(objectInPieces({ ...answer, bytes: Buffer.from(text) }, bounds.admissionAnswer));
 }
 
 describe("the answer of a webhook", () => {

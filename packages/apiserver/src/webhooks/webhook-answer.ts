@@ -1,6 +1,6 @@
 /** What came back from a webhook, as a value or as what is wrong with it: in the words of Kubernetes' own client. */
 import type { IncomingMessage } from "node:http";
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { type Bound, gatherBounded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
@@ -40,7 +40,7 @@ async function* told(
 }
 
 /** The object that was answered, read with rests; throws an Error that says why there is none. */
-export function* objectIn(answer: WebhookAnswer, bound: Bound): Pieces<JsonObject> {
+export function* objectIn(answer: WebhookAnswer, bound: Bound): Resumable<JsonObject> {
   const { code, contentType, bytes } = answer;
   if (code < 200 || code > 206) throw new Error(refusalOf(answer));
   if (bytes.length === 0)
@@ -50,7 +50,7 @@ export function* objectIn(answer: WebhookAnswer, bound: Bound): Pieces<JsonObjec
   throw unreadable("the answer is no object");
 }
 
-function* parsed(bytes: Uint8Array, bound: Bound): Pieces<JsonValue> {
+function* parsed(bytes: Uint8Array, bound: Bound): Resumable<JsonValue> {
   try {
     return (yield* parseBoundedInPieces(bound, bytes)).value;
   } catch (error) {

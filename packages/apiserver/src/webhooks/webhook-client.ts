@@ -5,7 +5,7 @@
 import type { ClientRequest } from "node:http";
 import { Agent, type RequestOptions, request } from "node:https";
 import type { LookupFunction } from "node:net";
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, runSyncFirst } from "@kcp-ts/machinery/base";
 import {
   type Bound,
   BytesInFlight,
@@ -17,7 +17,6 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
 import { fileDescriptorsFor } from "../request/file-descriptors.ts";
-import { promptly } from "../request/other-work.ts";
 import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
 import { serviceAddressRule } from "./service-networks.ts";
@@ -111,14 +110,14 @@ export class WebhookClient {
     this.#calls.set(pool, underWay + 1);
     const held = new HeldAnswer(this.#held, pool);
     try {
-      const written = promptly(stringifyInPieces(body));
+      const written = runSyncFirst(stringifyInPieces(body));
       const text = typeof written === "string" ? written : await written;
       const answer = await this.#call(config, url, text, { ...call, timeoutMs }, held).catch(
         (error: Error) => {
           throw failed(error.message);
         },
       );
-      return await promptly(objectIn(answer, call.answer));
+      return await runSyncFirst(objectIn(answer, call.answer));
     } finally {
       held.release();
       this.#leave(pool);

@@ -1,5 +1,5 @@
 /** The flags that say how much is done at once, what one tenant may hold, and what is written down. Named as in Kubernetes and kcp. */
-import type { AuditOptions, TrafficLimits } from "@kcp-ts/controlplane";
+import { type AuditOptions, controlPlaneDefaults, type TrafficLimits } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
 import { booleanFlag, integerFlag } from "./flags.ts";
 
@@ -9,6 +9,10 @@ export interface TrafficFlags {
   readonly maxMutatingRequestsInflight: number;
   readonly maxWatchesPerCluster: number;
   readonly maxWatchesPerUser: number;
+  readonly maxUnreadWatchBytesPerCluster: number;
+  readonly maxUnreadWatchBytes: number;
+  readonly maxConnections: number;
+  readonly http2MaxStreamsPerConnection: number;
   readonly logicalClusterTotalObjectLimit: number;
   readonly logicalClusterTotalBytesLimit: number;
   readonly logicalClusterObjectCountScanInterval: number;
@@ -43,6 +47,26 @@ export function addTrafficFlags(command: Command): Command {
   count("--max-mutating-requests-inflight", "see above", 200);
   count("--max-watches-per-cluster", "open watches of one logical cluster; 0 is no limit", 0);
   count("--max-watches-per-user", "open watches of one user in one logical cluster", 0);
+  count(
+    "--max-unread-watch-bytes-per-cluster",
+    "what watches of one logical cluster hold for clients that do not read; 0 is no limit",
+    controlPlaneDefaults.traffic.unreadBytesPerClusterMax,
+  );
+  count(
+    "--max-unread-watch-bytes",
+    "the same of all logical clusters",
+    controlPlaneDefaults.traffic.unreadBytesMax,
+  );
+  count(
+    "--max-connections",
+    "open connections; 0 is as many as there are file descriptors for",
+    controlPlaneDefaults.traffic.connectionsMax,
+  );
+  count(
+    "--http2-max-streams-per-connection",
+    "requests at once on one connection over HTTP/2; 0 is the default",
+    controlPlaneDefaults.traffic.streamsPerConnectionMax,
+  );
   count("--logical-cluster-total-object-limit", "objects in one logical cluster; 0 is no limit", 0);
   count("--logical-cluster-total-bytes-limit", "bytes of them; 0 is no limit", 0);
   count("--logical-cluster-object-count-scan-interval", "seconds between countings", 60);
@@ -78,6 +102,10 @@ export function trafficLimitsOf(flags: TrafficFlags): TrafficLimits {
     mutatingRequestsInFlightMax: flags.maxMutatingRequestsInflight,
     watchesPerClusterMax: flags.maxWatchesPerCluster,
     watchesPerUserMax: flags.maxWatchesPerUser,
+    unreadBytesPerClusterMax: flags.maxUnreadWatchBytesPerCluster,
+    unreadBytesMax: flags.maxUnreadWatchBytes,
+    connectionsMax: flags.maxConnections,
+    streamsPerConnectionMax: flags.http2MaxStreamsPerConnection,
     objectsPerClusterMax: flags.logicalClusterTotalObjectLimit,
     bytesPerClusterMax: flags.logicalClusterTotalBytesLimit,
     objectCountIntervalMs: flags.logicalClusterObjectCountScanInterval * 1000,

@@ -14,7 +14,6 @@ import {
   publicPaths,
   type RequestAuthenticator,
   type ServerLog,
-  type TrafficOptions,
   type UserInfo,
 } from "@kcp-ts/apiserver";
 import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
@@ -61,6 +60,7 @@ import {
 } from "./service-accounts.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
+import type { ServerLimits } from "./traffic.ts";
 
 export interface CoreOptions
   extends Omit<
@@ -87,7 +87,7 @@ export interface CoreOptions
   /** How workspaces are reached that are served elsewhere. */
   readonly mounts?: TenancyExtensionOptions["mounts"];
   readonly trail?: AuditTrailOptions | undefined;
-  readonly limits?: TrafficOptions;
+  readonly limits?: ServerLimits;
   readonly tidyMemory?: (() => void) | undefined;
 }
 

@@ -1,9 +1,36 @@
 /** From options to what the server does at once, and what one tenant may hold. */
-import type { TrafficOptions } from "@kcp-ts/apiserver";
+import {
+  type ApiServerOptions,
+  type ListenerLimits,
+  listenerLimits,
+  type TrafficOptions,
+} from "@kcp-ts/apiserver";
 import type { TrafficLimits } from "../options.ts";
 
-export function trafficOf(limits: TrafficLimits): TrafficOptions {
-  const { fairness, requestsInFlightMax, mutatingRequestsInFlightMax, ...held } = limits;
+export type ServerLimits = TrafficOptions & Pick<ApiServerOptions, "unread">;
+
+export function trafficOf(limits: TrafficLimits): ServerLimits {
+  const { fairness, requestsInFlightMax, mutatingRequestsInFlightMax } = limits;
   const seatsTotal = requestsInFlightMax + mutatingRequestsInFlightMax;
-  return { fairness: fairness ? { seatsTotal } : "off", tenantLimits: held };
+  const { watchesPerClusterMax, watchesPerUserMax } = limits;
+  const { objectsPerClusterMax, bytesPerClusterMax, objectCountIntervalMs } = limits;
+  return {
+    fairness: fairness ? { seatsTotal } : "off",
+    tenantLimits: {
+      ...{ watchesPerClusterMax, watchesPerUserMax },
+      ...{ objectsPerClusterMax, bytesPerClusterMax, objectCountIntervalMs },
+    },
+    unread: {
+      bytesPerTenantMax: limits.unreadBytesPerClusterMax || Number.POSITIVE_INFINITY,
+      bytesMax: limits.unreadBytesMax || Number.POSITIVE_INFINITY,
+    },
+  };
+}
+
+export function listenerLimitsOf(limits: TrafficLimits): Partial<ListenerLimits> {
+  const { connectionsMax, streamsPerConnectionMax } = limits;
+  return {
+    connectionsMax,
+    streamsPerConnectionMax: streamsPerConnectionMax || listenerLimits.streamsPerConnectionMax,
+  };
 }

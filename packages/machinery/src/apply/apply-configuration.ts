@@ -3,7 +3,7 @@
  *
  * Defaults, admission and validation come after; the caller runs them on the result like on any update.
  */
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, member } from "../json/index.ts";
 import { StatusError, statusError } from "../status/index.ts";
 import { conflictError } from "./conflict.ts";
@@ -46,11 +46,11 @@ export interface ApplyOptions extends WriteOptions {
  * (as Kubernetes does), 409 for conflicts.
  */
 export function applyConfiguration(options: ApplyOptions): JsonObject {
-  return atOnce(applyInPieces(options));
+  return runSync(applyInPieces(options));
 }
 
 /** The same, resting after each step, so that others may have their turn while a large configuration is applied. */
-export function* applyInPieces(options: ApplyOptions): Pieces<JsonObject> {
+export function* applyInPieces(options: ApplyOptions): Resumable<JsonObject> {
   yield* checkConfiguration(options);
   yield;
   const live = options.live ?? emptyObject(options);
@@ -81,7 +81,7 @@ function* merge(
   live: JsonObject,
   start: Managers,
   applied: FieldSet,
-): Pieces<Application> {
+): Resumable<Application> {
   const versions = new Versions(options);
   const managers = new Map(yield* reconcileManagers(start, live, versions));
   const identity = managerIdentity(applierOf(options));
@@ -102,7 +102,7 @@ function* merge(
   return { live, merged, last, applied, managers: taken.managers, conflicts: taken.conflicts };
 }
 
-function* finish(options: ApplyOptions, application: Application): Pieces<JsonObject> {
+function* finish(options: ApplyOptions, application: Application): Resumable<JsonObject> {
   const { live, merged, managers, last, applied } = application;
   const applier = applierOf(options);
   const identity = managerIdentity(applier);
@@ -138,7 +138,7 @@ function openConflicts(options: ApplyOptions, conflicts: Conflicts): Conflicts {
   return open;
 }
 
-function* checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions): Pieces<void> {
+function* checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions): Resumable<void> {
   const version = textMember(config, "apiVersion");
   if (textMember(config, "kind") === "") {
     throw statusError.badRequest(`invalid object type: ${formatGvk(config)}`);
@@ -167,7 +167,7 @@ function* checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions)
 }
 
 /** An object that nobody tracks yet gets one manager for all that it has. */
-function* startingManagers(options: ApplyOptions, live: JsonObject): Pieces<Managers> {
+function* startingManagers(options: ApplyOptions, live: JsonObject): Resumable<Managers> {
   const managers = readOwnManagers(options.live);
   if (managers.size > 0 || options.live === undefined) return managers;
   return yield* recordUpdate(managers, emptyObject(options), live, {

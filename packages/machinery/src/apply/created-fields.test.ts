@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { atOnce } from "../base/index.ts";
+import { runSync } from "../base/index.ts";
 import type { JsonObject, JsonValue } from "../json/index.ts";
 import { createdFields, createdFieldsInPieces } from "./created-fields.ts";
 import { sortFieldSet } from "./fields-v1.ts";
@@ -80,10 +80,10 @@ describe("createdFields", () => {
           schema: type,
           resetFields,
         };
-        const [compared] = [...atOnce(recordUpdate(new Map(), {}, created, write)).values()];
+        const [compared] = [...runSync(recordUpdate(new Map(), {}, created, write)).values()];
         const fields = createdFields(created, type, resetFields);
         assert.deepEqual(sortFieldSet(fields), sortFieldSet(compared?.fields ?? {}));
-        assert.deepEqual(atOnce(createdFieldsInPieces(created, type, resetFields)), fields);
+        assert.deepEqual(runSync(createdFieldsInPieces(created, type, resetFields)), fields);
       }),
     );
   });

@@ -2,7 +2,7 @@
  * What the creator of an object owns: everything in it that can be owned. The same set that comparing the object with nothing gives,
  * without the comparing: creates are the most frequent of writes that have much to own.
  */
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldSet, hasChildren, type MutableFieldSet, subtractSubtrees } from "./field-set.ts";
 import { fieldElement } from "./path-element.ts";
@@ -15,7 +15,7 @@ export function createdFields(
   type: TypeSchema,
   resetFields: FieldSet | undefined,
 ): FieldSet {
-  return atOnce(membersFields(object, type, { resetFields, rests: false }));
+  return runSync(membersFields(object, type, { resetFields, rests: false }));
 }
 
 /** The same for an object that may be large, resting on the way. */
@@ -23,7 +23,7 @@ export function createdFieldsInPieces(
   object: JsonObject,
   type: TypeSchema,
   resetFields: FieldSet | undefined,
-): Pieces<FieldSet> {
+): Resumable<FieldSet> {
   return membersFields(object, type, { resetFields, rests: true });
 }
 
@@ -31,7 +31,7 @@ function* membersFields(
   object: JsonObject,
   type: TypeSchema,
   { resetFields, rests }: { readonly resetFields: FieldSet | undefined; readonly rests: boolean },
-): Pieces<FieldSet> {
+): Resumable<FieldSet> {
   const fields: MutableFieldSet = {};
   for (const name of Object.keys(object)) {
     if (name === "apiVersion" || name === "kind") continue;

@@ -3,7 +3,7 @@
  *
  * Whoever writes a field takes it from the others; a field that goes away goes from everybody's set.
  */
-import type { Pieces } from "../base/index.ts";
+import type { Resumable } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
 import {
   type FieldSet,
@@ -76,7 +76,7 @@ export function* takeFields(
   managers: Managers,
   changes: WriteChanges,
   writer?: string,
-): Pieces<Taken> {
+): Resumable<Taken> {
   const left = new Map<string, Manager>();
   const conflicts = new Map<string, FieldSet>();
   for (const [identity, manager] of managers) {
@@ -102,7 +102,7 @@ export function* reconcileManagers(
   managers: Managers,
   live: JsonObject,
   versions: Versions,
-): Pieces<Managers> {
+): Resumable<Managers> {
   const reconciled = new Map<string, Manager>();
   for (const [identity, manager] of managers) {
     const versioned = versions.at(live, manager.apiVersion);

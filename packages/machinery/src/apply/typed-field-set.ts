@@ -1,5 +1,5 @@
 /** The paths of a value: those that whoever sets it owns, and those that come into being with it. */
-import { Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { isEmptyObject } from "./empty-object.ts";
 import { emptyFieldSet, type FieldSet, leaf, type MutableFieldSet, self } from "./field-set.ts";
@@ -31,7 +31,7 @@ export function presentFields(value: JsonValue, type: TypeSchema): FieldSet {
 export const membersPerPiece = 500;
 
 /** The same as `presentFields` for a value that may be large, resting on the way. */
-export function* presentFieldsInPieces(value: JsonValue, type: TypeSchema): Pieces<FieldSet> {
+export function* presentFieldsInPieces(value: JsonValue, type: TypeSchema): Resumable<FieldSet> {
   const isMap = shapeOf(type, value) === "map" && type.map?.relationship !== "atomic";
   if (!isMap || !isJsonObject(value)) return presentFields(value, type);
   const pace = new Pace(membersPerPiece);

@@ -1,5 +1,5 @@
 /** managedFields after a write that is not an apply: create, update, patch. */
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { capUpdateManagers } from "./cap-managers.ts";
 import { createdFields, createdFieldsInPieces } from "./created-fields.ts";
@@ -59,11 +59,11 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
     const make = () => fieldsOfCreator(options);
     return ownedByCreator(options, rememberedFields(updated, options, make) ?? make());
   }
-  return atOnce(updateInPieces(options));
+  return runSync(updateInPieces(options));
 }
 
 /** The same, resting after each step, so that others may have their turn while a large object is looked at. Nothing is remembered of those. */
-export function* updateInPieces(options: UpdateOptions): Pieces<JsonObject> {
+export function* updateInPieces(options: UpdateOptions): Resumable<JsonObject> {
   const { live, updated } = options;
   if (live === undefined && managedFieldsOf(updated) === undefined)
     return ownedByCreator(options, yield* creatorInPieces(options));
@@ -89,7 +89,7 @@ function fieldsOfCreator(options: UpdateOptions): FieldSet {
   return ownable(createdFields(updated, schema, resetFields), options);
 }
 
-function* creatorInPieces(options: UpdateOptions): Pieces<FieldSet> {
+function* creatorInPieces(options: UpdateOptions): Resumable<FieldSet> {
   const { updated, schema, resetFields } = options;
   const created = yield* createdFieldsInPieces(updated, schema, resetFields);
   yield;
@@ -106,7 +106,7 @@ export function* recordUpdate(
   before: JsonObject,
   after: JsonObject,
   options: WriteOptions,
-): Pieces<Managers> {
+): Resumable<Managers> {
   const versions = new Versions(options);
   const changes = new WriteChanges({
     before,

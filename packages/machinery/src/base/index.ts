@@ -11,9 +11,17 @@ export {
 } from "./loop-supervisor.ts";
 export { neverAborted } from "./never-aborted.ts";
 export { onAbort, untilAborted } from "./on-abort.ts";
-export { atOnce, isPieces, type MaybePieces, Pace, type Pieces } from "./pieces.ts";
 export { type Random, systemRandom } from "./random.ts";
+export {
+  isResumable,
+  type MaybeResumable,
+  Pace,
+  type Resumable,
+  runSync,
+  runSyncFirst,
+  runYielding,
+  yieldToEventLoop,
+} from "./resumable.ts";
 export { Roster } from "./roster.ts";
-export { runYielding, yieldToEventLoop } from "./run-yielding.ts";
 export { SortedMap } from "./sorted-map.ts";
 export { runTogether, type Task, TaskGroup } from "./task-group.ts";

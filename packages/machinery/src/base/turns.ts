@@ -4,7 +4,7 @@
  */
 
 /** Milliseconds of a turn; the piece that is under way may take it further. */
-export const turnMsMax = 4;
+export const turnMsMax = 8;
 
 export interface TurnsOptions {
   /** Milliseconds on a counter that never goes back. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { atOnce } from "../base/index.ts";
+import { runSync } from "../base/index.ts";
 import {
   type Bound,
   BoundExceededError,
@@ -41,12 +41,12 @@ describe("a bounded parse", () => {
     const value = JSON.parse(within);
     assert.deepEqual(parseBounded(tiny, within), value);
     assert.deepEqual(parseBounded(tiny, new TextEncoder().encode(within)), value);
-    assert.deepEqual(atOnce(parseBoundedInPieces(tiny, within)).value, value);
+    assert.deepEqual(runSync(parseBoundedInPieces(tiny, within)).value, value);
   });
   for (const [title, text, dimension, max] of beyond)
     it(`refuses more ${title} than its bound allows, and names the input`, () => {
       assert.throws(() => parseBounded(tiny, text), refusal(dimension, max));
-      assert.throws(() => atOnce(parseBoundedInPieces(tiny, text)), refusal(dimension, max));
+      assert.throws(() => runSync(parseBoundedInPieces(tiny, text)), refusal(dimension, max));
     });
   it("refuses too many values before any of them is made", () => {
     const text = `[${"{},".repeat(5_000_000)}{}]`;

@@ -1,7 +1,7 @@
 /**
  * JSON of somebody else: counted by one look at the text before anything is made of it, and refused when it is more than its bound allows.
  */
-import type { Pieces } from "../base/index.ts";
+import type { Resumable } from "../base/index.ts";
 import {
   JsonSyntaxError,
   JsonTooManyValuesError,
@@ -28,7 +28,7 @@ export function parseBoundedText(bound: Bound, source: string | Uint8Array): Par
 export function* parseBoundedInPieces(
   bound: Bound,
   source: string | Uint8Array,
-): Pieces<ParsedText> {
+): Resumable<ParsedText> {
   refuseBytes(bound, source.length);
   const text = textOf(source);
   yield;

@@ -1,5 +1,5 @@
 /** From text to program: parse, check, validate, plan. */
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import { check } from "./check/checker.ts";
 import type { Environment } from "./check/environment.ts";
 import { validateLiterals } from "./check/literal-validation.ts";
@@ -31,7 +31,7 @@ export function compile(
   environment: Environment,
   options: CompileOptions = {},
 ): Compilation {
-  return atOnce(compileInPieces(text, environment, options));
+  return runSync(compileInPieces(text, environment, options));
 }
 
 /** The same, resting after each step, so that others may have their turn: the limit of nodes bounds what a step takes. */
@@ -39,7 +39,7 @@ export function* compileInPieces(
   text: string,
   environment: Environment,
   options: CompileOptions = {},
-): Pieces<Compilation> {
+): Resumable<Compilation> {
   const parsed = parse(text, environment);
   if (!parsed.ok) return failure(text, parsed.issues);
   yield;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { atOnce } from "../base/index.ts";
+import { runSync } from "../base/index.ts";
 import {
   cloneInPieces,
   cloneJson,
@@ -169,7 +169,7 @@ describe("parseInPieces", () => {
     fc.assert(
       fc.property(text, fc.nat(20), (json, valuesMax) => {
         assert.deepEqual(
-          attempt(() => atOnce(parseInPieces(json, { valuesMax }))),
+          attempt(() => runSync(parseInPieces(json, { valuesMax }))),
           attempt(() => parseJson(json, { valuesMax })),
         );
       }),
@@ -182,13 +182,13 @@ describe("cloneInPieces", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const { value } = parseJson(json);
-        const copy = atOnce(cloneInPieces(value));
+        const copy = runSync(cloneInPieces(value));
         assert.equal(stringifyJson(copy), stringifyJson(value));
         if (typeof value === "object" && value !== null) assert.notEqual(copy, value);
       }),
     );
     const { value } = parseJson('{"__proto__":{"polluted":true}}');
-    assert.equal(stringifyJson(atOnce(cloneInPieces(value))), '{"__proto__":{"polluted":true}}');
+    assert.equal(stringifyJson(runSync(cloneInPieces(value))), '{"__proto__":{"polluted":true}}');
   });
 
   it("rests after every few thousand values, wherever they are", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { atOnce } from "../base/index.ts";
+import { runSync } from "../base/index.ts";
 import { JsonSyntaxError, type JsonValue, jsonEqual, parseInPieces, parseJson } from "./index.ts";
 import { parseLong } from "./parse-long.ts";
 
@@ -48,7 +48,7 @@ describe("a long text", () => {
     fc.assert(
       fc.property(container, limits, (text, pieces) => {
         const { value, duplicates } = parseJson(text);
-        const found = atOnce(parseLong(text, parseJson, pieces));
+        const found = runSync(parseLong(text, parseJson, pieces));
         if (duplicates.length > 0) assert.equal(found, undefined);
         else {
           assert.ok(found !== undefined && jsonEqual(found, value));
@@ -64,7 +64,7 @@ describe("a long text", () => {
     for (const name of ['"\\}"', '"\n"', '"\\u00"']) {
       const text = `{"a": 1, ${name}: ["${"v".repeat(100)}"]}`;
       assert.equal(parsed(text), undefined);
-      assert.equal(atOnce(parseLong(text, parseJson, { chars: 10, members: 1 })), undefined);
+      assert.equal(runSync(parseLong(text, parseJson, { chars: 10, members: 1 })), undefined);
     }
   });
 
@@ -75,7 +75,7 @@ describe("a long text", () => {
         const position = at % text.length;
         const changed = text.slice(0, position) + put + text.slice(position + 1);
         const whole = parsed(changed);
-        const found = atOnce(parseLong(changed, parseJson, pieces));
+        const found = runSync(parseLong(changed, parseJson, pieces));
         if (found === undefined) return;
         assert.ok(whole !== undefined, changed);
         assert.deepEqual(found, whole.value);
@@ -142,12 +142,12 @@ describe("a long text", () => {
         return assert.fail("it was taken");
       };
       assert.equal(
-        error(() => atOnce(parseInPieces(text))),
+        error(() => runSync(parseInPieces(text))),
         error(() => parseJson(text)),
       );
     }
     const twice = `{${filler}"a":1,"b":{"c":1,"c":2},"a":2}`;
-    assert.deepEqual(atOnce(parseInPieces(twice)), parseJson(twice));
+    assert.deepEqual(runSync(parseInPieces(twice)), parseJson(twice));
   });
 });
 

@@ -5,7 +5,7 @@
  * It gives up where it is not certain, on wrong syntax and on members that stand twice: then the text is parsed as a whole, which says what
  * is wrong, and in which words.
  */
-import { Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable } from "../base/index.ts";
 import { skipString } from "./look.ts";
 import type { ParsedJson } from "./parse-lossless.ts";
 import { JsonSyntaxError } from "./syntax-error.ts";
@@ -25,7 +25,7 @@ export function* parseLong(
   text: string,
   parseShort: (text: string) => ParsedJson,
   limits: PieceLimits = pieceDefaults,
-): Pieces<JsonValue | undefined> {
+): Resumable<JsonValue | undefined> {
   const parser = new LongParser(text, parseShort, limits);
   try {
     return yield* parser.document();
@@ -41,7 +41,7 @@ class GivenUp extends Error {}
 interface Container {
   readonly open: "{" | "[";
   readonly close: "}" | "]";
-  addShort(part: JsonValue): Pieces<void>;
+  addShort(part: JsonValue): Resumable<void>;
   addLong(key: string, value: JsonValue): void;
 }
 
@@ -57,7 +57,7 @@ class LongParser {
     this.#limits = limits;
   }
 
-  *document(): Pieces<JsonValue> {
+  *document(): Resumable<JsonValue> {
     this.#space();
     const value = yield* this.#long();
     this.#space();
@@ -66,7 +66,7 @@ class LongParser {
   }
 
   /** A long value: an object or array, or a string, which is not cut. */
-  *#long(): Pieces<JsonValue> {
+  *#long(): Resumable<JsonValue> {
     const first = this.#text[this.#at];
     if (first === "{") {
       const object: { [key: string]: JsonValue } = {};
@@ -85,7 +85,7 @@ class LongParser {
     return this.#string(this.#text.slice(from, this.#at));
   }
 
-  *#fill(container: Container): Pieces<void> {
+  *#fill(container: Container): Resumable<void> {
     const { open, close } = container;
     this.#at++;
     this.#space();
@@ -113,7 +113,7 @@ class LongParser {
     }
   }
 
-  *#addShort({ open, close, addShort }: Container, from: number, to: number): Pieces<void> {
+  *#addShort({ open, close, addShort }: Container, from: number, to: number): Resumable<void> {
     yield* addShort(this.#parse(`${open}${this.#text.slice(from, to)}${close}`));
     yield;
   }

@@ -3,7 +3,7 @@
  *
  * Strings and numbers are cut out by position and handed to V8, so that escapes and floats mean the same in both parsers.
  */
-import { atOnce, Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable, runSync } from "../base/index.ts";
 import { skipString } from "./look.ts";
 import { JsonSyntaxError } from "./syntax-error.ts";
 import { type JsonValue, setMember } from "./value.ts";
@@ -15,11 +15,11 @@ export interface ParsedJson {
 }
 
 export function parseLossless(text: string): ParsedJson {
-  return atOnce(parseLosslessInPieces(text));
+  return runSync(parseLosslessInPieces(text));
 }
 
 /** The same with rests. */
-export function* parseLosslessInPieces(text: string): Pieces<ParsedJson> {
+export function* parseLosslessInPieces(text: string): Resumable<ParsedJson> {
   const parser = new LosslessParser(text);
   return { value: yield* parser.parseDocument(), duplicates: parser.duplicates };
 }
@@ -51,14 +51,14 @@ class LosslessParser {
     this.#text = text;
   }
 
-  *parseDocument(): Pieces<JsonValue> {
+  *parseDocument(): Resumable<JsonValue> {
     const value = yield* this.#value();
     this.#space();
     if (this.#at !== this.#text.length) this.#fail();
     return value;
   }
 
-  *#value(): Pieces<JsonValue> {
+  *#value(): Resumable<JsonValue> {
     if (this.#pace.isTime()) yield;
     this.#space();
     switch (this.#text[this.#at]) {
@@ -79,7 +79,7 @@ class LosslessParser {
     }
   }
 
-  *#object(): Pieces<JsonValue> {
+  *#object(): Resumable<JsonValue> {
     const object: { [key: string]: JsonValue } = {};
     this.#at++;
     if (this.#take("}")) return object;
@@ -97,7 +97,7 @@ class LosslessParser {
     return object;
   }
 
-  *#array(): Pieces<JsonValue> {
+  *#array(): Resumable<JsonValue> {
     const array: JsonValue[] = [];
     this.#at++;
     if (this.#take("]")) return array;

@@ -5,7 +5,7 @@
  * walks the value recursively can bear, and duplicate members (by count: text members against parsed members). Only a text that
  * has one of the first two, or the third, takes the slow way.
  */
-import type { Pieces } from "../base/index.ts";
+import type { Resumable } from "../base/index.ts";
 import { jsonDepthMax, Look } from "./look.ts";
 import { parseLong } from "./parse-long.ts";
 import { type ParsedJson, parseLossless, parseLosslessInPieces } from "./parse-lossless.ts";
@@ -40,7 +40,7 @@ const shortChars = 32 << 10;
 const lookChars = 128 << 10;
 
 /** The same for a text that may be long, in pieces. */
-export function* parseInPieces(text: string, options: ParseOptions = {}): Pieces<ParsedText> {
+export function* parseInPieces(text: string, options: ParseOptions = {}): Resumable<ParsedText> {
   if (text.length <= shortChars) return parseJson(text, options);
   const look = new Look();
   while (look.at < text.length) {

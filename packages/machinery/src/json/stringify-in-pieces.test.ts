@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { atOnce } from "../base/index.ts";
+import { runSync } from "../base/index.ts";
 import { stringifyJson } from "./stringify.ts";
 import { stringifyInPieces } from "./stringify-in-pieces.ts";
 import { type JsonObject, type JsonValue, setMember } from "./value.ts";
@@ -38,7 +38,7 @@ describe("text in pieces", () => {
       const value = madeValue(belowOf(seed), 5);
       const whole = stringifyJson(value);
       if (whole.length > 2000) large++;
-      assert.equal(atOnce(stringifyInPieces(value)), whole, `seed ${seed}`);
+      assert.equal(runSync(stringifyInPieces(value)), whole, `seed ${seed}`);
     }
     assert.ok(large > 50, `${large} large ones`);
   });
@@ -46,7 +46,7 @@ describe("text in pieces", () => {
   it("leaves out what is not there", () => {
     const data = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, "v"]));
     const value = { a: undefined, data } as unknown as JsonValue;
-    assert.equal(atOnce(stringifyInPieces(value)), JSON.stringify(value));
+    assert.equal(runSync(stringifyInPieces(value)), JSON.stringify(value));
   });
 
   it("rests between pieces that are short", () => {

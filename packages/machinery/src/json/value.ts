@@ -3,7 +3,7 @@
  *
  * Integers beyond 2^53 are `bigint`s (see parse.ts), so that an int64 survives a round trip.
  */
-import type { Pieces } from "../base/index.ts";
+import type { Resumable } from "../base/index.ts";
 
 export type JsonScalar = string | number | bigint | boolean | null;
 export type JsonValue = JsonScalar | JsonArray | JsonObject;
@@ -76,7 +76,7 @@ export function cloneJson<Value extends JsonValue>(value: Value): Value {
 export function* cloneInPieces<Value extends JsonValue>(
   value: Value,
   piece = { left: clonedAtOnce },
-): Pieces<Value> {
+): Resumable<Value> {
   if (typeof value !== "object" || value === null) return value;
   const keys = Array.isArray(value) ? undefined : Object.keys(value);
   const source = value as unknown as { readonly [key: string | number]: JsonValue };

@@ -1,11 +1,13 @@
-export { type ClusterName, parseClusterName, rootCluster } from "./cluster-name.ts";
 export {
+  type ClusterName,
   type ClusterPath,
   isUserWord,
+  parseClusterName,
   parseClusterReference,
   pathCharactersMax,
   pathWordsMax,
-} from "./cluster-path.ts";
+  rootCluster,
+} from "./cluster-name.ts";
 export { generateName } from "./generate-name.ts";
 export { labelValueErrors, qualifiedNameErrors } from "./label-errors.ts";
 export {

@@ -4,7 +4,7 @@
  * Where that library and the RFC differ, clients have come to live with the library: `replace` of an absent member of an object adds it,
  * `copy` of an absent member writes null, `add` of the whole document is refused, negative indices count from the end.
  */
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import {
   cloneInPieces,
   cloneJson,
@@ -34,11 +34,14 @@ const memberItems = 10;
 
 /** A new document; `document` and the patch are left as they are. Throws a `not-applicable` PatchError. */
 export function applyJsonPatch(document: JsonValue, patch: JsonPatch): JsonValue {
-  return atOnce(applyJsonPatchInPieces(document, patch));
+  return runSync(applyJsonPatchInPieces(document, patch));
 }
 
 /** The same, resting between operations: there may be thousands, and copies of large parts among them. */
-export function* applyJsonPatchInPieces(document: JsonValue, patch: JsonPatch): Pieces<JsonValue> {
+export function* applyJsonPatchInPieces(
+  document: JsonValue,
+  patch: JsonPatch,
+): Resumable<JsonValue> {
   const application = new Application(yield* cloneInPieces(document));
   for (const operation of patch.operations) {
     application.run(operation);

@@ -5,7 +5,7 @@
  * node at the price of one map look-up each.
  */
 
-import { Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable } from "../base/index.ts";
 import { type JsonValue, stringifyJson } from "../json/index.ts";
 import { quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
@@ -36,7 +36,7 @@ export class NodeCompiler {
   }
 
   /** The same for a large schema: children first, each of which is then found. */
-  *compileInPieces(schema: SchemaProps, pace = new Pace(piecesNodes)): Pieces<SchemaNode> {
+  *compileInPieces(schema: SchemaProps, pace = new Pace(piecesNodes)): Resumable<SchemaNode> {
     for (const child of childSchemas(schema)) yield* this.compileInPieces(child, pace);
     if (pace.isTime()) yield;
     return this.compile(schema);

@@ -7,7 +7,7 @@
  *
  * One compiled schema serves any number of tenants; it holds no state of a request.
  */
-import { assert, atOnce, type Pieces } from "../base/index.ts";
+import { assert, type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { NodeCompiler } from "./compile-node.ts";
@@ -96,15 +96,15 @@ export class CompiledSchema {
 
   /** Everything that is wrong with an object; its own metadata and type are the registry's business. */
   validate(object: JsonValue, options: ValidateOptions = {}): FieldError[] {
-    return atOnce(this.validateInPieces(object, options));
+    return runSync(this.validateInPieces(object, options));
   }
 
   /** The same, resting while there is much to look at, and while rules are run. */
-  validateInPieces(object: JsonValue, { old }: ValidateOptions = {}): Pieces<FieldError[]> {
+  validateInPieces(object: JsonValue, { old }: ValidateOptions = {}): Resumable<FieldError[]> {
     return this.#limited(this.#check(object, old), object, old);
   }
 
-  *#check(object: JsonValue, old: JsonValue | undefined): Pieces<FieldError[]> {
+  *#check(object: JsonValue, old: JsonValue | undefined): Resumable<FieldError[]> {
     const errors = yield* validateValue(this.root, object, { old });
     errors.push(...validateEmbeddedResources(this.root, object));
     errors.push(...this.#validateLists(object, old));
@@ -113,14 +113,14 @@ export class CompiledSchema {
 
   /** What the status subresource checks: the status by its own schema, lists and rules over the whole object. */
   validateStatus(object: JsonValue, old: JsonValue): FieldError[] {
-    return atOnce(this.validateStatusInPieces(object, old));
+    return runSync(this.validateStatusInPieces(object, old));
   }
 
-  validateStatusInPieces(object: JsonValue, old: JsonValue): Pieces<FieldError[]> {
+  validateStatusInPieces(object: JsonValue, old: JsonValue): Resumable<FieldError[]> {
     return this.#limited(this.#checkStatus(object, old), object, old);
   }
 
-  *#checkStatus(object: JsonValue, old: JsonValue): Pieces<FieldError[]> {
+  *#checkStatus(object: JsonValue, old: JsonValue): Resumable<FieldError[]> {
     const errors: FieldError[] = [];
     const node = this.root.properties?.get("status");
     if (node !== undefined && isJsonObject(object) && Object.hasOwn(object, "status")) {
@@ -135,10 +135,10 @@ export class CompiledSchema {
 
   /** `check`, then the rules. An object that is too expensive to judge is refused, not half judged. */
   *#limited(
-    check: Pieces<FieldError[]>,
+    check: Resumable<FieldError[]>,
     object: JsonValue,
     old: JsonValue | undefined,
-  ): Pieces<FieldError[]> {
+  ): Resumable<FieldError[]> {
     try {
       const errors = yield* check;
       errors.push(...(yield* this.#validateRules(object, old, errors)));
@@ -159,7 +159,7 @@ export class CompiledSchema {
     object: JsonValue,
     old: JsonValue | undefined,
     errors: readonly FieldError[],
-  ): Pieces<FieldError[]> {
+  ): Resumable<FieldError[]> {
     const evaluator = this.#evaluator;
     if (evaluator === undefined || (this.root.reach & reachBit.rules) === 0) return [];
     if (errors.some(({ type }) => blocking.has(type))) return [rulesNotChecked];

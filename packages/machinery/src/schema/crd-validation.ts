@@ -6,7 +6,7 @@
  * that is where errors are reported: `spec.validation.openAPIV3Schema…` for a CRD of one version, `spec.versions[1].schema…` otherwise.
  */
 
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdSpec, CrdVersion, CustomResourceDefinition } from "./crd.ts";
@@ -48,7 +48,7 @@ export function validateCustomResourceDefinition(
   crd: CustomResourceDefinition,
   options: CrdValidationOptions = {},
 ): FieldError[] {
-  return atOnce(judgeCustomResourceDefinition(crd, undefined, options));
+  return runSync(judgeCustomResourceDefinition(crd, undefined, options));
 }
 
 export function validateCustomResourceDefinitionUpdate(
@@ -56,7 +56,7 @@ export function validateCustomResourceDefinitionUpdate(
   old: CustomResourceDefinition,
   options: CrdValidationOptions = {},
 ): FieldError[] {
-  return atOnce(judgeCustomResourceDefinition(crd, old, options));
+  return runSync(judgeCustomResourceDefinition(crd, old, options));
 }
 
 /** Either of the two, in pieces: a definition may be large, and others want to be served meanwhile. */
@@ -64,14 +64,14 @@ export function judgeCustomResourceDefinition(
   crd: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
   options: CrdValidationOptions = {},
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   return old === undefined ? judgeNew(crd, options) : judgeUpdate(crd, old, options);
 }
 
 function* judgeNew(
   crd: CustomResourceDefinition,
   options: CrdValidationOptions,
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   return [
     ...validateCrdName(crd, nameOptions(options)),
     ...(yield* new SpecValidation(crd, undefined, options).validate()),
@@ -85,7 +85,7 @@ function* judgeUpdate(
   crd: CustomResourceDefinition,
   old: CustomResourceDefinition,
   options: CrdValidationOptions,
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   const errors = yield* new SpecValidation(crd, old, options).validate();
   const immutable = (field: string, value: string, before: string): void => {
     if (value !== before) errors.push(fieldError.invalid(field, value, "field is immutable"));
@@ -165,7 +165,7 @@ class SpecValidation {
     this.#options = options;
   }
 
-  *validate(): Pieces<FieldError[]> {
+  *validate(): Resumable<FieldError[]> {
     for (const [i, version] of this.#spec.versions.entries()) {
       this.#schemas.push(this.#read(version, i));
       if (this.#nodes > definitionNodesMax && this.#nodes > this.#oldNodes()) {
@@ -239,7 +239,7 @@ class SpecValidation {
     }
   }
 
-  *#version(version: CrdVersion, index: number): Pieces<void> {
+  *#version(version: CrdVersion, index: number): Resumable<void> {
     const path = `spec.versions[${index}]`;
     const complaints = dns1035LabelComplaints(version.name);
     if (complaints.length > 0)
@@ -270,7 +270,7 @@ class SpecValidation {
   }
 
   /** What stands at the top in upstream's internal form. */
-  *#sharedParts(): Pieces<void> {
+  *#sharedParts(): Resumable<void> {
     const [first] = this.#spec.versions;
     if (first === undefined) return;
     if (this.#isShared("schema"))
@@ -315,7 +315,7 @@ class SpecValidation {
   }
 
   /** Judged strictly first; only if that fails is the stored CRD asked what it already got away with. */
-  *#schema(index: number, path: string, statusEnabled: boolean): Pieces<void> {
+  *#schema(index: number, path: string, statusEnabled: boolean): Resumable<void> {
     const schema = this.#schemas[index];
     if (schema === undefined) return;
     const version = this.#spec.versions[index] as CrdVersion;
@@ -339,7 +339,7 @@ class SpecValidation {
     yield;
   }
 
-  *#forgiven(): Pieces<Partial<typeof strictSchemaValidation>> {
+  *#forgiven(): Resumable<Partial<typeof strictSchemaValidation>> {
     const forgiven: Record<string, boolean> = {};
     for (const version of this.#old?.versions ?? []) {
       const old =

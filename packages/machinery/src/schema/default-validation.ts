@@ -4,7 +4,7 @@
  * A default inside metadata is judged as part of a whole resource, because only that is known to be valid or not.
  */
 
-import { atOnce, Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable, runSync } from "../base/index.ts";
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { aggregate, type FieldError, fieldError, formatFieldError } from "../status/index.ts";
 import type { NodeCompiler } from "./compile-node.ts";
@@ -29,7 +29,7 @@ export function* validateDefaults(
   root: SchemaProps,
   path: string,
   options: DefaultOptions,
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   const walk = new DefaultWalk(options);
   const resource = { ...root, embeddedResource: true };
   yield* options.compiler.compileInPieces(root);
@@ -40,7 +40,7 @@ export function* validateDefaults(
 /** True when a default of the schema would lose fields by pruning. */
 export function hasUnprunedDefaults(root: SchemaProps, compiler: NodeCompiler): boolean {
   const options = { compiler, requirePruned: true, evaluator: undefined };
-  return atOnce(validateDefaults(root, "", options)).some(({ body }) =>
+  return runSync(validateDefaults(root, "", options)).some(({ body }) =>
     body.endsWith(unknownFieldsText),
   );
 }
@@ -70,7 +70,7 @@ class DefaultWalk {
     this.#options = options;
   }
 
-  *schema(schema: SchemaProps, path: string, outer: Place): Pieces<void> {
+  *schema(schema: SchemaProps, path: string, outer: Place): Resumable<void> {
     if (this.#pace.isTime()) yield;
     const place: Place = schema.embeddedResource
       ? { resource: schema, wrap: withTypeMeta, insideMeta: false }
@@ -140,7 +140,7 @@ class DefaultWalk {
   }
 
   #value(node: SchemaNode, value: JsonValue, path: string): void {
-    const found = atOnce(validateValue(node, value, { base: path }));
+    const found = runSync(validateValue(node, value, { base: path }));
     if (found.length > 0) {
       this.errors.push(...found);
       return;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { atOnce } from "../base/index.ts";
+import { runSync } from "../base/index.ts";
 import type { JsonObject, JsonValue } from "../json/index.ts";
 import {
   comparedItemsMax,
@@ -95,7 +95,7 @@ describe("limits of a schema", () => {
     const errors = (extra: number) => {
       const half = definitionNodesMax / 2;
       const versions = [version("v1", half), version("v2", half - 2), version("v3", 2 + extra)];
-      return atOnce(judge(versions)).map(({ field, body }) => `${field}: ${body}`);
+      return runSync(judge(versions)).map(({ field, body }) => `${field}: ${body}`);
     };
     assert.deepEqual(errors(0), []);
     assert.deepEqual(errors(1), [

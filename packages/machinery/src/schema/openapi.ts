@@ -3,7 +3,7 @@
  *
  * Names and references only; whole documents with paths and operations are put together elsewhere.
  */
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import { type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { emptySchema } from "./empty-schema.ts";
 import { degradeForV2 } from "./openapi-v2.ts";
@@ -30,12 +30,12 @@ export interface Publication {
 
 /** The v3 components; `schema` undefined means that nothing is known about the kind. */
 export function publishV3(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
-  return atOnce(publishInPieces(schema, kind, "v3"));
+  return runSync(publishInPieces(schema, kind, "v3"));
 }
 
 /** The v2 definitions: what OpenAPI v2, and kubectl's reading of it, can bear. */
 export function publishV2(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
-  return atOnce(publishInPieces(schema, kind, "v2"));
+  return runSync(publishInPieces(schema, kind, "v2"));
 }
 
 /** Either of the two, resting between the walks over the schema. */
@@ -43,7 +43,7 @@ export function* publishInPieces(
   schema: SchemaProps | undefined,
   kind: PublishedKind,
   dialect: OpenApiDialect,
-): Pieces<Publication> {
+): Resumable<Publication> {
   const said = schema === undefined ? undefined : inDialect(schema, dialect);
   yield;
   return yield* publish(said, kind, dialect);
@@ -75,7 +75,7 @@ function* publish(
   schema: SchemaProps | undefined,
   kind: PublishedKind,
   dialect: OpenApiDialect,
-): Pieces<Publication> {
+): Resumable<Publication> {
   const name = openApiName(kind.group, kind.version, kind.kind);
   const root: Json = schema === undefined ? { type: "object" } : { ...schemaToJson(schema) };
   yield;

@@ -1,7 +1,7 @@
 /** That long work rests often enough is decided by counting what happens between two rests, never by a clock. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { atOnce, Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable, runSync } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
 import {
   type CompiledRule,
@@ -33,7 +33,7 @@ class CountingEngine implements RuleEvaluator {
     return known;
   }
 
-  *prepare(rules: Parameters<RuleEvaluator["compile"]>[0]): Pieces<void> {
+  *prepare(rules: Parameters<RuleEvaluator["compile"]>[0]): Resumable<void> {
     const compiled: CompiledRule[] = [];
     for (const _ of rules) {
       this.inThisPiece++;
@@ -62,7 +62,7 @@ class CountingEngine implements RuleEvaluator {
 }
 
 /** Runs the work and gives the number of its pieces and the most that `engine` did in one of them. */
-function watched<Result>(work: Pieces<Result>, engine?: CountingEngine) {
+function watched<Result>(work: Resumable<Result>, engine?: CountingEngine) {
   let pieces = 1;
   let most = 0;
   for (;;) {
@@ -137,7 +137,7 @@ describe("validating an object in pieces", () => {
     const engine = new CountingEngine(cost);
     const compiled = compileSchema(schema, { evaluator: engine });
     const items = compiled.root.properties?.get("x")?.items;
-    atOnce(engine.prepare(items?.rules?.rules ?? []));
+    runSync(engine.prepare(items?.rules?.rules ?? []));
     return { engine, compiled };
   };
 

@@ -5,7 +5,7 @@
  * new one, what a failed rule is called, and when rules are not run at all.
  */
 
-import type { MaybePieces, Pieces } from "../base/index.ts";
+import type { MaybeResumable, Resumable } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
 import type { SchemaProps, ValidationRule } from "./schema-props.ts";
 
@@ -14,7 +14,7 @@ export interface RuleEvaluator {
   compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[];
 
   /** The same, ahead and in pieces: `compile` finds what came out. */
-  prepare?(rules: readonly ValidationRule[], context: RuleContext): Pieces<void>;
+  prepare?(rules: readonly ValidationRule[], context: RuleContext): Resumable<void>;
 }
 
 export interface RuleContext {
@@ -38,11 +38,11 @@ export interface CompiledRule {
   readonly maxCardinality: number;
 
   /** Work in pieces where it may take long. */
-  evaluate(values: RuleValues, costMax: number): MaybePieces<RuleOutcome>;
+  evaluate(values: RuleValues, costMax: number): MaybeResumable<RuleOutcome>;
 
   /** Present when the rule has a message expression that compiled. */
   evaluateMessage:
-    | ((values: RuleValues, costMax: number) => MaybePieces<MessageOutcome>)
+    | ((values: RuleValues, costMax: number) => MaybeResumable<MessageOutcome>)
     | undefined;
 }
 

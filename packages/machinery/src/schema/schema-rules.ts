@@ -5,7 +5,7 @@
  * Schema errors and rule errors are kept apart while descending, because rules on a broken schema are not even compiled.
  */
 
-import { Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable } from "../base/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { piecesNodes } from "./limits.ts";
 import { validateListTopology, validateMapTopology } from "./list-topology.ts";
@@ -45,7 +45,7 @@ export function* validateSchemaRules(
   path: string,
   options: SchemaRuleOptions,
   checker: RuleChecker | undefined,
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   const walk = new SchemaRuleWalk(options, checker);
   const found = yield* walk.node(schema, path, rootPosition);
   return [...found.schemaErrors, ...found.ruleErrors];
@@ -78,7 +78,7 @@ interface Found {
   readonly ruleErrors: FieldError[];
 }
 
-type Visit = (child: SchemaProps, at: string, changed: Partial<Position>) => Pieces<void>;
+type Visit = (child: SchemaProps, at: string, changed: Partial<Position>) => Resumable<void>;
 
 const metaFields: ReadonlySet<string> = new Set(["metadata", "kind", "apiVersion"]);
 
@@ -92,7 +92,7 @@ class SchemaRuleWalk {
     this.#checker = checker;
   }
 
-  *node(schema: SchemaProps, path: string, position: Position): Pieces<Found> {
+  *node(schema: SchemaProps, path: string, position: Position): Resumable<Found> {
     if (this.#pace.isTime()) yield;
     const found: Found = { schemaErrors: this.#keywords(schema, path, position), ruleErrors: [] };
     yield* this.#children(schema, path, position, found);
@@ -162,7 +162,7 @@ class SchemaRuleWalk {
     return errors;
   }
 
-  *#children(schema: SchemaProps, path: string, position: Position, found: Found): Pieces<void> {
+  *#children(schema: SchemaProps, path: string, position: Position, found: Found): Resumable<void> {
     const visit: Visit = (child, at, changed) =>
       this.#child(child, at, { ...position, isRoot: false, ...changed }, found);
     const cardinality = childCardinality(schema, position.cardinality);
@@ -200,13 +200,13 @@ class SchemaRuleWalk {
     }
   }
 
-  *#child(child: SchemaProps, at: string, position: Position, found: Found): Pieces<void> {
+  *#child(child: SchemaProps, at: string, position: Position, found: Found): Resumable<void> {
     const below = yield* this.node(child, at, position);
     for (const error of below.schemaErrors) found.schemaErrors.push(error);
     for (const error of below.ruleErrors) found.ruleErrors.push(error);
   }
 
-  *#junctors(schema: SchemaProps, path: string, visit: Visit): Pieces<void> {
+  *#junctors(schema: SchemaProps, path: string, visit: Visit): Resumable<void> {
     const isNested = true;
     if (schema.not !== undefined) yield* visit(schema.not, `${path}.not`, { isNested });
     for (const keyword of ["allOf", "oneOf", "anyOf"] as const) {

@@ -3,7 +3,7 @@
  * rules, costs. Later steps are skipped where earlier ones leave them without ground.
  */
 
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { NodeCompiler } from "./compile-node.ts";
 import { hasUnprunedDefaults, validateDefaults } from "./default-validation.ts";
@@ -50,7 +50,7 @@ export function validateSchema(
   path: string,
   options: SchemaValidationOptions = strictSchemaValidation,
 ): FieldError[] {
-  return atOnce(validateSchemaInPieces(schema, path, options));
+  return runSync(validateSchemaInPieces(schema, path, options));
 }
 
 /** The same, resting where others may have their turn: each piece looks at every sub-schema once or twice. */
@@ -58,7 +58,7 @@ export function* validateSchemaInPieces(
   schema: SchemaProps,
   path: string,
   options: SchemaValidationOptions,
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   const errors: FieldError[] = [];
   if (options.statusEnabled) errors.push(...validateStatusRoot(schema, path));
   if (schema.nullable)
@@ -120,7 +120,7 @@ function* judgeStructure(
   schema: SchemaProps,
   path: string,
   options: SchemaValidationOptions,
-): Pieces<Structure> {
+): Resumable<Structure> {
   const problem = unsupportedKeyword(schema);
   yield;
   if (problem !== undefined) return { errors: [], problem };
@@ -136,7 +136,11 @@ function* judgeStructure(
 }
 
 /** Compiles ahead what the judgement of defaults and rules will ask for. */
-function* prepareRules(schema: SchemaProps, evaluator: RuleEvaluator, isRoot = true): Pieces<void> {
+function* prepareRules(
+  schema: SchemaProps,
+  evaluator: RuleEvaluator,
+  isRoot = true,
+): Resumable<void> {
   const isResourceRoot = isRoot || schema.embeddedResource;
   if (schema.validations.length > 0)
     yield* evaluator.prepare?.(schema.validations, { schema, isResourceRoot }) ?? [];

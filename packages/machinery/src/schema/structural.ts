@@ -3,7 +3,7 @@
  * pruning and defaulting know what they look at.
  */
 
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import { type FieldError, fieldError, formatFieldError } from "../status/index.ts";
 import { additionalSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
 import { validateCompleteness } from "./structural-completeness.ts";
@@ -11,13 +11,13 @@ import { validateValueKeywords } from "./structural-nested.ts";
 
 /** The errors in the order of their texts, as Kubernetes sorts them. */
 export function validateStructural(schema: SchemaProps, path: string): FieldError[] {
-  return atOnce(validateStructuralInPieces(schema, path));
+  return runSync(validateStructuralInPieces(schema, path));
 }
 
 export function* validateStructuralInPieces(
   schema: SchemaProps,
   path: string,
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   const errors: FieldError[] = [];
   validateInvariants(schema, "root", path, errors);
   yield;

@@ -3,7 +3,7 @@
  * forgiven. Expressions are evaluated by whoever implements RuleEvaluator.
  */
 
-import { atOnce, isPieces, type Pieces } from "../base/index.ts";
+import { isResumable, type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { utf8Length } from "./format-net.ts";
@@ -70,7 +70,7 @@ export function validateRules(
   value: JsonValue,
   options: RuleOptions,
 ): FieldError[] {
-  return atOnce(validateRulesInPieces(root, value, options));
+  return runSync(validateRulesInPieces(root, value, options));
 }
 
 /** The same, resting whenever rules have cost as much as may be spent in one go. */
@@ -78,7 +78,7 @@ export function* validateRulesInPieces(
   root: SchemaNode,
   value: JsonValue,
   { old, isResourceRoot, lookup, budget = new RuleBudget(ruleObjectCostMax) }: RuleOptions,
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   const walk = new RuleWalk(lookup, budget);
   const correlation = old === undefined ? undefined : new Correlation(value, old);
   yield* walk.value(root, value, { old, current: correlation, parent: undefined }, isResourceRoot);
@@ -124,7 +124,7 @@ class RuleWalk {
     this.#pace = new CostPace(budget.left);
   }
 
-  *value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): Pieces<void> {
+  *value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): Resumable<void> {
     if (value === null || (node.reach & reachBit.rules) === 0) return;
     if (this.#budget.left < 0 || this.errors.length >= errorsMax) return;
     if (node.rules !== undefined) {
@@ -134,7 +134,12 @@ class RuleWalk {
     else if (isJsonObject(value)) yield* this.#object(node, value, position, isRoot);
   }
 
-  *#object(node: SchemaNode, value: JsonObject, position: Position, isRoot: boolean): Pieces<void> {
+  *#object(
+    node: SchemaNode,
+    value: JsonObject,
+    position: Position,
+    isRoot: boolean,
+  ): Resumable<void> {
     for (const key of Object.keys(value)) {
       const property = node.properties?.get(key);
       const child = property ?? (typeof node.additional === "object" ? node.additional : undefined);
@@ -153,7 +158,7 @@ class RuleWalk {
     }
   }
 
-  *#array(node: SchemaNode, value: readonly JsonValue[], position: Position): Pieces<void> {
+  *#array(node: SchemaNode, value: readonly JsonValue[], position: Position): Resumable<void> {
     if (node.items === undefined || (node.items.reach & reachBit.rules) === 0) return;
     const oldItems = correlateItems(node, position.old);
     for (let i = 0; i < value.length; i++) {
@@ -170,7 +175,7 @@ class RuleWalk {
     value: JsonValue,
     position: Position,
     isRoot: boolean,
-  ): Pieces<void> {
+  ): Resumable<void> {
     const compiled = this.#lookup(source, isRoot || node.embedded);
     if (this.#budget.left === 0) {
       this.#stop(node, outOfBudget);
@@ -188,12 +193,12 @@ class RuleWalk {
       if (program.usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) continue;
       const run: RuleRun = { node, rule, program, self: value, oldSelf, position };
       const work = program.evaluate({ self: value, oldSelf }, ruleCallCostMax);
-      const outcome = isPieces(work) ? yield* work : work;
+      const outcome = isResumable(work) ? yield* work : work;
       const verdict = this.#judge(run, outcome);
       if (verdict === "stop") return;
       if (verdict === "failed") {
         const said = program.evaluateMessage?.({ self: value, oldSelf }, ruleCallCostMax);
-        const message = said !== undefined && isPieces(said) ? yield* said : said;
+        const message = said !== undefined && isResumable(said) ? yield* said : said;
         if (!this.#failure(run, source, message)) return;
       }
       if (this.#pace.isTime(this.#budget.left)) yield;

@@ -4,7 +4,7 @@
  * Ratcheting: where the old value is known and equal to the new one, everything said about the value is forgiven. Old values are found by
  * field name and, in lists of type map, by key. Inside oneOf, anyOf, allOf and not nothing is forgiven, as upstream.
  */
-import type { Pieces } from "../base/index.ts";
+import type { Resumable } from "../base/index.ts";
 import {
   exceededLimit,
   isJsonObject,
@@ -42,7 +42,7 @@ export function* validateValue(
   node: SchemaNode,
   value: JsonValue,
   { old, base = "" }: { readonly old?: JsonValue | undefined; readonly base?: string } = {},
-): Pieces<FieldError[]> {
+): Resumable<FieldError[]> {
   const errors = new ErrorCollector(base, { isFinal: old === undefined });
   try {
     yield* new ValueValidator(errors).validateInPieces(node, value, old);
@@ -84,7 +84,11 @@ class ValueValidator {
    * The same for a large value, resting between what is in it. Generators for all values would cost more than the checks: they are made along the way to
    * where there is much, and not below alternatives.
    */
-  *validateInPieces(node: SchemaNode, value: JsonValue, old: JsonValue | undefined): Pieces<void> {
+  *validateInPieces(
+    node: SchemaNode,
+    value: JsonValue,
+    old: JsonValue | undefined,
+  ): Resumable<void> {
     if (!isCut(node, value)) {
       this.validate(node, value, old);
       return;
@@ -104,7 +108,7 @@ class ValueValidator {
     node: SchemaNode,
     value: readonly JsonValue[],
     old: JsonValue | undefined,
-  ): Pieces<void> {
+  ): Resumable<void> {
     const { items } = node;
     const oldItems = items === undefined ? undefined : correlateItems(node, old);
     for (let i = 0; items !== undefined && i < value.length; i++) {
@@ -118,7 +122,11 @@ class ValueValidator {
     this.#items(node, value);
   }
 
-  *#objectInPieces(node: SchemaNode, value: JsonObject, old: JsonValue | undefined): Pieces<void> {
+  *#objectInPieces(
+    node: SchemaNode,
+    value: JsonObject,
+    old: JsonValue | undefined,
+  ): Resumable<void> {
     const keys = Object.keys(value);
     this.#size(node, keys.length);
     for (const key of keys) {

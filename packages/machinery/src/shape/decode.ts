@@ -3,7 +3,7 @@
  *
  * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
  */
-import { Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { isPlainTime, parseGoTime } from "./go-time.ts";
 import { isLeftOut } from "./left-out.ts";
@@ -33,7 +33,7 @@ export function decodeShapeOfProtobuf(shape: MessageShape, value: JsonValue): De
 }
 
 /** The same for a large value, with rests. */
-export function* decodeShapeInPieces(shape: MessageShape, value: JsonValue): Pieces<Decoded> {
+export function* decodeShapeInPieces(shape: MessageShape, value: JsonValue): Resumable<Decoded> {
   const decoder = new ShapeDecoder();
   const decoded = yield* decoder.messageInPieces(shape, value, "");
   return { value: decoded, unknownFields: decoder.unknownFields };
@@ -78,7 +78,7 @@ class ShapeDecoder {
     return result;
   }
 
-  *messageInPieces(shape: MessageShape, value: JsonValue, path: string): Pieces<JsonObject> {
+  *messageInPieces(shape: MessageShape, value: JsonValue, path: string): Resumable<JsonObject> {
     if (!isJsonObject(value)) throw this.#mismatch(value, goTypeOf(shape));
     const [struct, fields] = [this.#struct, this.#fields];
     const result: { [key: string]: JsonValue } = {};
@@ -112,7 +112,7 @@ class ShapeDecoder {
     value: JsonValue,
     path: string,
     keys?: readonly string[],
-  ): Pieces<JsonValue> {
+  ): Resumable<JsonValue> {
     if (shape.kind === "message") return yield* this.messageInPieces(shape, value, path);
     if (shape.kind === "list" && Array.isArray(value)) {
       const result: JsonValue[] = [];
@@ -143,7 +143,7 @@ class ShapeDecoder {
   }
 
   /** Null is the zero value in Go. */
-  *#entryInPieces(shape: Shape, value: JsonValue, path: string): Pieces<JsonValue> {
+  *#entryInPieces(shape: Shape, value: JsonValue, path: string): Resumable<JsonValue> {
     return value === null ? zeroOf(shape) : yield* this.#valueInPieces(shape, value, path);
   }
 

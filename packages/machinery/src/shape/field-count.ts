@@ -1,5 +1,5 @@
 /** Counts what a protobuf body has, over all its messages, before anything is made of it. */
-import type { Pieces } from "../base/index.ts";
+import type { Resumable } from "../base/index.ts";
 import {
   type Bound,
   BoundExceededError,
@@ -30,7 +30,7 @@ export class FieldCount {
     this.#take(1);
   }
 
-  *json(text: string): Pieces<JsonValue> {
+  *json(text: string): Resumable<JsonValue> {
     try {
       const bound = { ...this.#bound, valuesMax: this.#left };
       const { value, values } = yield* parseBoundedInPieces(bound, text);

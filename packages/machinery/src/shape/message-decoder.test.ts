@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Pieces } from "../base/index.ts";
+import type { Resumable } from "../base/index.ts";
 import { jsonSchemaProps } from "./apiextensions-v1.ts";
 import { configMap } from "./core-v1.ts";
 import { decodeMessageInPieces } from "./protobuf.ts";
@@ -23,7 +23,7 @@ function repeated(count: number, bytes: Uint8Array): Uint8Array {
 const none = new Uint8Array();
 const text = (value: string) => new TextEncoder().encode(value);
 
-function piecesOf(work: Pieces<unknown>): number {
+function piecesOf(work: Resumable<unknown>): number {
   let pieces = 1;
   while (work.next().done !== true) pieces++;
   return pieces;

@@ -1,7 +1,7 @@
 /**
  * One protobuf message and all that is in it, field by field: messages that are open stand on a stack of our own, so that the decoder can rest anywhere.
  */
-import { Pace, type Pieces } from "../base/index.ts";
+import { Pace, type Resumable } from "../base/index.ts";
 import { type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import type { FieldCount } from "./field-count.ts";
 import type { Field, MessageShape, Shape, WireUnion } from "./shape.ts";
@@ -24,7 +24,7 @@ interface Frame {
   /** How many messages it is in. */
   readonly depth: number;
   /** A field that the reader stands behind. Work in pieces where its value may be long. */
-  read(reader: WireReader, decoder: MessageDecoder): Pieces<void> | undefined;
+  read(reader: WireReader, decoder: MessageDecoder): Resumable<void> | undefined;
   /** The value of the field that was read last. */
   take(value: JsonValue): void;
   /** Nothing follows: whoever it is part of gets its value. */
@@ -43,7 +43,7 @@ export class MessageDecoder {
     this.count = count;
   }
 
-  *decode(shape: MessageShape): Pieces<JsonObject> {
+  *decode(shape: MessageShape): Resumable<JsonObject> {
     const { reader, count } = this;
     const stack = this.#stack;
     const pace = new Pace(fieldsPerPiece);
@@ -72,7 +72,7 @@ export class MessageDecoder {
   }
 
   /** Reads the value of a field of the frame, which takes it now or when it is complete. */
-  value(shape: Shape, frame: Frame): Pieces<void> | undefined {
+  value(shape: Shape, frame: Frame): Resumable<void> | undefined {
     const { reader, count } = this;
     if (shape.kind === "message") {
       this.open(new OpenMessage(shape, reader.enter(), frame.depth + 1));
@@ -125,7 +125,7 @@ export class MessageDecoder {
   }
 }
 
-function* taking(frame: Frame, work: Pieces<JsonValue>): Pieces<void> {
+function* taking(frame: Frame, work: Resumable<JsonValue>): Resumable<void> {
   frame.take(yield* work);
 }
 
@@ -161,7 +161,7 @@ class OpenMessage implements Frame {
     this.depth = depth;
   }
 
-  read(reader: WireReader, decoder: MessageDecoder): Pieces<void> | undefined {
+  read(reader: WireReader, decoder: MessageDecoder): Resumable<void> | undefined {
     const field = this.#shape.byNumber.get(reader.number);
     if (field === undefined) return undefined;
     this.#field = field;
@@ -217,7 +217,7 @@ class OpenEntry implements Frame {
     this.depth = depth;
   }
 
-  read(reader: WireReader, decoder: MessageDecoder): Pieces<void> | undefined {
+  read(reader: WireReader, decoder: MessageDecoder): Resumable<void> | undefined {
     if (reader.number === 1) this.#key = reader.string();
     else if (reader.number === 2) return decoder.value(this.#values, this);
     return undefined;
@@ -245,7 +245,7 @@ class OpenList implements Frame {
     this.depth = depth;
   }
 
-  read(reader: WireReader, decoder: MessageDecoder): Pieces<void> | undefined {
+  read(reader: WireReader, decoder: MessageDecoder): Resumable<void> | undefined {
     return reader.number === 1 ? decoder.value(this.#items, this) : undefined;
   }
 
@@ -274,7 +274,7 @@ class OpenUnion implements Frame {
     this.depth = depth;
   }
 
-  read(reader: WireReader, decoder: MessageDecoder): Pieces<void> | undefined {
+  read(reader: WireReader, decoder: MessageDecoder): Resumable<void> | undefined {
     const { shape, one, many, words, flag } = this.#union;
     if (reader.number === one || reader.number === many) {
       this.#isOne = reader.number === one;

@@ -5,7 +5,7 @@
  * Unknown field numbers are skipped, as protobuf wants it; lengths are checked against what is there. Every field on the wire is counted before
  * anything is made of it, known or not, and so is every value of the JSON that some of them carry: an empty message takes two bytes.
  */
-import { atOnce, type Pieces } from "../base/index.ts";
+import { type Resumable, runSync } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
 import { FieldCount } from "./field-count.ts";
 import { MessageDecoder, ProtobufError } from "./message-decoder.ts";
@@ -50,7 +50,7 @@ export function decodeMessage(
   bytes: Uint8Array,
   count = new FieldCount(),
 ): JsonObject {
-  return atOnce(decodeMessageInPieces(shape, bytes, count));
+  return runSync(decodeMessageInPieces(shape, bytes, count));
 }
 
 /** The same with rests. */
@@ -58,6 +58,6 @@ export function decodeMessageInPieces(
   shape: MessageShape,
   bytes: Uint8Array,
   count = new FieldCount(),
-): Pieces<JsonObject> {
+): Resumable<JsonObject> {
   return new MessageDecoder(bytes, count).decode(shape);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { atOnce } from "../base/index.ts";
+import { runSync } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
 import {
   configMap,
@@ -180,7 +180,7 @@ describe("decodeShapeInPieces", () => {
     fc.assert(
       fc.property(fc.constantFrom(configMap, secret, namespace), value, (shape, sent) => {
         assert.deepEqual(
-          attempt(() => atOnce(decodeShapeInPieces(shape, sent as JsonValue))),
+          attempt(() => runSync(decodeShapeInPieces(shape, sent as JsonValue))),
           attempt(() => decodeShape(shape, sent as JsonValue)),
         );
       }),

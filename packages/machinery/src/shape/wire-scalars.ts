@@ -1,5 +1,5 @@
 /** Values that are small messages in protobuf, and a text or a number in JSON. The reader stands behind their field, and again when they are read. */
-import type { Pieces } from "../base/index.ts";
+import type { Resumable } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
 import type { FieldCount } from "./field-count.ts";
 import { WireError, type WireReader } from "./wire-reader.ts";
@@ -54,7 +54,7 @@ export function stringField(reader: WireReader, count: FieldCount, number: numbe
 /** Bytes that are written at once: a multiple of three, so that only the last part is filled up. */
 const base64Bytes = 6 << 10;
 
-export function* toBase64(bytes: Uint8Array): Pieces<string> {
+export function* toBase64(bytes: Uint8Array): Resumable<string> {
   let text = "";
   for (let at = 0; at < bytes.length; at += base64Bytes) {
     if (at > 0) yield;

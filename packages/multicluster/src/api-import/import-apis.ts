@@ -2,7 +2,7 @@
  * Reads what APIs a cluster has: discovery for the names, the cluster's own CustomResourceDefinitions where there are any, else OpenAPI
  * (version 3, or 2 from older servers) for the schemas.
  */
-import { runYielding, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -148,7 +148,7 @@ class SchemaSource {
       throw new UnusableModelError(`the cluster does not describe ${kind} of ${group}/${version}`);
     return {
       ...named,
-      schema: await runYielding(structuralSchemaInPieces(models, name)),
+      schema: await runSyncFirst(structuralSchemaInPieces(models, name)),
       columns: [],
     };
   }
@@ -191,11 +191,11 @@ class SchemaSource {
       group === "" ? `/openapi/v3/api/${version}` : `/openapi/v3/apis/${group}/${version}`;
     return this.#cached(path, async () => {
       const document = await this.#getOptional(path);
-      if (document !== undefined) return await runYielding(OpenApiModels.inPieces(document));
+      if (document !== undefined) return await runSyncFirst(OpenApiModels.inPieces(document));
       return await this.#cached("/openapi/v2", async () => {
         const older = await this.#getOptional("/openapi/v2");
         if (older === undefined) throw new UnusableModelError("the cluster has no OpenAPI");
-        return await runYielding(OpenApiModels.inPieces(older));
+        return await runSyncFirst(OpenApiModels.inPieces(older));
       });
     });
   }

@@ -1,5 +1,5 @@
 /** The models of a cluster's OpenAPI, version 3 or 2: who describes which kind, and what a reference points to. */
-import { atOnce, Pace, type Pieces } from "@kcp-ts/machinery/base";
+import { Pace, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
 /** That are noted in one piece. */
@@ -21,11 +21,11 @@ export class OpenApiModels {
 
   /** Of a document of `/openapi/v3/…` or `/openapi/v2`. */
   static of(document: JsonValue): OpenApiModels {
-    return atOnce(OpenApiModels.inPieces(document));
+    return runSync(OpenApiModels.inPieces(document));
   }
 
   /** The same with rests: a cluster decides how many there are. */
-  static *inPieces(document: JsonValue): Pieces<OpenApiModels> {
+  static *inPieces(document: JsonValue): Resumable<OpenApiModels> {
     const components = member(document, "components");
     const found = member(components, "schemas") ?? member(document, "definitions") ?? {};
     const models = new OpenApiModels(found);
@@ -33,7 +33,7 @@ export class OpenApiModels {
     return models;
   }
 
-  *#read(): Pieces<void> {
+  *#read(): Resumable<void> {
     const pace = new Pace(kindsPerPiece);
     for (const [name, model] of Object.entries(this.#models)) {
       if (!isJsonObject(model)) continue;

@@ -3,7 +3,7 @@
  * defaults kept where a server really applies them.
  */
 
-import { atOnce, Pace, type Pieces } from "@kcp-ts/machinery/base";
+import { Pace, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { type OpenApiModels, referenceOf } from "./openapi-models.ts";
 import { codedDefault, wellKnownModel } from "./well-known-models.ts";
@@ -24,11 +24,14 @@ export class UnusableModelError extends Error {
 
 /** Throws an UnusableModelError when the model is recursive, too large or not there. */
 export function structuralSchema(models: OpenApiModels, name: string): JsonObject {
-  return atOnce(structuralSchemaInPieces(models, name));
+  return runSync(structuralSchemaInPieces(models, name));
 }
 
 /** The same with rests: a cluster decides how much there is to do. */
-export function structuralSchemaInPieces(models: OpenApiModels, name: string): Pieces<JsonObject> {
+export function structuralSchemaInPieces(
+  models: OpenApiModels,
+  name: string,
+): Resumable<JsonObject> {
   return new Conversion(models).root(name);
 }
 
@@ -45,7 +48,7 @@ class Conversion {
     this.#models = models;
   }
 
-  *root(name: string): Pieces<JsonObject> {
+  *root(name: string): Resumable<JsonObject> {
     const schema: Draft = { ...(yield* this.#model(name)) };
     const properties: Draft = { ...(schema["properties"] as JsonObject | undefined) };
     // The server's own part of every object.
@@ -55,7 +58,7 @@ class Conversion {
     return schema;
   }
 
-  *#model(name: string): Pieces<JsonObject> {
+  *#model(name: string): Resumable<JsonObject> {
     const wellKnown = wellKnownModel(name);
     if (wellKnown !== undefined) return wellKnown;
     if (this.#stack.includes(name))
@@ -69,7 +72,7 @@ class Conversion {
   }
 
   /** `owner` is the model that the schema stands in. */
-  *#schema(source: JsonObject, owner: string): Pieces<JsonObject> {
+  *#schema(source: JsonObject, owner: string): Resumable<JsonObject> {
     if (++this.#nodes > modelNodesMax || this.#stack.length > modelDepthMax) throw tooLarge();
     if (this.#pace.isTime()) yield;
     const reference = referenceOf(source);
@@ -90,7 +93,7 @@ class Conversion {
   }
 
   /** What the referring field says of itself counts more than what the model says. */
-  *#referring(source: JsonObject, reference: string): Pieces<JsonObject> {
+  *#referring(source: JsonObject, reference: string): Resumable<JsonObject> {
     const schema: Draft = { ...(yield* this.#model(reference)) };
     for (const keyword of ["description", "nullable", ...extensions]) {
       const value = source[keyword];
@@ -119,7 +122,7 @@ class Conversion {
     return size;
   }
 
-  *#addObject(schema: Draft, source: JsonObject, owner: string): Pieces<void> {
+  *#addObject(schema: Draft, source: JsonObject, owner: string): Resumable<void> {
     const { properties, additionalProperties } = source;
     if (isJsonObject(properties)) {
       schema["type"] = "object";
@@ -141,7 +144,7 @@ class Conversion {
       schema["x-kubernetes-preserve-unknown-fields"] = true;
   }
 
-  *#addArray(schema: Draft, source: JsonObject, owner: string): Pieces<void> {
+  *#addArray(schema: Draft, source: JsonObject, owner: string): Resumable<void> {
     const { items } = source;
     const item: Draft = isJsonObject(items)
       ? { ...(yield* this.#schema(items, owner)) }

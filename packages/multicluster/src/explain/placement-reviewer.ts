@@ -5,7 +5,7 @@
  * Who asks is told of what he may see in his own workspace. Of clusters that others offer, he is told what his own objects say of them: their names, and what keeps replicas away.
  * Who may see SyncTargets is told what leaves them, of those, too, who use them from elsewhere: as a drain does.
  */
-import type { Clock, Pieces } from "@kcp-ts/machinery/base";
+import { type Clock, runYielding } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { parseLabelSelector, SelectorSyntaxError } from "@kcp-ts/machinery/selectors";
 import { type GroupResource, statusError } from "@kcp-ts/machinery/status";
@@ -33,8 +33,6 @@ export interface PlacementReviewerOptions {
   readonly client: () => Client;
   readonly clock: Clock;
   readonly patience: () => Pick<Patience, "graceMs">;
-  /** Lets others have their turn in between. */
-  readonly inPieces: <Result>(work: Pieces<Result>) => Promise<Result>;
 }
 
 export interface PlacementQuestion {
@@ -112,7 +110,7 @@ export class PlacementReviewer {
 
   async #plan(question: PlacementQuestion, planned: PlannedChange): Promise<ReviewedPlan> {
     const { cluster, signal } = question;
-    const { client, inPieces } = this.#options;
+    const { client } = this.#options;
     const maySeeClusters = await question.may(clustersAccess);
     // What is asked about one of them tells which there are.
     if (planned.objects === undefined) await demand(question, clustersAccess);
@@ -121,7 +119,7 @@ export class PlacementReviewer {
     const fleet = await this.#fleet(cluster, strategies, signal);
     const change = changeOf(planned, moment.nowMs, strategies);
     const after = changed(fleet, change);
-    const { moves, ...plan } = await inPieces(planning(fleet, () => after, moment));
+    const { moves, ...plan } = await runYielding(planning(fleet, () => after, moment));
     const visible: (typeof moves)[number][] = [];
     for (const move of moves) {
       const { resource } = kindOf(fleet, after, move.kind);
@@ -130,7 +128,7 @@ export class PlacementReviewer {
     }
     const hidden = moves.length - visible.length;
     if (!maySeeClusters) return { ...plan, moves: visible, hidden, unseenWorkspaces: 0 };
-    const shared = { client: client(), inPieces, signal };
+    const shared = { client: client(), signal };
     const others = await planOthers(fleet, after, moment, shared);
     return {
       moves: [...visible, ...others.moves],

@@ -1,5 +1,5 @@
 /** What would move if something were another way: the fleet as it is and the fleet as it would be, decided alike, and compared. */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { SyncTarget } from "../api/index.ts";
 import { type Decision, goalAtRest, obstacle } from "../coordination/index.ts";
 import { forecastRefusals, type PlannedUser, type RefusedClaim } from "../volumes/index.ts";
@@ -33,11 +33,11 @@ export interface PlannedMove {
 export type FleetChange = (fleet: Fleet) => Fleet;
 
 export function planChange(fleet: Fleet, change: FleetChange, moment: Moment): FleetPlan {
-  return atOnce(planning(fleet, change, moment));
+  return runSync(planning(fleet, change, moment));
 }
 
 /** The same in pieces, a decision each. */
-export function* planning(fleet: Fleet, change: FleetChange, moment: Moment): Pieces<FleetPlan> {
+export function* planning(fleet: Fleet, change: FleetChange, moment: Moment): Resumable<FleetPlan> {
   const before = new Map<string, Outcome>();
   for (const [workload, { plan }] of decideEach(fleet, moment)) {
     before.set(idOf(workload), { shares: sharesOf(plan.goal), unplaced: plan.unplaced });

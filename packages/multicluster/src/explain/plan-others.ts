@@ -1,5 +1,5 @@
 /** What would move of those who use the clusters of a workspace from elsewhere. Whoever has the clusters learns as much of it as a drain tells: kinds, names and numbers, not whose. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { runYielding } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
 import { isSharedTargetName, sharedTargetName } from "../api/index.ts";
 import type { Fleet, Moment } from "./fleet.ts";
@@ -18,7 +18,6 @@ export interface OthersPlan {
 export interface PlanOthersOptions {
   /** Of the server; may read everywhere. */
   readonly client: Client;
-  readonly inPieces: <Result>(work: Pieces<Result>) => Promise<Result>;
   readonly signal: AbortSignal;
 }
 
@@ -32,7 +31,7 @@ export async function planOthers(
   before: Fleet,
   after: Fleet,
   moment: Moment,
-  { client, inPieces, signal }: PlanOthersOptions,
+  { client, signal }: PlanOthersOptions,
 ): Promise<OthersPlan> {
   const found = await readHome(client, before.cluster, [], { signal });
   if (found === undefined) return { moves: [], replicas: 0, staying: 0, unseenWorkspaces: 0 };
@@ -54,7 +53,7 @@ export async function planOthers(
       home.cluster === found.cluster ? { ...changed, paths: home.paths } : home,
     );
     const now = withHomes(fleet, homes);
-    const plan = await inPieces(planning(now, () => withHomes(fleet, then), moment));
+    const plan = await runYielding(planning(now, () => withHomes(fleet, then), moment));
     replicas += plan.replicas;
     staying += plan.staying;
     moves.push(...plan.moves.map((move) => told(move, changed)));

@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from "@kcp-ts/machinery/base";
-import { type Pieces, runYielding } from "@kcp-ts/machinery/base";
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import { bounds, isBoundExceeded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
@@ -255,7 +255,7 @@ async function textOf(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Pro
 
 async function itemsOf(text: string): Promise<readonly JsonObject[]> {
   try {
-    const { items } = (await runYielding(read(text))) as { items?: JsonValue };
+    const { items } = (await runSyncFirst(read(text))) as { items?: JsonValue };
     if (Array.isArray(items)) return (items as readonly JsonValue[]).filter(isJsonObject);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError) && !isBoundExceeded(error)) throw error;
@@ -263,7 +263,7 @@ async function itemsOf(text: string): Promise<readonly JsonObject[]> {
   throw statusError.unavailable("the answer is no list of PodMetrics");
 }
 
-function* read(text: string): Pieces<JsonValue> {
+function* read(text: string): Resumable<JsonValue> {
   return (yield* parseBoundedInPieces(bounds.clusterAnswer, text)).value;
 }
 

@@ -2,7 +2,7 @@
  * How much a server may answer that need not mean well: a physical cluster of a tenant. A client with bounds reads answers with rests, and gives up on what
  * is larger; one without believes its server, and reads what comes.
  */
-import { type Pieces, runYielding } from "@kcp-ts/machinery/base";
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import {
   type Bound,
   BoundExceededError,
@@ -41,11 +41,11 @@ export function parseAnswer(
   text: string | Uint8Array,
 ): JsonValue | Promise<JsonValue> {
   if (bound === undefined) return parseJson(textOf(text)).value;
-  return runYielding(parseWithin(bound, text));
+  return runSyncFirst(parseWithin(bound, text));
 }
 
 /** Throws a TransportError, as for any answer that is not read to its end. */
-export function* parseWithin(bound: Bound, text: string | Uint8Array): Pieces<JsonValue> {
+export function* parseWithin(bound: Bound, text: string | Uint8Array): Resumable<JsonValue> {
   try {
     return (yield* parseBoundedInPieces(bound, text)).value;
   } catch (error) {

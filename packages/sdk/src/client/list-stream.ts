@@ -4,7 +4,7 @@
  * A page of text is half a megabyte that V8 holds in one piece, and as much again while it is put together; of a list in chunks there is never more
  * than an item and the chunk that it ends in. What is not cut easily is read as a whole.
  */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import {
   type AnswerBounds,
@@ -84,7 +84,7 @@ export class ListReader<Object extends KubernetesObject> {
     return onUnreadable === undefined ? read() : readAlone(read, hasMetadata, onUnreadable);
   }
 
-  *#readLong(bytes: Uint8Array): Pieces<JsonValue | undefined> {
+  *#readLong(bytes: Uint8Array): Resumable<JsonValue | undefined> {
     const read = this.#reader.readLong(bytes);
     const onUnreadable = this.#onUnreadable;
     if (onUnreadable === undefined) return yield* read;
@@ -104,7 +104,7 @@ export class ListReader<Object extends KubernetesObject> {
 }
 
 /** A batch of nothing between the pieces. */
-function* resting<Result, Item>(work: Pieces<Result>): Generator<Item[], Result, void> {
+function* resting<Result, Item>(work: Resumable<Result>): Generator<Item[], Result, void> {
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;
@@ -189,7 +189,7 @@ class ItemCutter {
   headSoFar(): JsonObject {
     const text = `${this.outside()}]}`;
     const bound = this.#answers?.head;
-    const head = bound === undefined ? parseJson(text).value : atOnce(parseWithin(bound, text));
+    const head = bound === undefined ? parseJson(text).value : runSync(parseWithin(bound, text));
     return isJsonObject(head) ? head : {};
   }
 

@@ -1,5 +1,5 @@
 /** From the bytes of one object, or of one event with it, to its value: all of it, or what is wanted of it. */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
 import { type JsonValue, parseInPieces, parseJson } from "@kcp-ts/machinery/json";
 import { parseWithin } from "./answer-bounds.ts";
@@ -46,11 +46,11 @@ export class BoundedReader {
 
   read(bytes: Uint8Array): JsonValue {
     if (this.#bound === undefined || this.#readWanted !== undefined) return this.#read(bytes);
-    return atOnce(parseWithin(this.#bound, bytes));
+    return runSync(parseWithin(this.#bound, bytes));
   }
 
   /** Within a bound as it is, also when little of it is wanted: what is not there cannot be too much. */
-  *readLong(bytes: Uint8Array): Pieces<JsonValue> {
+  *readLong(bytes: Uint8Array): Resumable<JsonValue> {
     if (this.#bound !== undefined) return yield* parseWithin(this.#bound, bytes);
     const wanted = this.#readWanted?.(bytes);
     if (wanted !== undefined) return wanted;

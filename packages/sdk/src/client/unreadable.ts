@@ -1,7 +1,7 @@
 /**
  * Objects of a list or a watch that cannot be read: each fails alone if somebody wants to hear of it, and with all the others if nobody does.
  */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -31,10 +31,10 @@ export function readAlone(
 
 /** The same with rests. */
 export function* readAloneInPieces(
-  read: Pieces<JsonValue>,
+  read: Resumable<JsonValue>,
   isObject: (value: JsonObject) => boolean,
   onUnreadable: OnUnreadable,
-): Pieces<JsonObject | undefined> {
+): Resumable<JsonObject | undefined> {
   try {
     return objectOnly(yield* read, isObject);
   } catch (error) {

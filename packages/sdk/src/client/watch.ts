@@ -3,7 +3,7 @@
  *
  * Events come in batches because they arrive in batches: a wait for each of them would cost more than they do.
  */
-import { type Pieces, runYielding } from "@kcp-ts/machinery/base";
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type Status, StatusError } from "@kcp-ts/machinery/status";
@@ -59,14 +59,14 @@ export async function* watchBatches<Object extends KubernetesObject>(
     onUnreadable === undefined
       ? (line) => reader.read(line)
       : (line) => readAlone(() => reader.read(line), hasObject, onUnreadable);
-  const readLong: (line: Uint8Array) => Pieces<JsonValue | undefined> =
+  const readLong: (line: Uint8Array) => Resumable<JsonValue | undefined> =
     onUnreadable === undefined
       ? (line) => reader.readLong(line)
       : (line) => readAloneInPieces(reader.readLong(line), hasObject, onUnreadable);
   for await (const chunk of body) {
     let events: WatchEvent<Object>[] = [];
     for (const line of lines.cut(chunk)) {
-      const event = reader.isLong(line) ? await runYielding(readLong(line)) : read(line);
+      const event = reader.isLong(line) ? await runSyncFirst(readLong(line)) : read(line);
       if (event === undefined) continue;
       if (!isJsonObject(event) || !isJsonObject(event["object"])) throw notAnEvent(line);
       if (event["type"] === "ERROR") {

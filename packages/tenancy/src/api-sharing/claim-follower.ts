@@ -5,10 +5,9 @@
  * had not heard of the claim yet or of the system itself, is found here. One listener for a claimed resource, however many claim it.
  */
 
-import { otherWork } from "@kcp-ts/apiserver/request/other-work";
 import type { Entry, Storage, StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubListener, WatchHub } from "@kcp-ts/apiserver/watch-cache";
-import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
+import { type Clock, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { JobQueue } from "../workspaces/index.ts";
 import type { BindingRecord, Claim } from "./records.ts";
 
@@ -128,7 +127,7 @@ export class ClaimFollower {
       for (const entry of page.entries) if (isMislabelled(entry)) this.#queue.add(entry.key);
       if (!page.more) return;
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
   }
 }

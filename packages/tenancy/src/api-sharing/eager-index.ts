@@ -2,8 +2,8 @@
  * All objects of one kind in all logical clusters, as small records: read when the server starts, kept true by the hub, so that a decision
  * never waits.
  */
+
 import { collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
-import { otherWork } from "@kcp-ts/apiserver/request/other-work";
 import {
   type Entry,
   type Revision,
@@ -18,7 +18,7 @@ import {
   isUnbroken,
   type WatchHub,
 } from "@kcp-ts/apiserver/watch-cache";
-import type { Supervisor } from "@kcp-ts/machinery/base";
+import { type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 
 export interface EagerIndexOptions<Known> {
   readonly storage: Storage;
@@ -115,7 +115,7 @@ export class EagerIndex<Known> implements HubListener {
         break;
       }
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
     for (const [key, { value }] of this.#held) if (value === undefined) this.#held.delete(key);
   }

@@ -6,7 +6,6 @@ import {
   collectionKeyOf,
   type ResourceDefinition,
 } from "@kcp-ts/apiserver/registry";
-import { otherWork } from "@kcp-ts/apiserver/request/other-work";
 import {
   clusterPrefix,
   type Entry,
@@ -15,6 +14,7 @@ import {
   type StorageKey,
 } from "@kcp-ts/apiserver/storage";
 import { cachedLabels } from "@kcp-ts/apiserver/watch-cache";
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -177,7 +177,7 @@ async function relabelAll(
     }
     if (!page.more) return;
     continueAfter = page.entries.at(-1)?.key;
-    await otherWork();
+    await yieldToEventLoop();
   }
 }
 

@@ -42,20 +42,34 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
         for (const namespace of within) await create(sample, name, namespace);
       }
     }
-    for (const path of withStatus) await untilStatus(server, `/clusters/${cluster}${path}`);
+    await settled(server, cluster);
   }
 }
 
-/** The server itself writes the status of their objects, soon after they are made. */
-const withStatus = [
-  "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
-  "/apis/topology.kcp.io/v1alpha1/partitionsets",
-];
+/** The server itself writes the status of policies and of PartitionSets, soon after they are made. */
+async function settled(server: TestServer, cluster: string): Promise<void> {
+  const { partitionSets, policies } = settledPaths;
+  await untilEach(
+    server,
+    `/clusters/${cluster}${policies}`,
+    (status) => "observedGeneration" in status,
+  );
+  await untilEach(server, `/clusters/${cluster}${partitionSets}`, (status) => "count" in status);
+}
 
-async function untilStatus(server: TestServer, path: string): Promise<void> {
+const settledPaths = {
+  policies: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+  partitionSets: "/apis/topology.kcp.io/v1alpha1/partitionsets",
+} as const;
+
+async function untilEach(
+  server: TestServer,
+  path: string,
+  isSettled: (status: object) => boolean,
+): Promise<void> {
   for (;;) {
     const { items } = (await server.get(path)).object as { items: readonly { status?: object }[] };
-    if (items.every(({ status = {} }) => Object.keys(status).length > 0)) return;
+    if (items.every(({ status = {} }) => isSettled(status))) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -1,6 +1,7 @@
 /** All entries below a prefix, page by page, and between the pages whatever else waits. */
-import { otherWork } from "@kcp-ts/apiserver/request/other-work";
+
 import type { Entry, Storage, StorageKey } from "@kcp-ts/apiserver/storage";
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { uncancelled } from "../workspaces/index.ts";
 
 const pageEntries = 200;
@@ -15,6 +16,6 @@ export async function* everyEntry(storage: Storage, prefix: StorageKey): AsyncGe
     yield* page.entries;
     continueAfter = page.entries.at(-1)?.key;
     more = page.more;
-    if (more) await otherWork();
+    if (more) await yieldToEventLoop();
   }
 }

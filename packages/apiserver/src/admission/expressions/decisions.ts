@@ -2,7 +2,7 @@
  * The `authorizer` of expressions. Evaluating does not wait and deciding may have to: a check whose answer has to be waited for fails for
  * now, and the expression is evaluated again when the answer is there.
  */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import {
   type AuthorizationAttributes,
   type AuthorizationDecision,
@@ -11,7 +11,6 @@ import {
   CelResourceCheck,
 } from "@kcp-ts/machinery/cel";
 import type { Attributes } from "../../request/attributes.ts";
-import { promptly } from "../../request/other-work.ts";
 import type { UserInfo } from "../../request/user.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { AdmissionSources } from "../sources.ts";
@@ -47,10 +46,10 @@ export class Decisions {
   }
 
   /** What the body comes to when all its checks are answered. */
-  async settle<Result>(body: () => Pieces<Result>): Promise<Result> {
+  async settle<Result>(body: () => Resumable<Result>): Promise<Result> {
     for (;;) {
       const before = this.#unanswered;
-      const result = await promptly(body());
+      const result = await runSyncFirst(body());
       if (this.#unanswered === before) return result;
       await Promise.all(this.#pending);
     }

@@ -1,5 +1,5 @@
 /** Runs the expressions of one webhook or policy for one request, within one budget, and with rests. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   CelError,
   CelLazyObject,
@@ -59,7 +59,7 @@ export class Evaluator {
    * and cost, is forgotten with the copy that it was tried on.
    */
   async settled<Result>(
-    body: (evaluator: Evaluator) => Pieces<Result>,
+    body: (evaluator: Evaluator) => Resumable<Result>,
   ): Promise<{ readonly result: Result; readonly evaluator: Evaluator }> {
     const tried = function* (evaluator: Evaluator) {
       return { result: yield* body(evaluator), evaluator };
@@ -78,7 +78,7 @@ export class Evaluator {
     return this.#remaining;
   }
 
-  *evaluate(expression: Expression): Pieces<Outcome> {
+  *evaluate(expression: Expression): Resumable<Outcome> {
     this.#variablesRemaining = COST_PER_CALL_MAX;
     const result = yield* this.#run(expression, this.#variables.length);
     if (!(result instanceof CelError)) return { value: result, error: undefined };
@@ -95,7 +95,7 @@ export class Evaluator {
     { program, error }: Expression,
     variablesSeen: number,
     costMax = COST_PER_CALL_MAX,
-  ): Pieces<CelResult> {
+  ): Resumable<CelResult> {
     if (program === undefined) return new CelError(error ?? "the expression does not compile");
     const find = (name: string) => this.#find(name, variablesSeen);
     const costLimit = Math.min(costMax, Math.max(0, this.#remaining));
@@ -132,7 +132,7 @@ export class Evaluator {
     }
   }
 
-  *#variable(name: string, seen: number): Pieces<CelResult | undefined> {
+  *#variable(name: string, seen: number): Resumable<CelResult | undefined> {
     const at = this.#variables.findIndex((variable) => variable.name === name);
     if (at < 0 || at >= seen) return undefined;
     const known = this.#known.get(at);

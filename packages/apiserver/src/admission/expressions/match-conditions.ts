@@ -1,5 +1,5 @@
 /** Match conditions: a webhook or policy is about requests for which all of them hold. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { COST_MATCH_CONDITIONS_MAX } from "@kcp-ts/machinery/cel";
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { Decisions } from "./decisions.ts";
@@ -25,7 +25,7 @@ export function checkConditions(
   decisions: Decisions,
   variables: readonly Variable[] = [],
 ): Promise<ConditionsOutcome> {
-  return decisions.settle(function* (): Pieces<ConditionsOutcome> {
+  return decisions.settle(function* (): Resumable<ConditionsOutcome> {
     const evaluator = new Evaluator(values, decisions, {
       costMax: COST_MATCH_CONDITIONS_MAX,
       variables,

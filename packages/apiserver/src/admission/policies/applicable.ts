@@ -1,7 +1,7 @@
 /** Which bindings of a policy a request concerns, and what expressions see of it. */
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import { otherWork } from "../../request/other-work.ts";
 import type { BoundPolicy, NamedBinding } from "../configuration.ts";
 import type { Evaluator, Values } from "../expressions/evaluator.ts";
 import { checkConditions } from "../expressions/match-conditions.ts";
@@ -71,6 +71,6 @@ export class Turns {
     this.#spent = 0;
     if (this.#reviewed.request.signal.aborted)
       throw statusError.timeout("request did not complete within the allotted timeout");
-    return otherWork();
+    return yieldToEventLoop();
   }
 }

@@ -1,5 +1,5 @@
 /** Validating policies: every binding that concerns the request has its say; the first denial is the answer. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { COST_PER_OBJECT_MAX, MESSAGE_EXPRESSION_BYTES_MAX } from "@kcp-ts/machinery/cel";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError, type StatusReason, statusError } from "@kcp-ts/machinery/status";
@@ -139,7 +139,7 @@ function* check(
   { expression, message, messageExpression, reason }: Validation,
   evaluator: Evaluator,
   isIgnored: boolean,
-): Pieces<Omit<Violation, "expressionIndex"> | undefined> {
+): Resumable<Omit<Violation, "expressionIndex"> | undefined> {
   const { value, error } = yield* evaluator.evaluate(expression);
   if (error !== undefined) return isIgnored ? undefined : { message: error, reason: "Invalid" };
   if (value === true) return undefined;

@@ -1,11 +1,10 @@
 /** Mutating webhooks: asked one after the other, each seeing what those before made of the object. */
-import type { Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import { bounds, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
 import { type JsonObject, type JsonValue, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { applyJsonPatchInPieces, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../../request/api-request.ts";
-import { promptly } from "../../request/other-work.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Match } from "../matching/criteria.ts";
@@ -46,7 +45,7 @@ async function mutateByOne(
   let mutated = false;
   try {
     const verdict = await ask(webhook, reviewed, match, "mutating");
-    const operations = await promptly(operationsOf(webhook.name, verdict.patch));
+    const operations = await runSyncFirst(operationsOf(webhook.name, verdict.patch));
     mutated = await change(webhook, verdict.patchType, operations, reviewed, match);
     notePatch(configured, operations, request, place);
   } catch (error) {
@@ -93,7 +92,7 @@ async function change(
   if (patchType !== "JSONPatch" && patchType !== "")
     throw new WebhookFailure(name, `unsupported patch type ${quote(patchType)}`);
   const form = equivalent?.form ?? reviewed.request.form;
-  const changed = await inServerWords(() => promptly(applied(object, operations)));
+  const changed = await inServerWords(() => runSyncFirst(applied(object, operations)));
   const patched = await inServerWords(() => form.decode(changed));
   const restored = equivalent === undefined ? patched : await equivalent.restore(patched);
   if (jsonEqual(restored, before)) return false;
@@ -102,7 +101,7 @@ async function change(
 }
 
 /** A patch that cannot be read is no answer. */
-function* operationsOf(name: string, patch: string): Pieces<readonly JsonValue[]> {
+function* operationsOf(name: string, patch: string): Resumable<readonly JsonValue[]> {
   if (patch === "") return [];
   const undecodable = (why: string) =>
     new WebhookFailure(name, `received undecodable patch in webhook response: ${why}`);
@@ -119,7 +118,7 @@ function* operationsOf(name: string, patch: string): Pieces<readonly JsonValue[]
   throw undecodable(`json: cannot unmarshal ${found} into Go value of type jsonpatch.Patch`);
 }
 
-function* applied(object: JsonObject, operations: readonly JsonValue[]): Pieces<JsonObject> {
+function* applied(object: JsonObject, operations: readonly JsonValue[]): Resumable<JsonObject> {
   const patch = readJsonPatch({ value: operations, duplicates: [] });
   const patched = (yield* applyJsonPatchInPieces(object, patch)) as JsonObject;
   for (const member of ["apiVersion", "kind"])

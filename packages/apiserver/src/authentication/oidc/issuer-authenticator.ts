@@ -7,12 +7,12 @@
 import { hash } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { credentialIdKey, type UserInfo } from "../../request/index.ts";
-import { withAuthenticatedGroup } from "../authenticated-group.ts";
 import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authenticator.ts";
+import { BoundedCache } from "../bearer-token.ts";
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, type JsonWebToken, parseJsonWebToken } from "../jwt/json-web-token.ts";
 import type { VerificationKey } from "../jwt/keys.ts";
-import { RecentTexts } from "../recent-texts.ts";
+import { withAuthenticatedGroup } from "../request-authenticator.ts";
 import { type ClaimMapping, compileMapping } from "./claim-mapping.ts";
 import { type FetchDocument, IssuerKeys } from "./issuer-keys.ts";
 import type { JwtIssuer } from "./jwt-issuer.ts";
@@ -50,7 +50,7 @@ export class IssuerAuthenticator implements TokenAuthenticator {
   /** By the token's SHA-256, the least recently used first; only what was accepted. */
   readonly #remembered = new Map<string, Remembered>();
   /** Hashes of tokens that were accepted lately. */
-  readonly #recent = new RecentTexts<string>();
+  readonly #recent = new BoundedCache<string>();
 
   /** Throws `AuthenticationConfigurationError` when an expression does not compile. */
   constructor(options: IssuerAuthenticatorOptions) {

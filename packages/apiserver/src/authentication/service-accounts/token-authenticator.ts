@@ -15,10 +15,10 @@ import {
   wellKnownGroup,
 } from "../../request/index.ts";
 import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authenticator.ts";
+import { BoundedCache } from "../bearer-token.ts";
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, parseJsonWebToken } from "../jwt/json-web-token.ts";
 import type { VerificationKey } from "../jwt/keys.ts";
-import { RecentTexts } from "../recent-texts.ts";
 import type { AccountObject, AccountObjects, AccountPlace } from "./account-objects.ts";
 import {
   type BoundClaims,
@@ -71,7 +71,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   /** By the token's SHA-256, the least recently used first. Refusals are not kept: strangers would fill it with them. */
   readonly #verified = new Map<string, Verified>();
   /** The same by the tokens themselves, those of late. */
-  readonly #recent = new RecentTexts<Verified>();
+  readonly #recent = new BoundedCache<Verified>();
 
   constructor(options: ServiceAccountAuthenticatorOptions) {
     this.#options = options;

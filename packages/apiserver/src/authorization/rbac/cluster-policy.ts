@@ -4,7 +4,7 @@
  * A cluster stands on a base that is shared by all: a ClusterRole that the cluster itself does not have is looked for there, and the
  * base's roles count when rules are gathered from others. The base's bindings do not count here: they are asked on their own.
  */
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { AggregationSelectors } from "./aggregation-selectors.ts";
 import { type PolicyRule, readRules, ruleObject } from "./policy-rule.ts";
@@ -90,11 +90,11 @@ export class ClusterPolicy implements RoleSource {
   }
 
   put(key: PolicyKey, object: JsonObject): void {
-    atOnce(this.putInPieces(key, object));
+    runSync(this.putInPieces(key, object));
   }
 
   /** The same with rests: what the object was before counts until all of it is read. */
-  *putInPieces(key: PolicyKey, object: JsonObject): Pieces<void> {
+  *putInPieces(key: PolicyKey, object: JsonObject): Resumable<void> {
     const { resource, namespace, name } = key;
     if (resource === "clusterroles" || resource === "roles") {
       const role = yield* readRole(name, object);
@@ -253,7 +253,7 @@ function drop(bindings: Map<string, Binding>, subjects: SubjectIndex, name: stri
   subjects.remove(binding);
 }
 
-function* readRole(name: string, object: JsonObject): Pieces<RoleRecord> {
+function* readRole(name: string, object: JsonObject): Resumable<RoleRecord> {
   const rules = new RuleSet(readRules(object["rules"]));
   yield;
   const { labels } = object["metadata"] as JsonObject;

@@ -3,7 +3,7 @@
  *
  * Bindings that give the same role to the same subject are looked at once, however many there are.
  */
-import { Pace, type Pieces } from "@kcp-ts/machinery/base";
+import { Pace, type Resumable } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 import type { Decision } from "../authorizer.ts";
@@ -142,7 +142,11 @@ function firstsOf(roles: RolesOfSubject | undefined): readonly Grant[] {
 }
 
 /** With rests: there may be thousands of subjects. */
-export function* readBinding(namespace: string, name: string, object: JsonObject): Pieces<Binding> {
+export function* readBinding(
+  namespace: string,
+  name: string,
+  object: JsonObject,
+): Resumable<Binding> {
   const roleRef = object["roleRef"] as JsonObject | undefined;
   const found = new Map<string, Subject>();
   const pace = new Pace(subjectsPerPiece);

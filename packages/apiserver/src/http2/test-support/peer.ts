@@ -1,9 +1,12 @@
 /** The client's end of a connection without sockets: frames in, frames out. For tests of this room. */
 import { FakeClock } from "@kcp-ts/testkit";
-import { Backlog, type BacklogLimits } from "../backlog.ts";
+import {
+  eventLoopLimits,
+  InboundBudget,
+  OutboundBudget,
+  UnreadResponseBudget,
+} from "../../event-loop/index.ts";
 import { Connection, type ConnectionLimits } from "../connection.ts";
-import { Intake, intakeDefaults } from "../intake.ts";
-import { Outlet } from "../outlet.ts";
 import { clientPreface, flag, frameType } from "../protocol.ts";
 import type { ServerStream } from "../server-stream.ts";
 
@@ -89,18 +92,13 @@ export function data(streamId: number, payload: Buffer, isEnd = false): Buffer {
 }
 
 /** Rules of the protocol are tried out without regard to turns. */
-const boundless = new Intake({
-  ...intakeDefaults,
+const boundless = new InboundBudget({
+  ...eventLoopLimits.inbound,
   unitsPerTurnMax: Number.POSITIVE_INFINITY,
   unitsPerConnectionMax: Number.POSITIVE_INFINITY,
   atWorkMax: Number.POSITIVE_INFINITY,
   atWorkOfAllMax: Number.POSITIVE_INFINITY,
 });
-
-const backlogLimits: BacklogLimits = {
-  backlogBytesPerConnectionMax: 8 << 20,
-  backlogBytesMax: 128 << 20,
-};
 
 export class Peer {
   readonly clock = new FakeClock();
@@ -118,22 +116,22 @@ export class Peer {
     onStream = () => {},
     limits = {},
     greeting = settings(),
-    intake = boundless,
-    outlet = new Outlet(),
-    backlog = new Backlog(backlogLimits),
+    inbound = boundless,
+    outbound = new OutboundBudget(),
+    unread = new UnreadResponseBudget(),
   }: {
     readonly onStream?: (stream: ServerStream) => void;
     readonly limits?: Partial<ConnectionLimits>;
     readonly greeting?: Buffer;
-    readonly intake?: Intake;
-    readonly outlet?: Outlet;
-    readonly backlog?: Backlog;
+    readonly inbound?: InboundBudget;
+    readonly outbound?: OutboundBudget;
+    readonly unread?: UnreadResponseBudget;
   } = {}) {
     this.connection = new Connection({
       clock: this.clock,
-      intake,
-      outlet,
-      backlog,
+      inbound,
+      outbound,
+      unread,
       hold: (isHeld) => {
         this.isHeld = isHeld;
       },

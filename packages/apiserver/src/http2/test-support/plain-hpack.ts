@@ -1,7 +1,7 @@
 /**
  * HPACK as RFC 7541 tells it, word for word and bit by bit, with nothing to make it fast: what our decoder must agree with. For tests of this room.
  */
-import { staticTable } from "../static-table.ts";
+import { staticTable } from "../hpack.ts";
 
 export type Field = readonly [name: string, value: string];
 

@@ -9,6 +9,7 @@
  * when that is acknowledged, since nobody can see it before, and it may fail. After a failed batch nothing is written until recovery has found out what is on disk.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { eventLoopLimits } from "../../event-loop/index.ts";
 import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
@@ -30,8 +31,6 @@ export const batchBytesMax = 4 << 20;
 export const batchWritesEager = 32;
 /** When so many have waited for the disk, they do not wait for the answers to those before them. */
 export const batchWritesPrompt = 8;
-/** Writes that are acknowledged in one turn of the event loop: each is answered in it, and others want to be heard in between. */
-export const acknowledgedPerTurnMax = 64;
 
 interface QueuedWrite {
   readonly write: Write;
@@ -180,7 +179,7 @@ export class CommitQueue {
   }
 
   readonly #tellSome = (): void => {
-    for (const { item, revision } of this.#untold.splice(0, acknowledgedPerTurnMax))
+    for (const { item, revision } of this.#untold.splice(0, eventLoopLimits.acknowledgedPerTurnMax))
       item.resolve(revision);
     if (this.#untold.length > 0) setImmediate(this.#tellSome);
     else if (this.isIdle()) this.#drained?.();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { eventLoopLimits } from "../../event-loop/index.ts";
 import {
   call,
   collect,
@@ -12,12 +13,7 @@ import {
   text,
 } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
-import {
-  acknowledgedPerTurnMax,
-  batchWritesEager,
-  batchWritesMax,
-  batchWritesPrompt,
-} from "./commit-queue.ts";
+import { batchWritesEager, batchWritesMax, batchWritesPrompt } from "./commit-queue.ts";
 import type { EmbeddedStorage, EmbeddedStorageOptions } from "./embedded-storage.ts";
 import { FaultyHome } from "./faulty-home.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
@@ -258,7 +254,7 @@ describe("limits of the embedded store", () => {
       const told: number[] = [];
       const turns: number[] = [];
       let turn = 0;
-      const count = acknowledgedPerTurnMax + 1;
+      const count = eventLoopLimits.acknowledgedPerTurnMax + 1;
       const writes = numbered("/p/", count).map((name, i) =>
         storage.commit(put(name, "v", "absent"), call()).then(() => {
           told.push(i);
@@ -277,7 +273,10 @@ describe("limits of the embedded store", () => {
       }
       await all;
       assert.deepEqual(told, [...told.keys()]);
-      assert.equal(turns.filter((each) => each === turns[0]).length, acknowledgedPerTurnMax);
+      assert.equal(
+        turns.filter((each) => each === turns[0]).length,
+        eventLoopLimits.acknowledgedPerTurnMax,
+      );
     });
   });
 

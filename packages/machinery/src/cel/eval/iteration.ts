@@ -1,12 +1,12 @@
 /** Going through a list or a map, with the iteration variables set for each round. */
-import type { Pieces } from "../../base/index.ts";
+import type { Resumable } from "../../base/index.ts";
 import { toInt } from "../values/small-int.ts";
 import { CelList, CelMap, type CelResult, type CelValue } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
 import type { Plan } from "./plan.ts";
 
 /** Runs a loop; its outcome is left in the accumulator's slot. */
-export type Loop = (context: EvalContext, collection: CelList | CelMap) => Pieces<void>;
+export type Loop = (context: EvalContext, collection: CelList | CelMap) => Resumable<void>;
 
 export type IterationSlots =
   | { readonly one: number; readonly key?: undefined }
@@ -31,7 +31,7 @@ export function* forEach(
   context: EvalContext,
   collection: CelList | CelMap,
   { slots, begin, plan, take }: Rounds,
-): Pieces<void> {
+): Resumable<void> {
   const { run, inPieces } = plan;
   const keys = collection instanceof CelMap ? collection.keys() : undefined;
   const { size } = keys === undefined ? (collection as CelList) : { size: keys.length };

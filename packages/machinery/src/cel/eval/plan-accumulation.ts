@@ -1,5 +1,5 @@
 /** `map`, `filter`, `transformList` and `transformMap`: the result grows in place. */
-import type { Pieces } from "../../base/index.ts";
+import type { Resumable } from "../../base/index.ts";
 import { LIST_CREATE_COST } from "../cost/estimate.ts";
 import { type CallExpr, type ComprehensionExpr, type Expr, Operator } from "../syntax/ast.ts";
 import { MAP_INSERT } from "../syntax/two-variable-macros.ts";
@@ -125,7 +125,7 @@ function* accumulate(
   { slots }: LoopSlots,
   plan: Plan,
   add: (value: CelValue) => CelError | undefined,
-): Pieces<CelError | undefined> {
+): Resumable<CelError | undefined> {
   let problem: CelError | undefined;
   const take = (value: CelResult) => {
     if (value === SKIPPED) return true;

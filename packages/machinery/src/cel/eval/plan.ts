@@ -1,5 +1,5 @@
 /** What the planner makes of a node, and what it needs to know to do so. */
-import type { Pieces } from "../../base/index.ts";
+import type { Resumable } from "../../base/index.ts";
 import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
 import type { Expr } from "../syntax/ast.ts";
@@ -10,7 +10,7 @@ import type { EvalContext } from "./eval-context.ts";
 export type Run = (context: EvalContext) => CelResult;
 
 /** The same of a node that may take long. */
-export type RunInPieces = (context: EvalContext) => Pieces<CelResult>;
+export type RunInPieces = (context: EvalContext) => Resumable<CelResult>;
 
 /** A node with a loop somewhere in it rests now and then; all others are evaluated at once. */
 export type Plan = PlanAtOnce | PlanInPieces;
@@ -85,7 +85,7 @@ export interface StrictOptions {
   /** Behind such a value no operand is evaluated any more, and the node does not ask for one. */
   readonly stopsAt?: (value: CelResult, index: number) => boolean;
   /** What has to be done with the operands before the node can be evaluated at once. */
-  readonly prepare?: ((values: readonly CelResult[]) => Pieces<unknown> | undefined) | undefined;
+  readonly prepare?: ((values: readonly CelResult[]) => Resumable<unknown> | undefined) | undefined;
 }
 
 export const isError = (value: CelResult): boolean => value instanceof CelError;
@@ -141,7 +141,7 @@ export function isAtOnce(plan: Plan): plan is PlanAtOnce {
 }
 
 /** The value of a node of either kind. */
-export function* evaluate(plan: Plan, context: EvalContext): Pieces<CelResult> {
+export function* evaluate(plan: Plan, context: EvalContext): Resumable<CelResult> {
   return plan.run === undefined ? yield* plan.inPieces(context) : plan.run(context);
 }
 

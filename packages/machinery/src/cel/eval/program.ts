@@ -1,5 +1,5 @@
 /** A compiled expression, ready to be evaluated any number of times. */
-import { atOnce, type Pieces } from "../../base/index.ts";
+import { type Resumable, runSync } from "../../base/index.ts";
 import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
 import { COST_PER_CALL_MAX } from "../limits.ts";
@@ -61,7 +61,7 @@ export class Program {
 
   evaluate(activation: Activation, budget: Budget = {}): Evaluation {
     const { run } = this.#planned.plan;
-    if (run === undefined) return atOnce(this.evaluateInPieces(activation, budget));
+    if (run === undefined) return runSync(this.evaluateInPieces(activation, budget));
     const context = this.#context(activation, budget);
     try {
       return finished(
@@ -74,7 +74,7 @@ export class Program {
   }
 
   /** The same with rests. */
-  *evaluateInPieces(activation: Activation, budget: Budget = {}): Pieces<Evaluation> {
+  *evaluateInPieces(activation: Activation, budget: Budget = {}): Resumable<Evaluation> {
     const { inPieces } = this.#planned.plan;
     if (inPieces === undefined) return this.evaluate(activation, budget);
     const context = this.#context(activation, budget);

@@ -14,7 +14,7 @@
  * Errors are values too (CelError), because `&&`, `||` and comprehensions absorb them, and because a hostile
  * expression can make one per element: returning them is cheap, throwing is not.
  */
-import { atOnce, type Pieces } from "../../base/index.ts";
+import { type Resumable, runSync } from "../../base/index.ts";
 import type { CelDuration, CelTimestamp } from "./time.ts";
 
 export type CelValue =
@@ -131,10 +131,10 @@ export class CelStruct extends CelObject {
  */
 export class CelLazyObject extends CelObject {
   readonly typeName: string;
-  readonly #compute: (field: string) => Pieces<CelResult | undefined>;
+  readonly #compute: (field: string) => Resumable<CelResult | undefined>;
   readonly #known = new Map<string, CelResult | undefined>();
 
-  constructor(typeName: string, compute: (field: string) => Pieces<CelResult | undefined>) {
+  constructor(typeName: string, compute: (field: string) => Resumable<CelResult | undefined>) {
     super();
     this.typeName = typeName;
     this.#compute = compute;
@@ -145,12 +145,12 @@ export class CelLazyObject extends CelObject {
   }
 
   /** Ahead and with rests: `select` finds what came out. */
-  *compute(field: string): Pieces<void> {
+  *compute(field: string): Resumable<void> {
     if (!this.#known.has(field)) this.#known.set(field, yield* this.#compute(field));
   }
 
   override select(field: string): CelResult | undefined {
-    atOnce(this.compute(field));
+    runSync(this.compute(field));
     return this.#known.get(field);
   }
 }

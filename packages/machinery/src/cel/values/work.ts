@@ -5,7 +5,7 @@
  * functions of values/ know no evaluation, so the one that runs is found here. There is one at a time: one that rests is none, and
  * one inside of another (a policy's variable) puts the outer one back.
  */
-import type { Pieces } from "../../base/index.ts";
+import type { Resumable } from "../../base/index.ts";
 
 export interface StepCounter {
   /** Counts work, some ten nanoseconds each; throws when there was too much of it. */
@@ -30,8 +30,8 @@ export function counted<Result>(counter: StepCounter, run: () => Result): Result
 /** The same of an evaluation that rests. */
 export function* countedInPieces<Result>(
   counter: StepCounter,
-  evaluation: Pieces<Result>,
-): Pieces<Result> {
+  evaluation: Resumable<Result>,
+): Resumable<Result> {
   for (;;) {
     const { done, value } = counted(counter, () => evaluation.next());
     if (done === true) return value;

@@ -3,9 +3,9 @@
  * objects there are.
  */
 
-import { otherWork } from "@kcp-ts/apiserver/request/other-work";
 import type { Entry, Revision, Storage, StorageKey } from "@kcp-ts/apiserver/storage";
 import { cachedLabels, type HubEvent, type WatchHub } from "@kcp-ts/apiserver/watch-cache";
+import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 
 export interface SelectedCountOptions {
@@ -76,7 +76,7 @@ export class SelectedCount {
       for (const entry of page.entries) if (this.#isSelected(entry)) value++;
       if (!page.more) break;
       continueAfter = page.entries.at(-1)?.key;
-      await otherWork();
+      await yieldToEventLoop();
     }
     for (const { revision, by } of this.#steps) if (revision > atRevision) value += by;
     this.#steps = [];

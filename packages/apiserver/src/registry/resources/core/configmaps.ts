@@ -1,4 +1,4 @@
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMap } from "@kcp-ts/machinery/shape";
@@ -59,7 +59,7 @@ export const configMaps: ResourceDefinition = {
 const restedAfter = 1000;
 
 /** Rests now and then where there are many keys. */
-function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Pieces<FieldError[]> {
+function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Resumable<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
   const binaryData = (object["binaryData"] ?? {}) as JsonObject;
   const keys = Object.keys(data);

@@ -1,4 +1,4 @@
-import type { Pieces } from "@kcp-ts/machinery/base";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { secret } from "@kcp-ts/machinery/shape";
@@ -90,7 +90,7 @@ function prepareSecret(draft: Draft): void {
 }
 
 /** Rests now and then where there are many keys. */
-function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Pieces<FieldError[]> {
+function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Resumable<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
   const keys = Object.keys(data);
   const found = yield* keyErrors("data", keys);

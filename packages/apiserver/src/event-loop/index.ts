@@ -1,0 +1,26 @@
+export {
+  EventLoopBudget,
+  type EventLoopBudgetOptions,
+  InboundBudget,
+  type NextTurn,
+  OutboundBudget,
+  QueuedStreams,
+  UnreadResponseBudget,
+} from "./budgets.ts";
+export { FairQueue, type Queued } from "./fair-queue.ts";
+export {
+  eventLoopCosts,
+  eventLoopLimits,
+  type InboundLimits,
+  type UnreadResponseLimits,
+} from "./limits.ts";
+export {
+  LargeRequestQueue,
+  type QueueableRequest,
+  retryAfterSeconds,
+  SmallRequestBypass,
+  tooBusy,
+  WatchOpenLimiter,
+} from "./request-queues.ts";
+export { resumeTogether } from "./resume-together.ts";
+export { StreamPacer } from "./stream-pacer.ts";

@@ -1,0 +1,262 @@
+/**
+ * Which requests wait besides those that wait for a seat, and which overtake them: large ones go one
+ * by one, watches are opened at a bounded pace, and reads of one object pass the others.
+ */
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { statusError } from "@kcp-ts/machinery/status";
+import { FairQueue, type Queued } from "./fair-queue.ts";
+import { eventLoopLimits } from "./limits.ts";
+
+export const retryAfterSeconds = 1;
+
+/** How a request is refused that cannot wait. One object, so that a flood of refusals costs no stack each. */
+export const tooBusy = statusError.tooManyRequests(retryAfterSeconds);
+
+export interface QueueableRequest {
+  /** The tenant that it counts for. */
+  readonly tenantKey: string;
+  readonly signal: AbortSignal;
+}
+
+interface Waiting<Request> extends Queued {
+  readonly request: Request;
+  readonly resume: () => void;
+  readonly refuse: (error: unknown) => void;
+}
+
+interface QueueLimits {
+  readonly waitingPerFlowMax: number;
+  readonly waitingMax: number;
+}
+
+/** Requests that wait in fair order, until it is their turn or their clients leave. Bounded for one flow and for all. */
+class RequestQueue<Request extends QueueableRequest> {
+  readonly #queue = new FairQueue<Waiting<Request>>();
+  readonly #waiting = new Map<Request, Waiting<Request>>();
+  readonly #limits: QueueLimits;
+
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#queue.size;
+  }
+
+  wait(flow: string, request: Request): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const { signal, tenantKey: cluster } = request;
+      const onAbort = () => this.leave(request);
+      const waiting: Waiting<Request> = {
+        ...{ cluster, flow, cost: 1000, request },
+        resume: () => {
+          signal.removeEventListener("abort", onAbort);
+          resolve();
+        },
+        refuse: (error) => {
+          signal.removeEventListener("abort", onAbort);
+          reject(error);
+        },
+      };
+      this.#queue.push(waiting);
+      this.#waiting.set(request, waiting);
+      signal.addEventListener("abort", onAbort, { once: true });
+      const { waitingPerFlowMax, waitingMax } = this.#limits;
+      if (signal.aborted) this.#drop(waiting, signal.reason);
+      else if (this.#queue.lengthOf(waiting) > waitingPerFlowMax) this.#drop(waiting, tooBusy);
+      else if (this.#queue.size > waitingMax)
+        this.#drop(this.#queue.newestOfLongest() as Waiting<Request>, tooBusy);
+    });
+  }
+
+  /** Resumes the request that is next; `onNext` is called before it goes on. */
+  resumeNext(onNext?: (request: Request) => void): void {
+    const waiting = this.#queue.select();
+    if (waiting === undefined) return;
+    this.#queue.take(waiting);
+    this.#waiting.delete(waiting.request);
+    onNext?.(waiting.request);
+    waiting.resume();
+  }
+
+  /** Does nothing for a request that does not wait here. */
+  leave(request: Request): void {
+    const waiting = this.#waiting.get(request);
+    if (waiting !== undefined) this.#drop(waiting, request.signal.reason ?? tooBusy);
+  }
+
+  #drop(waiting: Waiting<Request>, error: unknown): void {
+    if (!this.#queue.remove(waiting)) return;
+    this.#waiting.delete(waiting.request);
+    waiting.refuse(error);
+  }
+}
+
+/**
+ * Large requests go one by one, over all levels: each holds the thread for some milliseconds at a
+ * time, and several at once would do so in the same turn. While other tenants are at work they also
+ * rest between two for twice as long as the last one took, so that they never have more than a third
+ * of the time.
+ */
+export class LargeRequestQueue {
+  readonly #clock: Clock;
+  readonly #queue = new RequestQueue<QueueableRequest>(eventLoopLimits.largeRequests);
+  current: QueueableRequest | undefined;
+  #since = 0;
+  /** A request of another tenant began meanwhile. */
+  #isContended = false;
+  #rest: Timer | undefined;
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
+  }
+
+  /** Undefined when the request may go on now. */
+  enter(flow: string, request: QueueableRequest): Promise<void> | undefined {
+    if (this.current === undefined && this.#rest === undefined && this.#queue.size === 0) {
+      this.#begin(request);
+      return undefined;
+    }
+    return this.#queue.wait(flow, request);
+  }
+
+  /** The request is done, or its client gone. Does nothing for a request that is not here. */
+  leave(request: QueueableRequest): void {
+    if (this.current === request) this.#end();
+    else this.#queue.leave(request);
+  }
+
+  /** A request of any size has begun; need not be called when there is no current one. */
+  noteBegun({ tenantKey }: QueueableRequest): void {
+    const current = this.current;
+    if (current !== undefined && tenantKey !== current.tenantKey) this.#isContended = true;
+  }
+
+  #begin(request: QueueableRequest): void {
+    this.current = request;
+    this.#since = this.#clock.monotonic();
+    this.#isContended = false;
+  }
+
+  #end(): void {
+    const tookMs = this.#clock.monotonic() - this.#since;
+    this.current = undefined;
+    if (!this.#isContended) {
+      this.#next();
+      return;
+    }
+    const { restFactor, restMaxMs } = eventLoopLimits.largeRequests;
+    this.#rest = this.#clock.schedule(Math.min(tookMs * restFactor, restMaxMs), () => {
+      this.#rest = undefined;
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    this.#queue.resumeNext((request) => this.#begin(request));
+  }
+}
+
+export interface WatchOpenLimiterOptions {
+  readonly clock: Clock;
+  /** Whether more than one tenant is at work. */
+  readonly isContended: () => boolean;
+}
+
+/**
+ * Watches are opened at a bounded pace while other tenants are at work.
+ *
+ * What a watch needs stays in memory while it is open, so that each collection of garbage has to copy
+ * what was opened since the last one: ten thousand at once hold the thread for ten milliseconds at a
+ * time, whatever each of them costs. Some hundred may be opened at once, which is what a program
+ * needs that begins; a tenant that is alone opens as many as it likes.
+ */
+export class WatchOpenLimiter {
+  readonly #options: WatchOpenLimiterOptions;
+  readonly #queue = new RequestQueue<QueueableRequest>(eventLoopLimits.watchOpens);
+  #credit: number = eventLoopLimits.watchOpens.burstMax;
+  #countedAt: number;
+  #timer: Timer | undefined;
+
+  constructor(options: WatchOpenLimiterOptions) {
+    this.#options = options;
+    this.#countedAt = options.clock.monotonic();
+  }
+
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /** Undefined when the watch may be opened now. */
+  enter(flow: string, request: QueueableRequest): Promise<void> | undefined {
+    this.#earn();
+    if (this.#queue.size === 0 && (this.#credit >= 1 || !this.#options.isContended())) {
+      this.#credit = Math.max(0, this.#credit - 1);
+      return undefined;
+    }
+    const waiting = this.#queue.wait(flow, request);
+    this.#wake();
+    return waiting;
+  }
+
+  /** Does nothing for a request that does not wait here. */
+  leave(request: QueueableRequest): void {
+    this.#queue.leave(request);
+  }
+
+  #earn(): void {
+    const now = this.#options.clock.monotonic();
+    const { perSecond, burstMax } = eventLoopLimits.watchOpens;
+    const earned = ((now - this.#countedAt) / 1000) * perSecond;
+    this.#credit = Math.min(burstMax, this.#credit + earned);
+    this.#countedAt = now;
+  }
+
+  #wake(): void {
+    if (this.#timer !== undefined || this.#queue.size === 0) return;
+    this.#timer = this.#options.clock.schedule(eventLoopLimits.watchOpens.intervalMs, () => {
+      this.#timer = undefined;
+      this.#openSome();
+      this.#wake();
+    });
+  }
+
+  /** As many as there is credit for; when the other tenants have gone, a few more each time. */
+  #openSome(): void {
+    this.#earn();
+    const { perSecond, intervalMs } = eventLoopLimits.watchOpens;
+    const few = Math.ceil((perSecond / 1000) * intervalMs);
+    const isContended = this.#options.isContended();
+    let left = isContended ? Math.min(few, Math.floor(this.#credit)) : 10 * few;
+    for (; left > 0 && this.#queue.size > 0; left--) {
+      this.#credit = Math.max(0, this.#credit - 1);
+      this.#queue.resumeNext();
+    }
+  }
+}
+
+/**
+ * A cheap request of a tenant that has nothing waiting begins in the turn in which it arrived, also
+ * when the turn is spent or others wait. What overtakes is bounded for each tenant and for all.
+ */
+export class SmallRequestBypass {
+  readonly #spent = new Map<string, number>();
+  #turn = -1;
+  #left = 0;
+
+  /** Takes the cost from this turn's allowance, if there is enough of it. */
+  allows(turn: number, tenantKey: string, micros: number): boolean {
+    const { microsMax, microsPerTenant, microsPerTurn } = eventLoopLimits.smallRequestBypass;
+    if (micros > microsMax) return false;
+    if (turn !== this.#turn) {
+      this.#turn = turn;
+      this.#left = microsPerTurn;
+      this.#spent.clear();
+    }
+    const spent = (this.#spent.get(tenantKey) ?? 0) + micros;
+    if (spent > microsPerTenant || micros > this.#left) return false;
+    this.#left -= micros;
+    this.#spent.set(tenantKey, spent);
+    return true;
+  }
+}

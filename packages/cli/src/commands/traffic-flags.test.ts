@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { controlPlaneDefaults } from "@kcp-ts/controlplane";
+import { Command } from "commander";
+import { addTrafficFlags, type TrafficFlags, trafficLimitsOf } from "./traffic-flags.ts";
+
+function limitsOf(...args: readonly string[]) {
+  const command = addTrafficFlags(new Command()).exitOverride();
+  return trafficLimitsOf(command.parse([...args], { from: "user" }).opts<TrafficFlags>());
+}
+
+describe("flags of what one tenant may take from others", () => {
+  it("are the defaults of the control plane when nobody sets them", () => {
+    assert.deepEqual(limitsOf(), controlPlaneDefaults.traffic);
+  });
+
+  it("bound connections and what watches hold for clients that do not read", () => {
+    assert.deepEqual(
+      limitsOf(
+        ...["--max-connections", "500"],
+        ...["--http2-max-streams-per-connection", "100"],
+        ...["--max-unread-watch-bytes-per-cluster", "1048576"],
+        ...["--max-unread-watch-bytes", "0"],
+      ),
+      {
+        ...controlPlaneDefaults.traffic,
+        connectionsMax: 500,
+        streamsPerConnectionMax: 100,
+        unreadBytesPerClusterMax: 1_048_576,
+        unreadBytesMax: 0,
+      },
+    );
+  });
+});

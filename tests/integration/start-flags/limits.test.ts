@@ -1,0 +1,42 @@
+/** Limits of connections and of what watches hold, from the options to where they count. */
+import assert from "node:assert/strict";
+import { connect, type Settings } from "node:http2";
+import { describe, it } from "node:test";
+import { controlPlaneDefaults } from "@kcp-ts/controlplane";
+import { listenerLimitsOf, trafficOf } from "@kcp-ts/controlplane/internal";
+import { startPlane } from "./started-plane.ts";
+
+const { traffic } = controlPlaneDefaults;
+
+describe("limits of a control plane", () => {
+  it("says to clients how many streams a connection may have", async (t) => {
+    const { plane } = await startPlane(t, { traffic: { ...traffic, streamsPerConnectionMax: 7 } });
+    const session = connect(plane.url, { rejectUnauthorized: false });
+    const settings = await new Promise<Settings>((resolve) =>
+      session.once("remoteSettings", resolve),
+    );
+    session.destroy();
+    assert.equal(settings.maxConcurrentStreams, 7);
+  });
+
+  it("bounds what watches hold, or does not where it is told so", () => {
+    assert.deepEqual(trafficOf(traffic).unread, {
+      bytesPerTenantMax: 32 << 20,
+      bytesMax: 256 << 20,
+    });
+    const limits = { ...traffic, unreadBytesPerClusterMax: 1000, unreadBytesMax: 0 };
+    assert.deepEqual(trafficOf(limits).unread, {
+      bytesPerTenantMax: 1000,
+      bytesMax: Number.POSITIVE_INFINITY,
+    });
+  });
+
+  it("bounds connections, by the file descriptors if nobody says otherwise", () => {
+    assert.equal(listenerLimitsOf(traffic).connectionsMax, 0);
+    const limits = { ...traffic, connectionsMax: 50, streamsPerConnectionMax: 0 };
+    assert.deepEqual(listenerLimitsOf(limits), {
+      connectionsMax: 50,
+      streamsPerConnectionMax: 1000,
+    });
+  });
+});
