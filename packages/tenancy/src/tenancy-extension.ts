@@ -8,7 +8,6 @@ import type { ClusterIssuers } from "@kcp-ts/apiserver/authentication";
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
 import { customResourceDefinitions } from "@kcp-ts/apiserver/custom-resources";
 import { type Catalog, collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
-import { isStorageError } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   bindingToCached,
@@ -200,10 +199,11 @@ export class TenancyExtension implements ServerExtension {
     });
   }
 
-  /** A closed store means that the server stops: the loop's work waits for the next start. */
+  /** While the server stops, the work of a loop waits for the next start. */
   #warning(message: string): (error: unknown) => void {
+    const { log, watchCache } = this.#host;
     return (error) => {
-      if (!isStorageError(error, "closed")) this.#host.log.warn({ err: error }, message);
+      if (!watchCache.hub.isStopping) log.warn({ err: error }, message);
     };
   }
 }

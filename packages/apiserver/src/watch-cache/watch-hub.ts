@@ -228,6 +228,11 @@ export class WatchHub {
     for (const waiter of this.#waiters.splice(0)) waiter.reject(stopping());
   }
 
+  /** Whether the server stops: the failures of loops that waited for their own writes mean nothing else. */
+  get isStopping(): boolean {
+    return this.#hasEndedWaits;
+  }
+
   async close(): Promise<void> {
     this.endWaits();
     this.#stop.abort(new StorageError("closed", "the hub was closed"));
