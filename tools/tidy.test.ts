@@ -11,11 +11,11 @@ import { decisionNumbers, pipelineOrder } from "./tidy/document-rules.ts";
 import {
   cycles,
   deadFiles,
-  doors,
+  folderArrows,
   forbiddenInTable,
+  importsByEntryPoint,
   nodeAndNpm,
   packageArrows,
-  roomArrows,
 } from "./tidy/import-rules.ts";
 import { readTree } from "./tidy/read-tree.ts";
 import { type PackageManifest, SourceTree } from "./tidy/source-tree.ts";
@@ -23,12 +23,12 @@ import {
   bannedCalls,
   exportForms,
   fileLengths,
+  foldersHaveEntryPoints,
   functionLengths,
   headers,
-  leftovers,
   packageLengths,
-  rooms,
   testsThatDoNotRun,
+  unfinishedMarks,
 } from "./tidy/text-rules.ts";
 
 type Rule = (tree: SourceTree) => string[];
@@ -178,7 +178,7 @@ describeRule("packages import only what their line of the table says", packageAr
   },
 });
 
-describeRule("rooms import only what their line of the table says", roomArrows, {
+describeRule("rooms import only what their line of the table says", folderArrows, {
   "finds storage that knows users, a gate that knows storage, and a room nobody listed": {
     sources: {
       ...server("storage/index.ts", "admission/index.ts", "attic/index.ts"),
@@ -232,7 +232,7 @@ describe("the import tables", () => {
   });
 });
 
-describeRule("other rooms are entered by their doors", doors, {
+describeRule("other rooms are entered by their doors", importsByEntryPoint, {
   "finds a side entrance, also from a test and into a room in a room": {
     sources: {
       "apiserver/src/routing/a.ts": 'import { b } from "../content/json.ts";',
@@ -332,7 +332,7 @@ describeRule("calls that have a better way are not made", bannedCalls, {
 
 const leftover = ["FIX", "ME"].join("");
 
-describeRule("nothing is left to be done later", leftovers, {
+describeRule("nothing is left to be done later", unfinishedMarks, {
   "finds a note to oneself in a comment": {
     sources: { "apiserver/src/a.ts": `\n// ${leftover}: later` },
     finds: [/^packages\/apiserver\/src\/a\.ts:2: a leftover/],
@@ -415,7 +415,7 @@ describeRule("wiring stays small", packageLengths, {
   "lets 3,000 be": { sources: wiringOf(2900), finds: [] },
 });
 
-describeRule("every room has a door", rooms, {
+describeRule("every room has a door", foldersHaveEntryPoints, {
   "finds a room without index.ts": {
     sources: { ...server("attic/a.ts"), "apiserver/src/attic/a.ts": "export const a = 1;" },
     finds: [/src\/attic: a room has a door/],

@@ -6,7 +6,7 @@ export interface ApiTarget {
   readonly token: string;
 }
 
-export interface ApiAnswer {
+export interface BenchResponse {
   readonly status: number;
   readonly body: Buffer;
 }
@@ -35,7 +35,7 @@ export class ApiClient {
     body?: string,
     contentType = "application/json",
     accept = "application/json",
-  ): Promise<ApiAnswer> {
+  ): Promise<BenchResponse> {
     return new Promise((resolve, reject) => {
       const stream = this.#session.request({
         ":method": method,

@@ -9,7 +9,7 @@ const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const targetsPath = "/apis/workload.kcp.io/v1alpha1/synctargets";
 const patience = { pollMs: 200, mostMs: 900_000 };
 
-export interface Fleet {
+export interface BenchClusters {
   plane: ServerProcess;
   readonly directory: string;
   readonly physical: ServerProcess;
@@ -17,22 +17,22 @@ export interface Fleet {
 }
 
 /** What the clusters lend. */
-export interface FleetKind {
+export interface ClusterKind {
   readonly definition: { readonly metadata: { readonly name: string } };
   /** Of its objects, in a namespace. */
   readonly path: string;
 }
 
-export interface FleetOptions {
+export interface BenchClustersOptions {
   readonly name: string;
   readonly count: number;
-  readonly kind: FleetKind;
+  readonly kind: ClusterKind;
 }
 
-export async function withFleet(
+export async function withBenchClusters(
   bench: Bench,
-  { name, count, kind }: FleetOptions,
-  body: (fleet: Fleet) => Promise<void>,
+  { name, count, kind }: BenchClustersOptions,
+  body: (fleet: BenchClusters) => Promise<void>,
 ): Promise<void> {
   const directory = join(bench.directory, name);
   const [plane, physical] = [
@@ -59,9 +59,9 @@ export async function withFleet(
 }
 
 async function joinCluster(
-  { plane, physical }: Fleet,
+  { plane, physical }: BenchClusters,
   name: string,
-  { definition }: FleetKind,
+  { definition }: ClusterKind,
 ): Promise<void> {
   await within(physical, `/clusters/${name}`, async (client) => {
     await client.must("POST", definitions, JSON.stringify(definition));

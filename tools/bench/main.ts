@@ -21,7 +21,7 @@ import { chooseGenerator } from "./load.ts";
 import { loopsRows } from "./loops-rows.ts";
 import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
 import { movesRows } from "./moves-rows.ts";
-import { neighbourRows } from "./neighbour-rows.ts";
+import { noisyTenantRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { placementRows } from "./placement-rows.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
@@ -82,7 +82,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("access")) await accessRows(bench);
   if (chosen.has("start")) await startRows(bench);
   if (chosen.has("memory")) await memoryRows(bench);
-  if (chosen.has("neighbours")) await neighbourRows(bench);
+  if (chosen.has("neighbours")) await noisyTenantRows(bench);
   if (chosen.has("loops")) await loopsRows(bench);
   if (chosen.has("holds")) await holdRows(bench);
   if (chosen.has("crds")) await crdRows(bench);

@@ -5,7 +5,15 @@
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
-import { type Fleet, type FleetKind, p99, targetsPath, until, Waits, withFleet } from "./fleet.ts";
+import {
+  type BenchClusters,
+  type ClusterKind,
+  p99,
+  targetsPath,
+  until,
+  Waits,
+  withBenchClusters,
+} from "./fleet.ts";
 import { cpuMicrosOf } from "./process-figures.ts";
 import { benchToken } from "./server-process.ts";
 
@@ -39,7 +47,7 @@ const definition = {
     ],
   },
 };
-const deployments: FleetKind = { definition, path: deploymentsPath };
+const deployments: ClusterKind = { definition, path: deploymentsPath };
 const tolerationSeconds = 1;
 const failedReplicas = 1000;
 const perWhole = 20;
@@ -56,16 +64,23 @@ interface DeploymentEvent {
 
 export async function movesRows(bench: Bench): Promise<void> {
   const { moveTargets: count } = bench.options.sizes;
-  await withFleet(bench, { name: "moves", count, kind: deployments }, async (fleet) => {
+  await withBenchClusters(bench, { name: "moves", count, kind: deployments }, async (fleet) => {
     await decisionRow(bench, fleet);
   });
-  await withFleet(bench, { name: "failover", count: 2, kind: deployments }, async (fleet) => {
-    await failoverRow(bench, fleet);
-  });
+  await withBenchClusters(
+    bench,
+    { name: "failover", count: 2, kind: deployments },
+    async (fleet) => {
+      await failoverRow(bench, fleet);
+    },
+  );
 }
 
 /** Each change asks every cluster for one replica more. */
-async function decisionRow(bench: Bench, { plane, physical, targets }: Fleet): Promise<void> {
+async function decisionRow(
+  bench: Bench,
+  { plane, physical, targets }: BenchClusters,
+): Promise<void> {
   const { moveObjects, movesPerSecond: perSecond, movesMs } = bench.options.sizes;
   const names = Array.from({ length: moveObjects }, (_, index) => `w${index}`);
   const waits = new Waits();
@@ -112,7 +127,7 @@ async function decisionRow(bench: Bench, { plane, physical, targets }: Fleet): P
 }
 
 /** Of two clusters one is lost: its kubeconfig leads nowhere any more. */
-async function failoverRow(bench: Bench, { plane, targets }: Fleet): Promise<void> {
+async function failoverRow(bench: Bench, { plane, targets }: BenchClusters): Promise<void> {
   const [lost = "", other = ""] = targets;
   const names = Array.from({ length: (2 * failedReplicas) / perWhole }, (_, index) => `w${index}`);
   const client = new ApiClient({ url: plane.url, token: benchToken });

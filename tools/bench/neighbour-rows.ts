@@ -19,7 +19,7 @@ import type { LoopProbe } from "./loop-probe.ts";
 import { median } from "./measure.ts";
 import { configMap, configMapsPath } from "./objects.ts";
 import type { Attack } from "./options.ts";
-import { openingMaxMs, quiet, within } from "./patience.ts";
+import { openingMaxMs, waitForIdle, within } from "./patience.ts";
 import { attackerToken, ServerProcess, victimToken } from "./server-process.ts";
 
 interface Sample {
@@ -48,7 +48,7 @@ const answerMaxMs = 60_000;
 /** What a server has left to do after an attack takes no longer. */
 const quietMaxMs = 15_000;
 
-export async function neighbourRows(bench: Bench): Promise<void> {
+export async function noisyTenantRows(bench: Bench): Promise<void> {
   const { options, directory } = bench;
   const { neighbourIdleMs } = options.sizes;
   const server = await ServerProcess.start(join(directory, "neighbours"), {
@@ -87,7 +87,7 @@ async function round(bench: Bench, attack: Attack, { server, measure }: Stage): 
   const { neighbourMs, neighbourIdleMs, neighbourSettleMs } = bench.options.sizes;
   const { pid } = server;
   const waitMaxMs = bench.options.isQuick ? 0 : quietMaxMs;
-  await quiet({ pid, waitMaxMs, after: `what was prepared for ${attack}` });
+  await waitForIdle({ pid, waitMaxMs, after: `what was prepared for ${attack}` });
   const idleBefore = await measure(neighbourIdleMs);
   const count = String(countOf(attack, bench));
   const args = [`${server.url}/clusters/${attack}`, attackerToken, attack, count];
@@ -103,7 +103,7 @@ async function round(bench: Bench, attack: Attack, { server, measure }: Stage): 
   const read = within(answerMaxMs, "the server's own view of its loop", server.line("loopProbe"));
   const { loopProbe: probe } = JSON.parse(await read) as { loopProbe: LoopProbe };
   await attacker.end("SIGKILL");
-  await quiet({ pid, waitMaxMs, after: attack });
+  await waitForIdle({ pid, waitMaxMs, after: attack });
   const idleAfter = await measure(neighbourIdleMs);
   return { idleBefore, beside, idleAfter, probe, open: { before, after } };
 }

@@ -23,7 +23,7 @@ export async function within<Result>(
   }
 }
 
-export interface QuietOptions {
+export interface IdleWaitOptions {
   readonly pid: number;
   /** After what. */
   readonly after: string;
@@ -36,7 +36,7 @@ const quietShareMax = 0.1;
 const windowMs = 250;
 
 /** Resolves when the process is quiet, or when it has had time enough to become so; says which. It never waits for longer than it was told. */
-export async function quiet(options: QuietOptions): Promise<boolean> {
+export async function waitForIdle(options: IdleWaitOptions): Promise<boolean> {
   const { pid, after, waitMaxMs, say = toStderr } = options;
   const startedAt = systemClock.monotonic();
   let hasSaid = false;

@@ -8,13 +8,13 @@ import { rootCluster } from "@kcp-ts/machinery/names";
 import {
   decideEach,
   deploymentStrategy,
-  type Fleet,
-  type FleetWorkload,
-  joined,
   type Placement,
   planChange,
+  type SnapshotWorkload,
   type SyncTarget,
   syncTargetResource,
+  type WorkspaceSnapshot,
+  withJoinedTarget,
 } from "@kcp-ts/multicluster";
 import type { Bench } from "./contest.ts";
 import { against } from "./report.ts";
@@ -42,7 +42,7 @@ export function placementRows({ options, report }: Bench): void {
 
   const even = running(fleetOf(workloads, clusters, { isConstrained: false }));
   const newcomer = target(clusters, false);
-  const { replicas } = planChange(even, joined(newcomer, moment.nowMs), moment);
+  const { replicas } = planChange(even, withJoinedTarget(newcomer, moment.nowMs), moment);
   const least = workloads * Math.floor(replicasEach / (clusters + 1));
   report.add({
     work: `a cluster joins ${clusters} with ${workloads} Deployments`,
@@ -55,7 +55,7 @@ export function placementRows({ options, report }: Bench): void {
 }
 
 /** Processor time: others work on the machine, too. */
-function millisecondsOf(fleet: Fleet): number {
+function millisecondsOf(fleet: WorkspaceSnapshot): number {
   const before = process.cpuUsage();
   let placed = 0;
   for (const [, { plan }] of decideEach(fleet, moment)) placed += plan.goal.size;
@@ -68,7 +68,7 @@ function fleetOf(
   workloads: number,
   clusters: number,
   { isConstrained }: { readonly isConstrained: boolean },
-): Fleet {
+): WorkspaceSnapshot {
   const placement: Placement = {
     apiVersion: "scheduling.kcp.io/v1alpha1",
     kind: "Placement",
@@ -107,7 +107,7 @@ function target(index: number, isConstrained: boolean): SyncTarget {
   };
 }
 
-function deployment(index: number, isConstrained: boolean): FleetWorkload {
+function deployment(index: number, isConstrained: boolean): SnapshotWorkload {
   const name = `app-${index}`;
   const metadata = { name, namespace: "default", uid: name, generation: 1, labels: { app: name } };
   const requests = { cpu: `${50 + (index % 4) * 50}m`, memory: "64Mi" };
@@ -119,7 +119,7 @@ function deployment(index: number, isConstrained: boolean): FleetWorkload {
 }
 
 /** As it is when everything that was decided runs. */
-function running(fleet: Fleet): Fleet {
+function running(fleet: WorkspaceSnapshot): WorkspaceSnapshot {
   const decisions = new Map(decideEach(fleet, moment));
   const workloads = fleet.workloads.map((workload) => {
     const made = decisions.get(workload)?.creations ?? [];

@@ -9,13 +9,13 @@ import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
 import {
-  type Fleet,
-  type FleetKind,
+  type BenchClusters,
+  type ClusterKind,
   isReady,
   p99,
   until,
   Waits,
-  withFleet,
+  withBenchClusters,
   within,
 } from "./fleet.ts";
 import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
@@ -27,7 +27,7 @@ const writersAtOnce = 16;
 
 export async function syncingRows(bench: Bench): Promise<void> {
   const { sizes } = bench.options;
-  await withFleet(
+  await withBenchClusters(
     bench,
     { name: "syncing", count: sizes.syncTargets, kind: widgets },
     async (fleet) => {
@@ -41,7 +41,7 @@ export async function syncingRows(bench: Bench): Promise<void> {
 /** Apart from the pace: it takes minutes. */
 export async function syncingMemoryRows(bench: Bench): Promise<void> {
   const { sizes } = bench.options;
-  await withFleet(
+  await withBenchClusters(
     bench,
     { name: "many", count: sizes.syncManyTargets, kind: widgets },
     async (fleet) => {
@@ -87,10 +87,10 @@ const definition = {
   },
 };
 
-const widgets: FleetKind = { definition, path: widgetsPath };
+const widgets: ClusterKind = { definition, path: widgetsPath };
 
 /** So many objects for each cluster, all of them in their clusters when it is done. */
-async function fill(fleet: Fleet, perTarget: number): Promise<readonly string[]> {
+async function fill(fleet: BenchClusters, perTarget: number): Promise<readonly string[]> {
   const { plane, physical, targets } = fleet;
   const names = targets.flatMap((target) =>
     Array.from({ length: perTarget }, (_, index) => `${target}-${index}`),
@@ -127,7 +127,11 @@ async function versions(client: ApiClient): Promise<ReadonlyMap<string, string>>
   return new Map(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 }
 
-async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): Promise<void> {
+async function paceRows(
+  bench: Bench,
+  fleet: BenchClusters,
+  names: readonly string[],
+): Promise<void> {
   const { syncChangesPerSecond: perSecond, syncMs, warmUps } = bench.options.sizes;
   const { plane, physical, targets } = fleet;
   const down = new Waits();
@@ -198,7 +202,7 @@ async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): P
  * What the control plane's own share of it is: as many changes and statuses of objects that no cluster is to have, at the same pace. What is more than that below is
  * the syncer's.
  */
-async function aloneRow(bench: Bench, { plane }: Fleet, objects: number): Promise<void> {
+async function aloneRow(bench: Bench, { plane }: BenchClusters, objects: number): Promise<void> {
   const { syncChangesPerSecond: perSecond, syncMs } = bench.options.sizes;
   const total = Math.floor((perSecond * syncMs) / 1000);
   const paths = Array.from({ length: objects }, (_, index) => `${widgetsPath}/unassigned-${index}`);
@@ -268,7 +272,7 @@ interface WidgetEvent {
 }
 
 /** Objects that a restart of the control plane causes to be written, on either side. */
-async function restartRow(bench: Bench, fleet: Fleet, objects: number): Promise<void> {
+async function restartRow(bench: Bench, fleet: BenchClusters, objects: number): Promise<void> {
   const before = await allVersions(fleet);
   await fleet.plane.stop();
   fleet.plane = await ServerProcess.start(fleet.directory);
@@ -288,7 +292,11 @@ async function restartRow(bench: Bench, fleet: Fleet, objects: number): Promise<
   });
 }
 
-async function allVersions({ plane, physical, targets }: Fleet): Promise<Map<string, string>> {
+async function allVersions({
+  plane,
+  physical,
+  targets,
+}: BenchClusters): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const read = (server: ServerProcess, path: string, where: string) =>
     within(server, path, async (client) => {

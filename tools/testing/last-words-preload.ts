@@ -9,7 +9,7 @@ const mission = process.env[lastWordsVariable];
 if (mission !== undefined && isMainThread) {
   const { runnerPid, folder, patienceMs } = JSON.parse(mission) as Mission;
   if (process.ppid === runnerPid) {
-    const { tellTheEnd } = await import("./tell-the-end.ts");
+    const { reportEnd: tellTheEnd } = await import("./tell-the-end.ts");
     tellTheEnd(folder, patienceMs);
   }
 }

@@ -7,7 +7,7 @@ import { AsyncResource } from "node:async_hooks";
 import { after } from "node:test";
 import { type LastWords, writeLastWords } from "./last-words.ts";
 
-export function tellTheEnd(folder: string, patienceMs: number): void {
+export function reportEnd(folder: string, patienceMs: number): void {
   let words: LastWords = {};
   const say = (more: LastWords) => {
     words = { ...words, ...more };

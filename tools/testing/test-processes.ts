@@ -13,7 +13,7 @@ import { type LastWords, readLastWords } from "./last-words.ts";
 import { lockOfMainThread } from "./main-thread.ts";
 
 /** What is to be said of a file whose process was ended. */
-export interface Verdict {
+export interface TestResult {
   /** Its tests stand for themselves, and this is only noted. */
   readonly isExcused: boolean;
   readonly text: string;
@@ -40,7 +40,7 @@ const looksPerPatience = 10;
 export class TestProcesses {
   readonly #options: TestProcessesOptions;
   readonly #watched = new Set<Watched>();
-  readonly #verdicts = new Map<string, Verdict>();
+  readonly #verdicts = new Map<string, TestResult>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: TestProcessesOptions) {
@@ -55,7 +55,7 @@ export class TestProcesses {
   }
 
   /** Undefined for one that ended by itself, whatever came of it. */
-  verdictOn(file: string): Verdict | undefined {
+  verdictOn(file: string): TestResult | undefined {
     return this.#verdicts.get(resolve(file));
   }
 
@@ -103,7 +103,7 @@ export class TestProcesses {
     } else this.#kill(watched, this.#late("its main thread is held up, and it was killed"));
   }
 
-  #late(why: string): Verdict {
+  #late(why: string): TestResult {
     const seconds = this.#options.patienceMs / 1000;
     return {
       isExcused: false,
@@ -111,13 +111,13 @@ export class TestProcesses {
     };
   }
 
-  #kill(watched: Watched, verdict: Verdict): void {
+  #kill(watched: Watched, verdict: TestResult): void {
     this.#judge(watched, verdict);
     this.#watched.delete(watched);
     watched.child.kill("SIGKILL");
   }
 
-  #judge({ child }: Watched, verdict: Verdict): void {
+  #judge({ child }: Watched, verdict: TestResult): void {
     this.#verdicts.set(resolve(child.spawnargs.at(-1) ?? ""), verdict);
   }
 

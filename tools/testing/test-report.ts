@@ -2,13 +2,13 @@
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
 import { inSources, sourcePlace } from "./source-places.ts";
-import type { Verdict } from "./test-processes.ts";
+import type { TestResult } from "./test-processes.ts";
 
 export interface TestReportOptions {
   readonly print: (line: string) => void;
   readonly nameOf: (file: string) => string;
   /** What is known of a file whose process was ended. */
-  readonly verdictOn?: (file: string) => Verdict | undefined;
+  readonly verdictOn?: (file: string) => TestResult | undefined;
 }
 
 export interface ReportEnd {

@@ -3,15 +3,15 @@ import { type Import, isTest, type SourceFile } from "./source-file.ts";
 import type { SourceTree } from "./source-tree.ts";
 import {
   externalTable,
+  folderTable,
   forbiddenArrows,
-  openRooms,
+  openFolders,
   packageTable,
-  roomTable,
-  sideDoors,
+  sideEntryPoints,
   socketFolders,
   socketModules,
-  subRooms,
-  testDoors,
+  subfolders,
+  testEntryPoints,
 } from "./tables.ts";
 
 /** Tests may import more: the tools they are made of, and any room. Production files may not. */
@@ -22,7 +22,7 @@ export function packageArrows(tree: SourceTree): string[] {
     const target = scoped[1] as string;
     const rule = packageTable[place.pkg];
     if (rule === undefined) return `packages/${place.pkg} has no line in packageTable`;
-    const isForTests = testDoors.some((path) => file.path.startsWith(path));
+    const isForTests = testEntryPoints.some((path) => file.path.startsWith(path));
     if (target === "testkit" && (isForTests || !tree.production().has(file.path))) return undefined;
     if (!rule.packages.includes(target)) {
       return `${place.pkg} may not import ${target} (may: ${rule.packages.join(", ") || "nothing"})`;
@@ -36,14 +36,14 @@ export function packageArrows(tree: SourceTree): string[] {
   });
 }
 
-export function roomArrows(tree: SourceTree): string[] {
+export function folderArrows(tree: SourceTree): string[] {
   const arrows = findImports(tree, ({ file, place, one }) => {
     const target = tree.resolve(file.path, one);
     const to = target === undefined ? undefined : placeOf(target);
     const isRuled = place.pkg === "tests" || tree.production().has(file.path);
     if (!isRuled || to === undefined || to.pkg !== place.pkg) return;
     if (place.room === undefined || to.room === place.room) return undefined;
-    const rooms = roomTable[place.pkg] ?? {};
+    const rooms = folderTable[place.pkg] ?? {};
     const allowed = rooms[place.room];
     if (allowed === undefined) return `room ${place.pkg}/${place.room} has no line in roomTable`;
     // Types may point at the package's own vocabulary files, which are beside the rooms.
@@ -66,7 +66,7 @@ const wiringValues = new Set([
 ]);
 
 /** The tables themselves may not say what the invariants exclude. */
-export function forbiddenInTable(packages = packageTable, rooms = roomTable): string[] {
+export function forbiddenInTable(packages = packageTable, rooms = folderTable): string[] {
   const arrows = [
     ...Object.entries(packages).flatMap(([from, rule]) => rule.packages.map((to) => [from, to])),
     ...Object.entries(rooms).flatMap(([pkg, table]) =>
@@ -89,14 +89,14 @@ function matches(name: string): (pattern: string) => boolean {
     (pattern.endsWith("/*") && name.startsWith(pattern.slice(0, -1)));
 }
 
-export function doors(tree: SourceTree): string[] {
+export function importsByEntryPoint(tree: SourceTree): string[] {
   return findImports(tree, ({ file, one }) => {
     const target = tree.resolve(file.path, one);
     if (target === undefined || !one.specifier.startsWith(".")) return undefined;
     const to = roomFolder(target);
     if (to === undefined || isInside(file.path, to) || target === `${to}/index.ts`)
       return undefined;
-    if (Object.hasOwn(openRooms, to) || sideDoors.includes(target)) return undefined;
+    if (Object.hasOwn(openFolders, to) || sideEntryPoints.includes(target)) return undefined;
     return `import ${to}/index.ts instead of ${target.slice(to.length + 1)}`;
   });
 }
@@ -185,7 +185,7 @@ function placeOf(path: string): Place | undefined {
 
 /** The innermost room that a file is in. */
 function roomFolder(path: string): string | undefined {
-  const inner = subRooms.filter((folder) => isInside(path, folder));
+  const inner = subfolders.filter((folder) => isInside(path, folder));
   if (inner.length > 0) return inner.reduce((a, b) => (a.length > b.length ? a : b));
   return /^(?:packages\/[\w-]+\/src|tests\/[\w-]+)\/[\w-]+(?=\/)/.exec(path)?.[0];
 }

@@ -95,7 +95,7 @@ export const externalTable: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Rooms of a package: the folders of its src. Files beside the rooms are wiring and may import every room of their package. */
-export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+export const folderTable: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   machinery: {
     base: [],
     json: ["base"],
@@ -305,7 +305,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
 };
 
 /** What only tests go through, ours and those of users: it may hold test tools, and enter doors named `internal`. */
-export const testDoors: readonly string[] = ["packages/testing/src/", "tests/"];
+export const testEntryPoints: readonly string[] = ["packages/testing/src/", "tests/"];
 
 /** Doors for tests of our own packages: what is behind them is no part of what users run. */
 export const ownTestDoors: readonly string[] = ["packages/apiserver/src/testing/index.ts"];
@@ -359,7 +359,7 @@ export const socketFolders: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Folders below a room with a door of their own. */
-export const subRooms = [
+export const subfolders = [
   "packages/apiserver/src/storage/memory",
   "packages/apiserver/src/storage/embedded",
   "packages/apiserver/src/storage/etcd",
@@ -367,14 +367,14 @@ export const subRooms = [
 ];
 
 /** Rooms without a door, each for a reason. */
-export const openRooms: Readonly<Record<string, string>> = {
+export const openFolders: Readonly<Record<string, string>> = {
   "packages/apiserver/src/request": "the leaf vocabulary: its files are imported by name",
   "packages/controlplane/src/compose": "wiring that control-plane.ts and backup/ read",
   "packages/cli/src/commands": "one verb per file; main.ts lists them",
 };
 
 /** Files that may be imported past their room's door. */
-export const sideDoors: readonly string[] = [
+export const sideEntryPoints: readonly string[] = [
   // The change feed is part of every backend and of the watch cache, not of what storage promises.
   "packages/apiserver/src/storage/feed.ts",
 ];

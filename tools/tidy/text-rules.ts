@@ -9,7 +9,7 @@ import {
 } from "./ratchets.ts";
 import { isTest, lineOf, type SourceFile } from "./source-file.ts";
 import type { SourceTree } from "./source-tree.ts";
-import { openRooms } from "./tables.ts";
+import { openFolders } from "./tables.ts";
 
 interface Ban {
   readonly pattern: RegExp;
@@ -71,7 +71,7 @@ const leftover = new RegExp(
   "g",
 );
 
-export function leftovers(tree: SourceTree): string[] {
+export function unfinishedMarks(tree: SourceTree): string[] {
   return [...tree.files.values()].flatMap((file) =>
     occurrences(
       file,
@@ -213,11 +213,11 @@ function indentOf(line: string): string {
   return /^\s*/.exec(line)?.[0] ?? "";
 }
 
-export function rooms(tree: SourceTree): string[] {
+export function foldersHaveEntryPoints(tree: SourceTree): string[] {
   const folders = new Set<string>();
   for (const path of tree.production()) {
     const folder = /^packages\/[\w-]+\/src\/[\w-]+(?=\/)/.exec(path)?.[0];
-    if (folder !== undefined && !Object.hasOwn(openRooms, folder)) folders.add(folder);
+    if (folder !== undefined && !Object.hasOwn(openFolders, folder)) folders.add(folder);
   }
   return [...folders]
     .filter((folder) => !tree.files.has(`${folder}/index.ts`))

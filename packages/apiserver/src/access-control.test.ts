@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+import { bootstrapAuthorizer, unionAuthorizer } from "./authorization/index.ts";
 import { plainExtension } from "./extension.ts";
 import {
   collectionPath,
@@ -18,7 +18,9 @@ import {
 
 let server: TestServer;
 before(async () => {
-  server = await TestServer.start({ authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac]) });
+  server = await TestServer.start({
+    authorization: (rbac) => unionAuthorizer([bootstrapAuthorizer, rbac]),
+  });
 });
 after(() => server.close());
 
@@ -170,11 +172,11 @@ describe("a gate", () => {
 
   it("is around what is put inside it, and around everything when nothing is", async () => {
     const outside = await statusWith({
-      authorization: (rbac, gate) => anyOf([bootstrapAuthorizer, gate(rbac)]),
+      authorization: (rbac, gate) => unionAuthorizer([bootstrapAuthorizer, gate(rbac)]),
     });
     assert.equal(outside, 200, "masters stand before it");
     assert.equal(
-      await statusWith({ authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac]) }),
+      await statusWith({ authorization: (rbac) => unionAuthorizer([bootstrapAuthorizer, rbac]) }),
       403,
     );
     assert.equal(await statusWith({}), 403);

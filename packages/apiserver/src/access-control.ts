@@ -3,14 +3,14 @@
  */
 import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterAuthenticator } from "./access-sources/index.ts";
-import { PolicyCache, RoleAggregation, reviewersOf } from "./access-sources/index.ts";
+import { composeReviewers, PolicyCache, RoleAggregation } from "./access-sources/index.ts";
 import type { AdmissionPlugin } from "./admission/index.ts";
 import {
   type Authorizer,
-  anyOf,
   bootstrapAuthorizer,
   EscalationCheck,
   RbacAuthorizer,
+  unionAuthorizer,
 } from "./authorization/index.ts";
 import type { Reviewers } from "./handlers/index.ts";
 import type { Registry } from "./registry/index.ts";
@@ -60,7 +60,8 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const rbac = new RbacAuthorizer(policies);
   const limited = options.limit?.(rbac) ?? rbac;
   const rules = compose(limited, open);
-  const authorizer = options.gate === undefined ? rules : gated(compose, limited, options.gate);
+  const authorizer =
+    options.gate === undefined ? rules : withContentAuthorizer(compose, limited, options.gate);
   const unlimited = compose(rbac, open);
   const check = new EscalationCheck(rbac, rules);
   return {
@@ -71,13 +72,19 @@ export function accessControl(options: AccessControlOptions): AccessControl {
       name: "RoleEscalation",
       validate: (request, object, old) => check.check(request, object, old),
     },
-    reviewers: reviewersOf({ authenticator, authorizer, unlimited, rbac, clock: options.clock }),
+    reviewers: composeReviewers({
+      authenticator,
+      authorizer,
+      unlimited,
+      rbac,
+      clock: options.clock,
+    }),
     aggregation: new RoleAggregation({ storage, hub, registry, policies, supervisor, onError }),
   };
 }
 
 /** Around all of it, where nobody says what it is to be around. */
-function gated(
+function withContentAuthorizer(
   compose: ComposeAuthorization,
   roles: Authorizer,
   gate: (inner: Authorizer) => Authorizer,
@@ -95,5 +102,5 @@ function open(inner: Authorizer): Authorizer {
 }
 
 function mastersAndRoles(rbac: Authorizer, gate: (inner: Authorizer) => Authorizer): Authorizer {
-  return gate(anyOf([bootstrapAuthorizer, rbac]));
+  return gate(unionAuthorizer([bootstrapAuthorizer, rbac]));
 }

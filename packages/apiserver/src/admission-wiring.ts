@@ -15,7 +15,7 @@ import {
   quotaSource,
 } from "./admission-sources/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
-import { DefinitionForm } from "./handlers/index.ts";
+import { DefinitionDecoder } from "./handlers/index.ts";
 import { type Catalog, namespaces, type Registry } from "./registry/index.ts";
 import type { ResourceKey, Storage } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
@@ -48,7 +48,7 @@ function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
     webhooks,
     equivalents: equivalentKinds({
       catalog,
-      formOf: (definition) => new DefinitionForm(definition),
+      formOf: (definition) => new DefinitionDecoder(definition),
     }),
     authorize: (attributes) => authorizer.authorize(attributes),
     newUid: randomUUID,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
-import { anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+import { bootstrapAuthorizer, unionAuthorizer } from "./authorization/index.ts";
 import { timeoutDefaultMinMs } from "./handlers/index.ts";
 import { configMaps, type ResourceDefinition } from "./registry/index.ts";
 import { ListeningServer, openWatches, TestServer, untilWatches } from "./testing/index.ts";
@@ -154,7 +154,7 @@ describe("a request whose time is up", () => {
     });
     const server = await TestServer.start({
       authorization: (rbac) => {
-        const inner = anyOf([bootstrapAuthorizer, rbac]);
+        const inner = unionAuthorizer([bootstrapAuthorizer, rbac]);
         return {
           authorize: async (attributes) => {
             if (attributes.resource === "configmaps") await held;

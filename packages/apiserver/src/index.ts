@@ -16,7 +16,6 @@ export {
   WebhookBackend,
 } from "./audit/index.ts";
 export {
-  type AccountObjects,
   type AccountReference,
   type AnonymousConfiguration,
   type AuthenticationConfiguration,
@@ -25,7 +24,7 @@ export {
   adminTokens,
   BearerTokenAuthenticator,
   ClientCertificateAuthenticator,
-  clusterUnit,
+  clusterOrganizationalUnit,
   type FetchDocument,
   hashToken,
   IssuerAuthenticator,
@@ -38,14 +37,15 @@ export {
   parseTokenFile,
   parseVerificationKeys,
   ReloadableClientCa,
+  ReloadableTokenAuthenticator,
   RequestAuthenticator,
   RequestHeaderAuthenticator,
   ServiceAccountAuthenticator,
+  type ServiceAccountTokenGetter,
   ServiceAccountTokenIssuer,
   type SigningKey,
   type StaticToken,
   StaticTokenAuthenticator,
-  SwitchedTokens,
   signatureAlgorithms,
   type TokenAuthenticator,
   type TokenIdentity,
@@ -56,7 +56,6 @@ export {
   AllowedPathsError,
   type Authorizer,
   allowedPaths,
-  anyOf,
   bootstrapAuthorizer,
   type Decision,
   privilegedGroups,
@@ -64,6 +63,7 @@ export {
   RbacAuthorizer,
   type ReviewVersion,
   reviewVersions,
+  unionAuthorizer,
   WebhookAuthorizer,
 } from "./authorization/index.ts";
 export {
@@ -85,7 +85,7 @@ export {
   type ServerExtension,
   type ServerHost,
 } from "./extension.ts";
-export type { FurtherSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
+export type { AdditionalSubresource, Reviewers, ReviewRequest } from "./handlers/index.ts";
 export {
   Listener,
   type ListenerLimits,
@@ -97,25 +97,25 @@ export {
 } from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
-  type BesideResource,
   type Catalog,
-  type ComputedObjects,
-  type ComputedQuestion,
+  type ComputedListRequest,
+  type ComputedResource,
+  type ConnectRequest,
   type Draft,
   podMetricsKind,
   type ResourceDefinition,
   type SimpleColumn,
   type SimpleResource,
   type Strategy,
-  type SubresourceCall,
   type SubresourceStrategy,
   simpleResource,
+  type VirtualResource,
 } from "./registry/index.ts";
 export {
   type ApiRequest,
   type ApiResponse,
   type HeaderRecord,
-  wantedUpgrade,
+  requestedUpgrade,
 } from "./request/api-request.ts";
 export type { Attributes } from "./request/attributes.ts";
 export type { ResourceScope } from "./request/request-scope.ts";
@@ -124,9 +124,9 @@ export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions } from "./server.ts";
 export type { ServerLog } from "./server-log.ts";
 export type { ServiceDecision, ServiceViews } from "./service-views.ts";
-export type { AuditTrailOptions, BackendObserver } from "./stages/index.ts";
+export type { AuditWiringOptions, BackendObserver } from "./stages/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
-export type { TrafficOptions } from "./traffic.ts";
+export type { RequestLimitOptions } from "./traffic.ts";
 export { unreadLimits } from "./watch-cache/index.ts";
 export {
   isPrivateAddress,

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type Change, StorageError, type StorageKey } from "./storage/index.ts";
 import { MemoryStorage } from "./storage/memory/index.ts";
-import { type Answer, TestServer } from "./testing/index.ts";
+import { type TestResponse, TestServer } from "./testing/index.ts";
 
 /** Its watches can fall silent, and then end as those do whose history is compacted. */
 class InterruptedStorage extends MemoryStorage {
@@ -59,7 +59,7 @@ describe("a server whose feed is interrupted", () => {
     `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
 
   /** The request begins while the feed is silent and behind, and waits for it when it breaks. */
-  async function interrupted(method: string, path: string, body?: object): Promise<Answer> {
+  async function interrupted(method: string, path: string, body?: object): Promise<TestResponse> {
     storage.silence();
     const behind = { key: "/x/y//a/z" as StorageKey, value: Buffer.from("{}") };
     const { signal } = new AbortController();

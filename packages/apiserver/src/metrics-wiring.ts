@@ -1,12 +1,12 @@
 /** What the server's own metrics are read from. */
 
 import { type Counter, type ServerGauges, ServerMetrics } from "./metrics/index.ts";
-import type { StoredObjects } from "./store-upkeep/index.ts";
+import type { StoredObjectCounts } from "./store-upkeep/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
-export function metricsOf(
+export function wireMetrics(
   watchCache: WatchCache,
-  storedObjects: StoredObjects,
+  storedObjects: StoredObjectCounts,
   counters: readonly Counter[],
   inFlight: ServerGauges["inFlight"],
 ): ServerMetrics {

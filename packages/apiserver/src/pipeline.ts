@@ -6,18 +6,22 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ClusterAuthenticator } from "./access-sources/index.ts";
-import { hasImpersonation, homeOfAccount, isAuthenticationError } from "./authentication/index.ts";
+import {
+  hasImpersonation,
+  isAuthenticationError,
+  serviceAccountCluster,
+} from "./authentication/index.ts";
 import { type Authorizer, type Decision, forbidden } from "./authorization/index.ts";
 import type { ClusterDirectory, Detour, DetourRequest } from "./cluster-directory.ts";
-import { failure, toStatusError } from "./content/index.ts";
+import { statusResponse, toStatusError } from "./content/index.ts";
 import { tooBusy } from "./event-loop/index.ts";
 import {
   estimateRead,
   type ObjectCounter,
-  tooBusyResponse,
-  type WatchCounter,
+  tooManyRequestsResponse,
+  type WatchLimiter,
 } from "./fairness/index.ts";
-import { type HandlerRooms, handlerOf } from "./handlers/index.ts";
+import { type HandlerDependencies, handlerOf } from "./handlers/index.ts";
 import {
   type Catalog,
   fromStorageError,
@@ -27,12 +31,12 @@ import {
 import {
   type ApiRequest,
   type ApiResponse,
+  cancelBody,
   header,
-  leaveUnread,
   type MaybePromise,
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
-import { decisionNotes } from "./request/decision-notes.ts";
+import { decisionRecorder } from "./request/decision-notes.ts";
 import {
   type ClusterScope,
   type RequestScope,
@@ -40,23 +44,27 @@ import {
   unresolvedCluster,
 } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo, wellKnownGroup } from "./request/user.ts";
-import { type PathRooms, servePath } from "./routing/index.ts";
+import { type PathDependencies, servePath } from "./routing/index.ts";
 import type { ServiceDecision, ServiceViews } from "./service-views.ts";
 import type { Deadlines } from "./stages/index.ts";
 import {
-  beginTrail,
   Exchange,
-  type FinishRooms,
-  finish,
+  type FinishDependencies,
+  finishResponse,
   flowControlOfBody,
   impersonate,
-  type RouteRooms,
+  type RouteDependencies,
   receiveBody,
   route,
   setDeadline,
+  startAuditRecord,
 } from "./stages/index.ts";
 
-export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms, RouteRooms {
+export interface PipelineDependencies
+  extends HandlerDependencies,
+    PathDependencies,
+    FinishDependencies,
+    RouteDependencies {
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
@@ -66,13 +74,13 @@ export interface PipelineRooms extends HandlerRooms, PathRooms, FinishRooms, Rou
   readonly deadlines: Deadlines<() => void>;
   readonly objectCount: ObjectCounter;
   /** Undefined when watches are not limited. */
-  readonly watches: WatchCounter | undefined;
+  readonly watches: WatchLimiter | undefined;
   /** Told of each request that the store could not serve. */
   readonly onStoreUnavailable: () => void;
 }
 
 type StageResult = ApiResponse | undefined;
-type Stage = (exchange: Exchange, rooms: PipelineRooms) => MaybePromise<StageResult>;
+type Stage = (exchange: Exchange, rooms: PipelineDependencies) => MaybePromise<StageResult>;
 
 export const pipeline: readonly (readonly [name: string, stage: Stage, only?: "writes"])[] = [
   ["route", route],
@@ -89,57 +97,68 @@ export const pipeline: readonly (readonly [name: string, stage: Stage, only?: "w
 ];
 
 /** Answers at once when every stage can: a read of what is at hand costs no promise, no timer and no signal. */
-export function answer(request: ApiRequest, rooms: PipelineRooms): MaybePromise<ApiResponse> {
+export function handleRequest(
+  request: ApiRequest,
+  rooms: PipelineDependencies,
+): MaybePromise<ApiResponse> {
   const exchange = new Exchange(request, rooms.clock);
   try {
     const response = run(exchange, rooms, 0);
-    if (!(response instanceof Promise)) return finish(exchange, response, rooms);
-    return inTime(exchange, response, rooms);
+    if (!(response instanceof Promise)) return finishResponse(exchange, response, rooms);
+    return withTimeout(exchange, response, rooms);
   } catch (error) {
-    return finish(exchange, failed(error, exchange, rooms), rooms);
+    return finishResponse(exchange, failed(error, exchange, rooms), rooms);
   }
 }
 
-function run(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromise<ApiResponse> {
+function run(
+  exchange: Exchange,
+  rooms: PipelineDependencies,
+  from: number,
+): MaybePromise<ApiResponse> {
   for (let at = from; at < pipeline.length; at++) {
     const entry = pipeline[at] as (typeof pipeline)[number];
     if (entry[2] === "writes" && !exchange.isWrite) continue;
     const result = entry[1](exchange, rooms);
     if (result instanceof Promise)
-      return result.then((response) => response ?? goOn(exchange, rooms, at + 1));
+      return result.then((response) => response ?? continueFrom(exchange, rooms, at + 1));
     if (result !== undefined) return result;
   }
   throw statusError.pathNotFound();
 }
 
-function goOn(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromise<ApiResponse> {
+function continueFrom(
+  exchange: Exchange,
+  rooms: PipelineDependencies,
+  from: number,
+): MaybePromise<ApiResponse> {
   exchange.throwIfAborted();
   return run(exchange, rooms, from);
 }
 
 /** The answer, or a 504 when it does not come in time; what is still being done is told to stop. */
-function inTime(
+function withTimeout(
   exchange: Exchange,
   pending: Promise<ApiResponse>,
-  rooms: PipelineRooms,
+  rooms: PipelineDependencies,
 ): Promise<ApiResponse> {
   return new Promise((resolve) => {
     let isAnswered = false;
     const settle = (response: ApiResponse) => {
       if (isAnswered) {
-        leaveUnread(response.body);
+        cancelBody(response.body);
         return;
       }
       isAnswered = true;
       cancel?.();
-      resolve(finish(exchange, response, rooms));
+      resolve(finishResponse(exchange, response, rooms));
     };
     const cancel =
       exchange.timeoutMs === undefined
         ? undefined
         : rooms.deadlines.add(() => {
             exchange.abort(timeUp);
-            settle(failure(timeUp));
+            settle(statusResponse(timeUp));
           }, exchange.timeoutMs);
     pending.then(settle, (error) => settle(failed(error, exchange, rooms)));
   });
@@ -147,15 +166,15 @@ function inTime(
 
 const timeUp = statusError.timeout("request did not complete within the allotted timeout");
 
-function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiResponse {
-  if (error === tooBusy) return tooBusyResponse();
+function failed(error: unknown, exchange: Exchange, rooms: PipelineDependencies): ApiResponse {
+  if (error === tooBusy) return tooManyRequestsResponse();
   const known = fromStorageError(error, { resource: { resource: resourceOf(exchange) } });
   const status = toStatusError(known);
   if (!(known instanceof StatusError) || status.cause !== undefined) {
     if (exchange.audit !== undefined) exchange.audit.isPanic = true;
     rooms.onError(error, exchange);
   } else if (isStoreUnavailable(status)) rooms.onStoreUnavailable();
-  return failure(status);
+  return statusResponse(status);
 }
 
 function resourceOf({ scope }: Exchange): string {
@@ -164,7 +183,7 @@ function resourceOf({ scope }: Exchange): string {
 
 function authenticate(
   exchange: Exchange,
-  { authenticator }: PipelineRooms,
+  { authenticator }: PipelineDependencies,
 ): Promise<undefined> | undefined {
   const { request } = exchange;
   try {
@@ -174,11 +193,11 @@ function authenticate(
       sent: request,
       path: exchange.scope?.path,
     };
-    const user = authenticator.authenticate(credentials, whereKnown(exchange));
-    if (!(user instanceof Promise)) return recognize(exchange, user);
-    return user.then((resolved) => recognize(exchange, resolved), refuse);
+    const user = authenticator.authenticate(credentials, authenticationClusterOf(exchange));
+    if (!(user instanceof Promise)) return setAuthenticatedUser(exchange, user);
+    return user.then((resolved) => setAuthenticatedUser(exchange, resolved), throwUnauthorized);
   } catch (error) {
-    return refuse(error);
+    return throwUnauthorized(error);
   }
 }
 
@@ -186,44 +205,44 @@ function authenticate(
  * Who asks without naming a cluster means root; a service account, whose clients know one cluster only, means its own. It is as if it had been named:
  * what comes later sees no difference.
  */
-function recognize(exchange: Exchange, user: UserInfo): undefined {
+function setAuthenticatedUser(exchange: Exchange, user: UserInfo): undefined {
   exchange.user = user;
   if (user.username !== anonymousUser.username) exchange.request.onAuthenticated?.(user.username);
   const { scope } = exchange;
   if (scope?.isClusterUnnamed !== true) return undefined;
-  const cluster = homeOfAccount(user);
+  const cluster = serviceAccountCluster(user);
   if (cluster !== undefined && cluster !== scope.cluster) exchange.scope = { ...scope, cluster };
   return undefined;
 }
 
 /** Views are entered by those who are known to all logical clusters, and so is what leads nowhere. */
-function whereKnown({ scope }: Exchange): ClusterScope {
+function authenticationClusterOf({ scope }: Exchange): ClusterScope {
   const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;
   return isPlain ? (scope?.cluster ?? "*") : "*";
 }
 
 /** Which credential was wrong, and how, is for the server's log only. */
-function refuse(error: unknown): never {
+function throwUnauthorized(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
-function beginAudit(exchange: Exchange, { audit, clock }: PipelineRooms): undefined {
-  if (audit !== undefined) beginTrail(exchange, audit, clock);
+function beginAudit(exchange: Exchange, { audit, clock }: PipelineDependencies): undefined {
+  if (audit !== undefined) startAuditRecord(exchange, audit, clock);
   return undefined;
 }
 
 /** The server's own loops are among them, and are no tenant's. Priority and fairness let them pass as well. */
-function isOperators({ groups }: UserInfo): boolean {
+function isOperator({ groups }: UserInfo): boolean {
   return groups.includes(wellKnownGroup.masters);
 }
 
 /** Reads wait for their seat here; writes do when their body is there. */
 function flowControl(
   exchange: Exchange,
-  { fairness, objectCount, watches }: PipelineRooms,
+  { fairness, objectCount, watches }: PipelineDependencies,
 ): Promise<undefined> | undefined {
   const scope = exchange.scope as RequestScope;
-  if (watches !== undefined && scope.verb === "watch" && !isOperators(exchange.user))
+  if (watches !== undefined && scope.verb === "watch" && !isOperator(exchange.user))
     exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
   fairness?.classify(exchange);
   if (exchange.isWrite) return undefined;
@@ -232,7 +251,7 @@ function flowControl(
 
 function impersonateStage(
   exchange: Exchange,
-  { authorizer }: PipelineRooms,
+  { authorizer }: PipelineDependencies,
 ): Promise<undefined> | undefined {
   const { request, scope, user } = exchange;
   if (!hasImpersonation(request.headers)) return undefined;
@@ -245,8 +264,11 @@ function impersonateStage(
   });
 }
 
-function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
-  const attributes = notedAttributesOf(exchange);
+function authorize(
+  exchange: Exchange,
+  rooms: PipelineDependencies,
+): Promise<undefined> | undefined {
+  const attributes = recordingAttributesOf(exchange);
   if (exchange.detour !== undefined) return authorizeDetour(exchange, exchange.detour, attributes);
   const { cluster } = attributes;
   const entered = cluster === "*" ? undefined : rooms.directory.enter(cluster, attributes);
@@ -258,7 +280,7 @@ function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined>
 function authorizeEntered(
   exchange: Exchange,
   attributes: Attributes,
-  { authorizer, directory, services }: PipelineRooms,
+  { authorizer, directory, services }: PipelineDependencies,
 ): Promise<undefined> | undefined {
   const scope = exchange.scope as RequestScope;
   if (scope.service !== undefined)
@@ -286,7 +308,7 @@ function detourRequest(exchange: Exchange, attributes: Attributes): DetourReques
   const { request, user, signal } = exchange;
   return {
     ...{ request, user, signal, attributes, scope: exchange.scope as RequestScope },
-    note: (decision) => noteDecision(exchange, decision),
+    note: (decision) => auditDecision(exchange, decision),
   };
 }
 
@@ -295,7 +317,7 @@ async function authorizeService(
   exchange: Exchange,
   service: ServiceScope,
   attributes: Attributes,
-  { services, authorizer }: Pick<PipelineRooms, "services" | "authorizer">,
+  { services, authorizer }: Pick<PipelineDependencies, "services" | "authorizer">,
 ): Promise<undefined> {
   const decision = await services.authorize(service, attributes);
   enforce(exchange, decision, attributes);
@@ -309,10 +331,10 @@ async function authorizeService(
 }
 
 /** Whether a write that turns out to create may: in a view that is for it to decide. */
-function creatingIn(
+function authorizeCreateIn(
   exchange: Exchange,
-  { services }: PipelineRooms,
-): HandlerRooms["authorizeCreate"] {
+  { services }: PipelineDependencies,
+): HandlerDependencies["authorizeCreate"] {
   const service = exchange.scope?.service as ServiceScope;
   const attributes = { ...attributesOf(exchange), verb: "create" };
   return async () => {
@@ -325,12 +347,12 @@ function enforce(
   decision: Decision | ServiceDecision,
   attributes: Attributes,
 ): undefined {
-  noteDecision(exchange, decision);
+  auditDecision(exchange, decision);
   if (decision.allowed) return undefined;
   throw forbidden(attributes, decision.reason);
 }
 
-function noteDecision(
+function auditDecision(
   { audit }: Exchange,
   { allowed, reason }: Pick<Decision, "allowed" | "reason">,
 ): void {
@@ -340,12 +362,12 @@ function noteDecision(
 }
 
 /** Where the request is audited, each step of the decision is written down. */
-function notedAttributesOf(exchange: Exchange): Attributes {
+function recordingAttributesOf(exchange: Exchange): Attributes {
   const { audit } = exchange;
   const attributes = attributesOf(exchange);
   if (audit === undefined) return attributes;
   const annotate = (key: string, value: string) => audit.annotate(key, value);
-  return { ...attributes, note: decisionNotes(annotate, "request.auth.kcp.io") };
+  return { ...attributes, note: decisionRecorder(annotate, "request.auth.kcp.io") };
 }
 
 function attributesOf({ scope, user }: Exchange): Attributes {
@@ -379,7 +401,7 @@ const noResource = {
 } as const;
 
 /** Finds what answers the request: the handler of a resource, a path, or what the cluster directory has instead. */
-function resolve(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
+function resolve(exchange: Exchange, rooms: PipelineDependencies): Promise<undefined> | undefined {
   const { detour } = exchange;
   if (detour !== undefined) {
     exchange.serve = () => detour.serve(detourRequest(exchange, attributesOf(exchange)));
@@ -398,7 +420,9 @@ function resolve(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> |
   const serveBy = (definition: ResourceDefinition | undefined): undefined => {
     if (definition === undefined) throw statusError.pathNotFound();
     const served =
-      view === undefined ? rooms : { ...rooms, authorizeCreate: creatingIn(exchange, rooms) };
+      view === undefined
+        ? rooms
+        : { ...rooms, authorizeCreate: authorizeCreateIn(exchange, rooms) };
     const handled = exchange.handled(scope, definition);
     const handle = handlerOf(handled, served);
     exchange.serve = () => handle(handled, served);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { pipeline } from "./pipeline.ts";
 import { MemoryStorage } from "./storage/memory/index.ts";
-import { brief, FaultyStorage, TestServer } from "./testing/index.ts";
+import { FaultyStorage, summarizeEvent, TestServer } from "./testing/index.ts";
 
 const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
 
@@ -119,7 +119,7 @@ describe("a store that fails", () => {
 
   it("does not end watches: they go on where they were", async () => {
     const watch = await server.watch(`${configmaps}?watch=1`);
-    assert.equal(brief(await watch.next()), "ADDED x");
+    assert.equal(summarizeEvent(await watch.next()), "ADDED x");
     const next = watch.next();
     await settle();
     storage.fail();
@@ -127,7 +127,7 @@ describe("a store that fails", () => {
     storage.recover();
     await server.must("POST", configmaps, { body: { metadata: { name: "during" } } });
     server.clock.advance(100);
-    assert.equal(brief(await next), "ADDED during");
+    assert.equal(summarizeEvent(await next), "ADDED during");
     await watch.leave();
   });
 });
@@ -151,7 +151,7 @@ describe("stopping", () => {
     await server.server.drain();
     assert.deepEqual(await rest, []);
     const late = await server.watch(`${configmaps}?watch=1`);
-    assert.deepEqual((await late.rest()).map(brief), ["ADDED x"]);
+    assert.deepEqual((await late.rest()).map(summarizeEvent), ["ADDED x"]);
   });
 
   it("waits for writes in flight, which are acknowledged and kept", async () => {

@@ -21,7 +21,7 @@ import {
   reservedDefinitions,
 } from "./admission/index.ts";
 import {
-  namespaceGuard,
+  confirmNamespaceOnCreate,
   namespaceSource,
   PolicyChecker,
   type ServiceObjectsOptions,
@@ -29,9 +29,9 @@ import {
 } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
 import {
-  type AccountObjects,
   ClusterTokens,
   type RequestAuthenticator,
+  type ServiceAccountTokenGetter,
 } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import type { ClusterDirectory } from "./cluster-directory.ts";
@@ -42,45 +42,50 @@ import {
   type ServerExtension,
   type ServerHost,
 } from "./extension.ts";
-import { FlowObjects, StoredLimits } from "./fairness-sources/index.ts";
-import type { FurtherSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
+import { ClusterStorageQuota, FlowControlConfigController } from "./fairness-sources/index.ts";
+import type { AdditionalSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import type { HealthChecks } from "./health/index.ts";
 import { healthChecks } from "./health-wiring.ts";
-import { metricsOf } from "./metrics-wiring.ts";
-import { answer, type PipelineRooms } from "./pipeline.ts";
+import { wireMetrics } from "./metrics-wiring.ts";
+import { handleRequest, type PipelineDependencies } from "./pipeline.ts";
 import {
-  type BesideResource,
   builtIns,
   type Catalog,
-  ExtendedCatalog,
   Registry,
   type ResourceDefinition,
+  type VirtualResource,
+  VirtualResourceCatalog,
 } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
 import type { ServerLog } from "./server-log.ts";
 import type { Exchange } from "./stages/index.ts";
-import { type AuditTrailOptions, composeAudit, Deadlines, observe } from "./stages/index.ts";
+import {
+  type AuditWiringOptions,
+  composeAudit,
+  Deadlines,
+  observeRequest,
+} from "./stages/index.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import {
   Compactor,
   type CompactorOptions,
-  StoredObjects,
-  storeFaultTeller,
+  StoredObjectCounts,
+  storageFaultLogger,
   withCheckedStorage,
 } from "./store-upkeep/index.ts";
 import { SupervisedLoops } from "./supervised-loops.ts";
-import { composeTraffic, type TrafficOptions } from "./traffic.ts";
+import { composeRequestLimits, type RequestLimitOptions } from "./traffic.ts";
 import type { UnreadBudget, WatchCache, WatchCacheOptions } from "./watch-cache/index.ts";
 import { watchCacheOf } from "./watch-cache-wiring.ts";
 import { tenantDocuments, WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
 export interface ApiServerOptions<Extension extends ServerExtension = ServerExtension>
-  extends TrafficOptions {
+  extends RequestLimitOptions {
   /** Kinds, a directory of logical clusters and views of the embedder's; the server has none of its own if it is left out. */
   readonly extension?: ((host: ServerHost) => Extension) | undefined;
   /** Which requests are written down, and where; nothing is when it is left out. */
-  readonly audit?: AuditTrailOptions | undefined;
+  readonly audit?: AuditWiringOptions | undefined;
   readonly storage: Storage;
   /** The same store, if it can be read as a whole: for GET /backup. */
   readonly snapshots?: SnapshotSource | undefined;
@@ -89,7 +94,7 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
   /** Or how to make it, for authenticators that look things up in this server. */
   readonly authenticator:
     | RequestAuthenticator
-    | ((objects: AccountObjects) => RequestAuthenticator);
+    | ((objects: ServiceAccountTokenGetter) => RequestAuthenticator);
   /** Whom tokens must be meant for that issuers of one logical cluster sign. */
   readonly apiAudiences?: readonly string[] | undefined;
   /** Makes the tokens of service accounts; without it they get none. */
@@ -109,11 +114,11 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
-  readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
+  readonly furtherSubresources?: ((authorizer: Authorizer) => AdditionalSubresource) | undefined;
   /** Who answers further kinds that are questions, by group and resource. */
   readonly furtherReviewers?: ((authorizer: Authorizer) => Reviewers) | undefined;
   /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
-  readonly besides?: readonly BesideResource[] | undefined;
+  readonly besides?: readonly VirtualResource[] | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -121,19 +126,19 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
 export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   readonly extension: Extension;
   readonly #options: ApiServerOptions<Extension>;
-  readonly #rooms: PipelineRooms;
+  readonly #rooms: PipelineDependencies;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
-  readonly #storedObjects: StoredObjects;
+  readonly #storedObjects: StoredObjectCounts;
   readonly #customResources: CustomResources;
   readonly #served: ServedExtension;
   readonly #webhooks: WebhookClient;
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
-  readonly #limits: StoredLimits;
+  readonly #limits: ClusterStorageQuota;
   readonly #supervisor: SupervisedLoops;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
-  #flowObjects: FlowObjects | undefined;
+  #flowObjects: FlowControlConfigController | undefined;
   #isStarted = false;
   #isDraining = false;
   #idle: (() => void) | undefined;
@@ -145,16 +150,16 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const supervisor = new SupervisedLoops(options);
     this.#supervisor = supervisor;
     const watchCache = watchCacheOf(options, supervisor);
-    const confirmCreate = namespaceGuard(storage, watchCache, () => source);
+    const confirmCreate = confirmNamespaceOnCreate(storage, watchCache, () => source);
     const newUid = randomUUID;
     const capacity = this.#storedLimits(watchCache);
     this.#limits = capacity;
     const parts = { storage, watchCache, clock, random, newUid };
     const registry = new Registry({ ...parts, confirmCreate, capacity });
     const source = namespaceSource(registry, watchCache);
-    this.#storedObjects = new StoredObjects(storage, watchCache.hub, log);
+    this.#storedObjects = new StoredObjectCounts(storage, watchCache.hub, log);
     const counters = [damaged.counter, supervisor.restarts];
-    const metrics = metricsOf(watchCache, this.#storedObjects, counters, () => this.#inFlight);
+    const metrics = wireMetrics(watchCache, this.#storedObjects, counters, () => this.#inFlight);
     this.#watchCache = watchCache;
     this.extension = this.#extend({ registry, watchCache });
     const authenticator = this.#authenticator(registry);
@@ -177,7 +182,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       ...{ clock, random },
       deadlines,
       audit: composeAudit(options.audit, observers),
-      ...composeTraffic(options, { ...observers, deadlines, watchCache, catalog }),
+      ...composeRequestLimits(options, { ...observers, deadlines, watchCache, catalog }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
@@ -192,11 +197,11 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       metrics,
       snapshots: options.snapshots,
       onAnswer: (exchange, response) => {
-        observe(exchange, response, observers);
+        observeRequest(exchange, response, observers);
         this.#inFlight[kindOf(exchange.request)]--;
         if (this.#isDraining) this.#noteIdle();
       },
-      onStoreUnavailable: storeFaultTeller(options),
+      onStoreUnavailable: storageFaultLogger(options),
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
@@ -224,9 +229,9 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     });
   }
 
-  #storedLimits({ hub }: WatchCache): StoredLimits {
+  #storedLimits({ hub }: WatchCache): ClusterStorageQuota {
     const { storage, clock, tenantLimits } = this.#options;
-    return new StoredLimits(tenantLimits, {
+    return new ClusterStorageQuota(tenantLimits, {
       ...{ storage, clock, hub },
       directory: () => this.#directory,
     });
@@ -262,7 +267,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   #allServed(): ClusterDirectory["catalog"] {
     const { besides = [] } = this.#options;
     const { catalog } = this.#directory;
-    return besides.length === 0 ? catalog : new ExtendedCatalog(catalog, besides);
+    return besides.length === 0 ? catalog : new VirtualResourceCatalog(catalog, besides);
   }
 
   #authenticator(registry: Registry): ClusterAuthenticator {
@@ -331,7 +336,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
     this.#inFlight[kindOf(request)]++;
-    return answer(request, this.#rooms);
+    return handleRequest(request, this.#rooms);
   }
 
   get isReady(): boolean {
@@ -415,7 +420,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const { fairness } = this.#rooms;
     if (fairness === undefined) return;
     const { storage, clock, log } = this.#options;
-    this.#flowObjects = new FlowObjects({
+    this.#flowObjects = new FlowControlConfigController({
       ...{ storage, clock, registry: this.#rooms.registry },
       hub: this.#watchCache.hub,
       fairness,

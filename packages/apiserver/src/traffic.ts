@@ -1,12 +1,12 @@
 /** Wiring: how many requests are at work, in which order, and what one tenant may hold. */
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
-  Fairness,
-  FairnessMetrics,
-  type FairnessOptions,
+  FlowControl,
+  FlowControlMetrics,
+  type FlowControlOptions,
   type ObjectCounter,
   type ObjectLimits,
-  WatchCounter,
+  WatchLimiter,
   type WatchLimits,
 } from "./fairness/index.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
@@ -15,22 +15,22 @@ import type { Deadlines } from "./stages/index.ts";
 import { clusterPrefix } from "./storage/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
-export interface TrafficOptions {
+export interface RequestLimitOptions {
   /** What one tenant may hold; nothing is limited that is left out or 0. */
   readonly tenantLimits?: Partial<WatchLimits & ObjectLimits>;
   /** `off`: every request begins at once. */
   readonly fairness?:
-    | Pick<FairnessOptions, "seatsTotal" | "turnBudgetMicros" | "waitMaxMs">
+    | Pick<FlowControlOptions, "seatsTotal" | "turnBudgetMicros" | "waitMaxMs">
     | "off";
 }
 
-export interface Traffic {
-  readonly fairness: Fairness | undefined;
+export interface RequestLimits {
+  readonly fairness: FlowControl | undefined;
   readonly objectCount: ObjectCounter;
-  readonly watches: WatchCounter | undefined;
+  readonly watches: WatchLimiter | undefined;
 }
 
-interface TrafficParts {
+interface RequestLimitDependencies {
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   readonly metrics: ServerMetrics;
@@ -38,26 +38,31 @@ interface TrafficParts {
   readonly catalog: CollectionSource;
 }
 
-export function composeTraffic(options: TrafficOptions, parts: TrafficParts): Traffic {
+export function composeRequestLimits(
+  options: RequestLimitOptions,
+  parts: RequestLimitDependencies,
+): RequestLimits {
   return {
-    fairness: options.fairness === "off" ? undefined : fairnessOf(options.fairness ?? {}, parts),
+    fairness: options.fairness === "off" ? undefined : flowControlOf(options.fairness ?? {}, parts),
     objectCount: objectCounter(parts),
-    watches: watchCounterOf(options.tenantLimits),
+    watches: watchLimiterOf(options.tenantLimits),
   };
 }
 
-function watchCounterOf(limits: TrafficOptions["tenantLimits"] = {}): WatchCounter | undefined {
+function watchLimiterOf(
+  limits: RequestLimitOptions["tenantLimits"] = {},
+): WatchLimiter | undefined {
   const { watchesPerClusterMax = 0, watchesPerUserMax = 0 } = limits;
   if (watchesPerClusterMax === 0 && watchesPerUserMax === 0) return undefined;
-  return new WatchCounter({ watchesPerClusterMax, watchesPerUserMax });
+  return new WatchLimiter({ watchesPerClusterMax, watchesPerUserMax });
 }
 
-function fairnessOf(
-  options: Exclude<TrafficOptions["fairness"], "off" | undefined>,
-  { clock, deadlines, watchCache, metrics: { registry } }: TrafficParts,
-): Fairness {
-  const metrics = new FairnessMetrics(registry, () => fairness);
-  const fairness = new Fairness({
+function flowControlOf(
+  options: Exclude<RequestLimitOptions["fairness"], "off" | undefined>,
+  { clock, deadlines, watchCache, metrics: { registry } }: RequestLimitDependencies,
+): FlowControl {
+  const metrics = new FlowControlMetrics(registry, () => fairness);
+  const fairness = new FlowControl({
     ...options,
     clock,
     timers: deadlines,
@@ -79,7 +84,7 @@ const assumedOverAll = 1000;
 export function objectCounter({
   watchCache: { collections },
   catalog,
-}: Pick<TrafficParts, "watchCache" | "catalog">): ObjectCounter {
+}: Pick<RequestLimitDependencies, "watchCache" | "catalog">): ObjectCounter {
   return ({ cluster, group, version, resource }) => {
     if (cluster === "*") return assumedOverAll;
     const collection = catalog.collectionOf(cluster, group, version, resource);

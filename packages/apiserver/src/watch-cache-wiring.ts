@@ -1,6 +1,6 @@
 /** Wiring: the watch cache of a server, and who hears of logical clusters that are gone. */
 import type { Supervisor } from "@kcp-ts/machinery/base";
-import { forgetTargets } from "./routing/index.ts";
+import { forgetClusterTargets } from "./routing/index.ts";
 import type { ApiServerOptions } from "./server.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
@@ -13,6 +13,6 @@ export function watchCacheOf(options: ApiServerOptions, supervisor: Supervisor):
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
     ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
   });
-  watchCache.hub.gone.tell(forgetTargets);
+  watchCache.hub.gone.tell(forgetClusterTargets);
   return watchCache;
 }

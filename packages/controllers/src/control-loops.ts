@@ -30,11 +30,11 @@ import { defaultObjectsController } from "./default-objects/index.ts";
 import { eventExpiry } from "./event-expiry/index.ts";
 import {
   allResources,
+  customResourceSource,
   customResources,
   discoveredResources,
   GarbageCollector,
   type GraphNode,
-  offeredResources,
 } from "./garbage-collector/index.ts";
 import { namespaceController } from "./namespace/index.ts";
 import { resourceQuotaController } from "./resource-quota/index.ts";
@@ -127,7 +127,7 @@ function garbageCollector(
         resources: allResources([
           discoveredResources(collected),
           ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
-          ...(serves(apiResourceSchemas) ? [offeredResources(collected)] : []),
+          ...(serves(apiResourceSchemas) ? [customResourceSource(collected)] : []),
         ]),
         onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
       });

@@ -1,6 +1,6 @@
 export {
+  type CertificateRequest,
   type CertificateRequestsOptions,
-  type CertificateWish,
   certificateRequestsController,
   type SignCertificate,
   type SigningOutcome,

@@ -11,16 +11,16 @@ import {
   type AdminTokens,
   aloneContexts,
   ensureServingCertificates,
-  keepServingCertificates,
   loadOrCreateAdminTokens,
   newToken,
+  renewServingCertificates,
   writeAdminKubeconfig,
 } from "@kcp-ts/pki";
-import { garbageCollector, memoryTidier, startQuietCollector } from "@kcp-ts/process-memory";
+import { garbageCollector, memoryTidier, startIdleCollection } from "@kcp-ts/process-memory";
 import type { Client } from "@kcp-ts/sdk";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { composeAudit } from "./compose/audit.ts";
-import { Core, processUser } from "./compose/core.ts";
+import { ControlPlaneCore, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
@@ -124,7 +124,7 @@ async function compose(
       : shutDown(server, listener, options, clock),
   );
   await tls.follow(listener, core.files);
-  const keeper = keepServingCertificates({
+  const keeper = renewServingCertificates({
     directory,
     hostnames,
     clock,
@@ -154,7 +154,7 @@ async function compose(
   const caPem = tls.own === undefined ? certificates.caPem : undefined;
   if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
   const settle = () => server.settle();
-  const collector = startQuietCollector({ clock, log, collectGarbage, settle });
+  const collector = startIdleCollection({ clock, log, collectGarbage, settle });
   started.endsBy(() => collector.stop());
   return { url, kubeconfigPath, server, client, stop: () => started.close("stop") };
 }
@@ -169,7 +169,7 @@ async function tokensOf(
 }
 
 function startControlLoops(
-  core: Core,
+  core: ControlPlaneCore,
   options: ControlPlaneOptions,
   { caPem, externalUrl }: { readonly caPem: string; readonly externalUrl: string },
 ): void {
@@ -181,7 +181,7 @@ function startControlLoops(
   core.startControlLoops({ ...shared, physicalClusters, agentUrl });
 }
 
-interface CoreParts {
+interface CoreSettings {
   readonly tokens: AdminTokens | undefined;
   readonly collectGarbage: () => void;
 }
@@ -190,10 +190,10 @@ async function composeCore(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  { tokens, collectGarbage }: CoreParts,
-): Promise<Core> {
+  { tokens, collectGarbage }: CoreSettings,
+): Promise<ControlPlaneCore> {
   const { clock, batteries } = context;
-  return Core.compose({
+  return ControlPlaneCore.compose({
     ...options,
     ...context,
     storage,

@@ -5,6 +5,6 @@ export {
   type RunningControllers,
   startControllers,
 } from "./compose/controllers.ts";
-export { Core, processUser } from "./compose/core.ts";
+export { ControlPlaneCore, processUser } from "./compose/core.ts";
 export { createInternalCredential } from "./compose/internal-credential.ts";
 export { listenerLimitsOf, trafficOf } from "./compose/traffic.ts";

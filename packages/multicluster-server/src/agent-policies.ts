@@ -13,15 +13,15 @@ const keptMs = 1000;
 /** Logical clusters whose policies are kept; then it is begun anew. */
 const keptMax = 1000;
 
-interface Kept {
+interface CachedPolicies {
   readonly configMaps: Promise<readonly KubernetesObject[]>;
   readonly untilMs: number;
 }
 
-export class AgentPolicies {
+export class SyncPolicyCache {
   /** May do everything. */
   readonly #client: () => Client;
-  readonly #kept = new Map<ClusterName, Kept>();
+  readonly #kept = new Map<ClusterName, CachedPolicies>();
 
   constructor(client: () => Client) {
     this.#client = client;

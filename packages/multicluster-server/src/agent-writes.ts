@@ -12,9 +12,8 @@ import {
   appliedDiffAnnotation,
   appliedHashAnnotation,
   assignedTargets,
-  copyOfAnnotation,
+  attachedInClusterAnnotation,
   deletionAnnotation,
-  heldInClusterAnnotation,
   isCopyLabel,
   isKcpKey,
   type KindPolicy,
@@ -27,6 +26,7 @@ import {
   statusAnnotation,
   syncedAnnotation,
   syncerFinalizer,
+  upsyncedFromAnnotation,
   withoutField,
 } from "@kcp-ts/multicluster";
 import { clusterAnnotation, type StringMap } from "@kcp-ts/sdk";
@@ -37,7 +37,7 @@ export type WritePolicy = Pick<
   "direction" | "contested" | "copyNames" | "onDownstreamDeletion" | "of"
 >;
 
-export function comesUp({ direction }: WritePolicy): boolean {
+export function isUpsyncedKind({ direction }: WritePolicy): boolean {
   return direction !== "down";
 }
 
@@ -55,9 +55,9 @@ export function checkWrite(
   const isCopy = labelsOf(old)[own] === stateUpsync;
   checkLabels(draft, old, { own, isCopy });
   checkAnnotations(draft, old, { target, isCopy });
-  checkHolders(draft, old, target);
+  checkFinalizers(draft, old, target);
   if (!isCopy && !jsonEqual(heldBy(draft, policy), heldBy(old, policy)))
-    throw refusal(draft, "an agent does not change what an object of others holds");
+    throw forbidden(draft, "an agent does not change what an object of others holds");
 }
 
 /** What an object says of a cluster is that cluster's to say, as long as no other one says it, too. */
@@ -69,20 +69,23 @@ export function checkStatusWrite(
 ): void {
   const said = (draft as { status?: JsonValue }).status ?? null;
   if (sharedStatus(kind, said) !== said)
-    throw refusal(draft, "its load balancer is at an address that means a machine's own");
+    throw forbidden(draft, "its load balancer is at an address that means a machine's own");
   const labels = labelsOf(old) as StringMap;
   if (statesOf(labels).get(target) === stateUpsync) return;
   const assigned = assignedTargets(labels);
   for (const other of assigned) {
     if (other !== target)
-      throw refusal(draft, `it is in other clusters, too: ${target} says its status by annotation`);
+      throw forbidden(
+        draft,
+        `it is in other clusters, too: ${target} says its status by annotation`,
+      );
   }
   // When it has left, nothing is said of it any more.
   const { status } = draft as { status?: JsonValue };
   const isEmpty =
     status === undefined || (isJsonObject(status) && Object.keys(status).length === 0);
   if (!assigned.has(target) && !isEmpty && !jsonEqual(status, (old["status"] ?? null) as JsonValue))
-    throw refusal(draft, `it is not assigned to ${target}`);
+    throw forbidden(draft, `it is not assigned to ${target}`);
 }
 
 /** Why an agent may not delete it; copies are its own, and of kinds that end in the cluster, what is there alone. */
@@ -100,17 +103,17 @@ export function deletionRefusal(
 }
 
 function checkNewCopy(draft: Draft, target: string, policy: WritePolicy | undefined): void {
-  if (policy === undefined || !comesUp(policy))
-    throw refusal(draft, "objects of this kind are not copied up from clusters");
+  if (policy === undefined || !isUpsyncedKind(policy))
+    throw forbidden(draft, "objects of this kind are not copied up from clusters");
   const own = stateLabel(target);
   if (labelsOf(draft)[own] !== stateUpsync)
-    throw refusal(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
+    throw forbidden(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
   const name = String(metadataOf(draft)["name"]);
   if (policy.copyNames === "by-cluster" && nameInCluster(name, target) === undefined)
-    throw refusal(draft, `copies of this kind are called <name>--${target}`);
+    throw forbidden(draft, `copies of this kind are called <name>--${target}`);
   checkLabels(draft, { metadata: { labels: { [own]: stateUpsync } } }, { own, isCopy: true });
   checkAnnotations(draft, {}, { target, isCopy: true });
-  checkHolders(draft, {}, target);
+  checkFinalizers(draft, {}, target);
 }
 
 function checkLabels(
@@ -122,7 +125,7 @@ function checkLabels(
     // Whoever asked the object to leave has had their wish: the state goes with it. It never becomes one of a copy, and a copy's never goes.
     const isOver = label === own && !isCopy && labelsOf(draft)[label] === undefined;
     if (isOver || (isCopy && isCopyLabel(label))) continue;
-    throw refusal(draft, `an agent does not change the label ${label}`);
+    throw forbidden(draft, `an agent does not change the label ${label}`);
   }
 }
 
@@ -134,30 +137,30 @@ function checkAnnotations(
   const marks = new Set([
     ...[deletionAnnotation, statusAnnotation, syncedAnnotation].map((of) => of(target)),
     appliedDiffAnnotation(target),
-    heldInClusterAnnotation,
+    attachedInClusterAnnotation,
     // The server's own, and the same whatever is sent.
     clusterAnnotation,
-    ...(isCopy ? [copyOfAnnotation, appliedHashAnnotation] : []),
+    ...(isCopy ? [upsyncedFromAnnotation, appliedHashAnnotation] : []),
   ]);
   for (const key of changed(annotationsOf(draft), annotationsOf(old))) {
     const isItsOwn = isCopy && (!isKcpKey(key) || key.startsWith(simulatorPrefix));
     if (marks.has(key) || isItsOwn) continue;
-    throw refusal(draft, `an agent does not change the annotation ${key}`);
+    throw forbidden(draft, `an agent does not change the annotation ${key}`);
   }
 }
 
 /** Who it belongs to, and who else holds it: by an owner it would be deleted, by a finalizer of another it would be there. */
-function checkHolders(draft: Draft, old: JsonObject, target: string): void {
+function checkFinalizers(draft: Draft, old: JsonObject, target: string): void {
   const owners = (object: JsonObject) => metadataOf(object)["ownerReferences"] ?? [];
   if (!jsonEqual(owners(draft as JsonObject), owners(old)))
-    throw refusal(draft, "an agent does not change metadata.ownerReferences");
+    throw forbidden(draft, "an agent does not change metadata.ownerReferences");
   const finalizer = syncerFinalizer(target);
   const others = (object: JsonObject) => {
     const { finalizers } = metadataOf(object);
     return Array.isArray(finalizers) ? finalizers.filter((one) => one !== finalizer) : [];
   };
   if (!jsonEqual(others(draft as JsonObject), others(old)))
-    throw refusal(draft, `an agent changes no finalizer but ${finalizer}`);
+    throw forbidden(draft, `an agent changes no finalizer but ${finalizer}`);
 }
 
 /** Less the status, which the cluster knows, and fields that a controller in the cluster may have lifted by the policy. */
@@ -198,7 +201,7 @@ function mapOf(object: JsonObject | Draft, name: string): Readonly<Record<string
   return Object.assign(Object.create(null), Object.fromEntries(entries));
 }
 
-export function refusal(draft: Draft, message: string): Error {
+export function forbidden(draft: Draft, message: string): Error {
   const resource = String(draft["kind"]).toLowerCase();
   return statusError.forbidden({ group: "", resource }, String(metadataOf(draft)["name"]), message);
 }

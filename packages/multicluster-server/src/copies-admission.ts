@@ -12,28 +12,31 @@ import { statusError } from "@kcp-ts/machinery/status";
 import {
   assignedTargets,
   clusterLabels,
-  type Place,
   registrationFieldManager,
-  serviceBehind,
+  type SyncTargetReference,
+  serviceNameOf,
   stateLabel,
   stateLabelPrefix,
   stateUpsync,
   syncerFieldManager,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
-import { type GivenNamespaces, notGiven } from "./given-namespaces.ts";
+import { namespaceNotSynced, type SyncedNamespaces } from "./given-namespaces.ts";
 import { maySync } from "./may-sync.ts";
 
-export interface CopiesAdmissionOptions {
+export interface UpsyncAdmissionOptions {
   readonly authorizer: () => Authorizer;
   /** Where a SyncTarget is that is called so by a logical cluster that it is not in. */
-  readonly sharedPlace: (cluster: ClusterName, name: string) => Promise<Place | undefined>;
-  readonly given: Pick<GivenNamespaces, "has">;
+  readonly sharedPlace: (
+    cluster: ClusterName,
+    name: string,
+  ) => Promise<SyncTargetReference | undefined>;
+  readonly given: Pick<SyncedNamespaces, "has">;
   /** May read Services everywhere. */
   readonly client: () => Client;
 }
 
-export function copiesAdmission(options: CopiesAdmissionOptions): AdmissionPlugin {
+export function upsyncAdmission(options: UpsyncAdmissionOptions): AdmissionPlugin {
   return {
     name: "CopiesOfClusters",
     // Ephemeral containers are added to the Pod itself, and the copy follows.
@@ -52,26 +55,26 @@ export function copiesAdmission(options: CopiesAdmissionOptions): AdmissionPlugi
 async function checkCopy(
   request: AdmissionRequest,
   object: JsonObject,
-  copied: Copied,
-  options: CopiesAdmissionOptions,
+  copied: UpsyncedWrite,
+  options: UpsyncAdmissionOptions,
 ): Promise<void> {
   // Others may annotate a copy, but for Pods: what is written there changes nothing in the cluster.
   if (request.operation === "CREATE" || isPod(request)) await checkWriter(request, copied, options);
-  if (request.operation === "CREATE") await checkGiven(request, copied.now, options);
+  if (request.operation === "CREATE") await checkSyncedNamespace(request, copied.now, options);
   await checkService(request, object, copied.now, options);
 }
 
 /** A cluster speaks of what was given to it: where nothing was, nothing of it can run. */
-async function checkGiven(
+async function checkSyncedNamespace(
   { cluster, namespace, name, group, resource }: AdmissionRequest,
   targets: readonly string[],
-  { given }: CopiesAdmissionOptions,
+  { given }: UpsyncAdmissionOptions,
 ): Promise<void> {
   // What has no namespace is the cluster's own, and comes up to its owner alone.
   if (namespace === "") return;
   for (const target of targets) {
     if (await given.has({ cluster, namespace }, target)) continue;
-    throw statusError.forbidden({ group, resource }, name, notGiven(namespace, target));
+    throw statusError.forbidden({ group, resource }, name, namespaceNotSynced(namespace, target));
   }
 }
 
@@ -80,11 +83,11 @@ async function checkService(
   request: AdmissionRequest,
   object: JsonObject,
   targets: readonly string[],
-  { client }: CopiesAdmissionOptions,
+  { client }: UpsyncAdmissionOptions,
 ): Promise<void> {
   const { cluster, namespace, name, group, resource } = request;
   const labels = labelsOf(object) as StringMap;
-  const service = serviceBehind(request, { name, labels });
+  const service = serviceNameOf(request, { name, labels });
   const isLeaving =
     isJsonObject(object["metadata"] ?? null) &&
     "deletionTimestamp" in (object["metadata"] as JsonObject);
@@ -111,7 +114,7 @@ const services = defineResource<KubernetesObject>({
   namespaced: true,
 });
 
-interface Copied {
+interface UpsyncedWrite {
   readonly now: readonly string[];
   readonly before: readonly string[];
 }
@@ -157,8 +160,8 @@ function isPod({ group, resource }: AdmissionRequest): boolean {
 
 async function checkWriter(
   request: AdmissionRequest,
-  { now, before }: Copied,
-  options: CopiesAdmissionOptions,
+  { now, before }: UpsyncedWrite,
+  options: UpsyncAdmissionOptions,
 ): Promise<void> {
   for (const target of new Set([...before, ...now])) {
     if (await isSyncer(request, target, options)) continue;
@@ -201,7 +204,7 @@ const writers: ReadonlySet<JsonValue | undefined> = new Set([
 async function isSyncer(
   { user, cluster, options }: AdmissionRequest,
   name: string,
-  { authorizer, sharedPlace }: CopiesAdmissionOptions,
+  { authorizer, sharedPlace }: UpsyncAdmissionOptions,
 ): Promise<boolean> {
   if (!writers.has(options["fieldManager"])) return false;
   // Who may sync to a cluster of another workspace is said there, not by those who use it.

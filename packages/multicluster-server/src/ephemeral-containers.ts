@@ -7,7 +7,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import type { ApiResponse, SubresourceCall } from "@kcp-ts/apiserver";
+import type { ApiResponse, ConnectRequest } from "@kcp-ts/apiserver";
 import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
@@ -28,7 +28,7 @@ import type { KubernetesObject } from "@kcp-ts/sdk";
 const about = { kind: "Pod", apiVersion: "v1" } as const;
 
 export async function ephemeralContainers(
-  call: SubresourceCall,
+  call: ConnectRequest,
   connections: PodConnections,
 ): Promise<ApiResponse> {
   const { verb, object, query, signal } = call;
@@ -48,7 +48,7 @@ export async function ephemeralContainers(
   return jsonAnswer(withContainers(copy, containers));
 }
 
-async function readContainers(call: SubresourceCall): Promise<readonly JsonObject[]> {
+async function readContainers(call: ConnectRequest): Promise<readonly JsonObject[]> {
   const [type = ""] = String(call.headers["content-type"] ?? "").split(";", 1);
   if (type.trim() !== strategicMergePatch)
     throw statusError.badRequest(

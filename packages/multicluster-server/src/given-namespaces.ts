@@ -11,13 +11,13 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { clusterLabels, isSyncedNative, stateLabel, stateSync } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 
-export interface GivenNamespacesOptions {
+export interface SyncedNamespacesOptions {
   /** May read everything. */
   readonly client: () => Client;
   readonly catalog: () => Catalog;
 }
 
-export interface NamespacePlace {
+export interface NamespaceInCluster {
   readonly cluster: ClusterName;
   readonly namespace: string;
 }
@@ -30,28 +30,31 @@ const keptMs = { given: 5000, notGiven: 1000 } as const;
 /** Namespaces that are remembered; then it is begun anew. */
 const keptMax = 10_000;
 
-interface Kept {
+interface CachedLookup {
   readonly answer: Promise<boolean>;
   untilMs: number;
 }
 
-export class GivenNamespaces {
-  readonly #options: GivenNamespacesOptions;
-  readonly #kept = new Map<string, Kept>();
+export class SyncedNamespaces {
+  readonly #options: SyncedNamespacesOptions;
+  readonly #kept = new Map<string, CachedLookup>();
 
-  constructor(options: GivenNamespacesOptions) {
+  constructor(options: SyncedNamespacesOptions) {
     this.#options = options;
   }
 
   /** `target` is what objects there call the SyncTarget. */
-  async has(place: NamespacePlace, target: string): Promise<boolean> {
+  async has(place: NamespaceInCluster, target: string): Promise<boolean> {
     const { clock } = this.#options.client();
     const id = `${place.cluster}/${place.namespace}/${target}`;
     const known = this.#kept.get(id);
     if (known !== undefined && known.untilMs > clock.monotonic()) return await known.answer;
     if (this.#kept.size >= keptMax) this.#kept.clear();
     // Those who ask meanwhile wait for the same answer.
-    const kept: Kept = { answer: this.#look(place, target), untilMs: Number.POSITIVE_INFINITY };
+    const kept: CachedLookup = {
+      answer: this.#look(place, target),
+      untilMs: Number.POSITIVE_INFINITY,
+    };
     this.#kept.set(id, kept);
     try {
       const isGiven = await kept.answer;
@@ -63,7 +66,7 @@ export class GivenNamespaces {
     }
   }
 
-  async #look({ cluster, namespace }: NamespacePlace, target: string): Promise<boolean> {
+  async #look({ cluster, namespace }: NamespaceInCluster, target: string): Promise<boolean> {
     const client = this.#options.client().inCluster(cluster);
     const selectors = [
       `${stateLabel(target)}=${stateSync}`,
@@ -97,7 +100,7 @@ export class GivenNamespaces {
   }
 }
 
-export function notGiven(namespace: string, target: string): string {
+export function namespaceNotSynced(namespace: string, target: string): string {
   return `nothing in the namespace ${namespace} is assigned to ${target}, which therefore has nothing to say there`;
 }
 

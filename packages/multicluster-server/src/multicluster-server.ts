@@ -15,8 +15,8 @@ import type { AgentServer, MulticlusterOptions } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import type { TenancyExtension, TenancyExtensionOptions } from "@kcp-ts/tenancy";
 import { apiAccessAdmission } from "./api-access-admission.ts";
-import { copiesAdmission } from "./copies-admission.ts";
-import { GivenNamespaces } from "./given-namespaces.ts";
+import { upsyncAdmission } from "./copies-admission.ts";
+import { SyncedNamespaces } from "./given-namespaces.ts";
 import { type PeerAddress, Peers } from "./peers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
 import { placementReviewAuthorizer } from "./placement-reviews.ts";
@@ -65,13 +65,13 @@ export class MulticlusterServer {
       client,
       consumers: () => this.#inside.extension.exportConsumers,
     });
-    const given = new GivenNamespaces({ client, catalog: () => this.#inside.catalog });
+    const given = new SyncedNamespaces({ client, catalog: () => this.#inside.catalog });
     const peers = new Peers({ client, clock, log, tokenFor, isStoreShared });
     const clusters = new PhysicalClusters({
       ...{ client, clock, log, authorizer, servers: peers },
       sharedTarget: (cluster, name, signal) => shared.offered(cluster, name, signal),
     });
-    const copies = copiesAdmission({
+    const copies = upsyncAdmission({
       ...{ client, authorizer, given },
       sharedPlace: (cluster, name) => shared.placeOf(cluster, name),
     });

@@ -6,11 +6,11 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type {
+  AdditionalSubresource,
   ApiResponse,
   Authorizer,
-  FurtherSubresource,
+  ConnectRequest,
   ServerLog,
-  SubresourceCall,
   SubresourceStrategy,
   UserInfo,
 } from "@kcp-ts/apiserver";
@@ -20,9 +20,9 @@ import { statusError } from "@kcp-ts/machinery/status";
 import {
   hashDigits,
   muxProtocol,
-  noWayHere,
+  noRouteHere,
   type Peer,
-  PeerWays,
+  PeerRouter,
   type PodConnections,
   servePeer,
 } from "@kcp-ts/multicluster";
@@ -34,7 +34,7 @@ import {
   type StringMap,
 } from "@kcp-ts/sdk";
 import { serverHandshake } from "@kcp-ts/sdk/websocket";
-import { secrets, systemPlace } from "./system-secrets.ts";
+import { secrets, systemNamespace } from "./system-secrets.ts";
 
 export interface PeersOptions {
   /** May do everything in the system's own logical cluster. */
@@ -59,14 +59,14 @@ const fieldManager = "kcp-peers";
 /** Between two signs of life… */
 export const peerRenewMs = 20_000;
 /** …and how long one without any is still asked. */
-export const peerStaleMs = 70_000;
+export const peerExpiryMs = 70_000;
 /** A server that was there is not asked for again for so long. */
 const thereMs = 5000;
 const identityBytes = 8;
 
 export class Peers {
   /** Ways through the others. */
-  readonly ways: PeerWays;
+  readonly ways: PeerRouter;
   /** Lets the others in, to where they belong and nowhere else. */
   readonly authorizer: Authorizer = { authorize: (attributes) => this.#decide(attributes) };
   readonly #options: PeersOptions;
@@ -87,7 +87,7 @@ export class Peers {
     const hint = isStoreShared
       ? "another server may be: servers on one store ask each other if each is started with --peer-url"
       : undefined;
-    this.ways = new PeerWays({ clock, hint, peers: (signal) => this.#others(signal) });
+    this.ways = new PeerRouter({ clock, hint, peers: (signal) => this.#others(signal) });
   }
 
   /** From now on the others know of this server. */
@@ -105,7 +105,7 @@ export class Peers {
     this.#connections.clear();
     if (name === undefined) return;
     try {
-      const { namespace } = systemPlace;
+      const { namespace } = systemNamespace;
       await this.#secrets.delete({ namespace, name });
     } catch (error) {
       // It is not asked any more when it has been silent for a while.
@@ -138,7 +138,7 @@ export class Peers {
   }
 
   /** Where the others come in: `secrets/<record>/sessions` of the system's own logical cluster. */
-  endpoint(connections: Pick<PodConnections, "ownWay">): FurtherSubresource {
+  endpoint(connections: Pick<PodConnections, "ownWay">): AdditionalSubresource {
     const sessions: SubresourceStrategy = {
       prepareForUpdate: () => {},
       validateUpdate: () => [],
@@ -147,13 +147,13 @@ export class Peers {
     };
     return ({ group, resource }, scope) => {
       const isHere = group === "" && resource === "secrets" && scope.subresource === subresource;
-      const isOurs = scope.cluster === systemPlace.cluster && scope.service === undefined;
+      const isOurs = scope.cluster === systemNamespace.cluster && scope.service === undefined;
       return isHere && isOurs ? sessions : undefined;
     };
   }
 
   #accept(
-    { user, scope, query, headers }: SubresourceCall,
+    { user, scope, query, headers }: ConnectRequest,
     connections: Pick<PodConnections, "ownWay">,
   ): ApiResponse {
     if (!this.#isPeer(user) || scope.name !== this.name)
@@ -161,7 +161,7 @@ export class Peers {
     const text = (name: string) => query.get(name) ?? "";
     const target = { cluster: text("cluster"), name: text("name"), uid: text("uid") };
     const way = connections.ownWay(target);
-    if (way === undefined) throw noWayHere(target);
+    if (way === undefined) throw noRouteHere(target);
     const handshake = serverHandshake(headers, [muxProtocol]);
     if (handshake === undefined)
       throw statusError.badRequest(`sessions are a WebSocket that speaks ${muxProtocol}`);
@@ -185,12 +185,12 @@ export class Peers {
     const isTheirs =
       this.#isPeer(user) &&
       isResourceRequest &&
-      cluster === (systemPlace.cluster as ClusterName) &&
+      cluster === (systemNamespace.cluster as ClusterName) &&
       verb === "get" &&
       asked.group === "" &&
       asked.resource === "secrets" &&
       asked.subresource === subresource &&
-      asked.namespace === systemPlace.namespace &&
+      asked.namespace === systemNamespace.namespace &&
       asked.name === this.name;
     return isTheirs ? { allowed: true, reason: "a server of the same store" } : noOpinion;
   }
@@ -200,7 +200,7 @@ export class Peers {
   }
 
   get #secrets() {
-    return this.#options.client().inCluster(systemPlace.cluster).resource(secrets);
+    return this.#options.client().inCluster(systemNamespace.cluster).resource(secrets);
   }
 
   #publish(): void {
@@ -222,31 +222,31 @@ export class Peers {
     const data = Object.fromEntries(
       Object.entries(record).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
     );
-    const { namespace } = systemPlace;
+    const { namespace } = systemNamespace;
     const metadata = { namespace, name: nameFor(url), labels: { [peerLabel]: "true" } };
     await this.#secrets.apply({ metadata, data }, { fieldManager, force: true });
   }
 
   /** Of those that are there now, without this server. */
   async #records(signal: AbortSignal) {
-    const { namespace } = systemPlace;
+    const { namespace } = systemNamespace;
     const labelSelector = `${peerLabel}=true`;
     const { items } = await this.#secrets.list({ namespace, labelSelector, signal });
     const nowMs = this.#options.clock.now();
     return items
       .map(({ metadata: { name }, data }) => ({ name, record: recordOf(data) }))
-      .filter(({ name, record }) => name !== this.name && nowMs - record.renewedAt <= peerStaleMs);
+      .filter(({ name, record }) => name !== this.name && nowMs - record.renewedAt <= peerExpiryMs);
   }
 
   async #others(signal: AbortSignal): Promise<readonly Peer[]> {
     if (!this.#options.isStoreShared) return [];
-    const { namespace } = systemPlace;
+    const { namespace } = systemNamespace;
     const peers: Peer[] = [];
     const inUse = new Set<string>();
     for (const { name, record } of await this.#records(signal)) {
       const id = JSON.stringify([record.url, record.token]);
       inUse.add(id);
-      const path = `/clusters/${systemPlace.cluster}/api/v1/namespaces/${namespace}/secrets/${name}/${subresource}`;
+      const path = `/clusters/${systemNamespace.cluster}/api/v1/namespaces/${namespace}/secrets/${name}/${subresource}`;
       peers.push({ name: record.url, client: this.#connected(id, record).client, path });
     }
     for (const [id, connection] of this.#connections) {

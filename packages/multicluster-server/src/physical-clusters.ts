@@ -13,23 +13,23 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import {
   AgentPresence,
   type AgentServer,
-  graceMsDefault,
+  DownsyncedPods,
+  type EndpointGracePeriods,
+  type GracePeriods,
   type LinkSettings,
+  type MulticlusterController,
   type MulticlusterOptions,
-  type MulticlusterPart,
+  multiclusterControllers,
   multiclusterKinds,
-  multiclusterParts,
-  type Patience,
-  type PeerWays,
+  type PeerRouter,
   PlacementReviewer,
   PodConnections,
   PodMetrics,
   runMulticluster,
-  SentPods,
   type SharedTarget,
-  type SightPatience,
   Targets,
   Tunnels,
+  unreachableAfterMsDefault,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { mayRegister } from "./may-sync.ts";
@@ -42,7 +42,7 @@ export const agentImageDefault = "kcp-syncer:0.1.0";
 
 export interface PhysicalClusterOptions {
   /** Which controllers run here; all if left out. */
-  readonly parts?: readonly MulticlusterPart[] | undefined;
+  readonly parts?: readonly MulticlusterController[] | undefined;
   /** What is synced where a SyncTarget does not say. */
   readonly resourcesToSync?: readonly string[] | undefined;
   /** Whether negotiated APIs are served without being asked for; true if left out. */
@@ -58,21 +58,21 @@ export interface PhysicalClusterOptions {
   /** How long the tokens are good for by which Pods talk to their logical clusters; a day if left out. */
   readonly apiAccessTokenSeconds?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
-  readonly patience?: Partial<Patience> | undefined;
+  readonly patience?: Partial<GracePeriods> | undefined;
   /** How patient traffic is with endpoints of clusters that fail. */
-  readonly sight?: Partial<SightPatience> | undefined;
+  readonly sight?: Partial<EndpointGracePeriods> | undefined;
 }
 
 /** Those that agents may have dialled. */
 export interface TunnelServers {
   /** Ways through the others. */
-  readonly ways: PeerWays;
+  readonly ways: PeerRouter;
   /** Of this one; undefined where others could not tell whether it is there. */
   readonly identity: string | undefined;
   isThere(identity: string, signal: AbortSignal): Promise<boolean>;
 }
 
-export interface PhysicalClustersParts {
+export interface PhysicalClustersDependencies {
   /** May do everything in the system's own logical cluster. */
   readonly client: () => Client;
   readonly clock: Clock;
@@ -101,9 +101,16 @@ export class PhysicalClusters {
   readonly #servers: TunnelServers | undefined;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
-  #graceMs = graceMsDefault;
+  #graceMs = unreachableAfterMsDefault;
 
-  constructor({ client, clock, log, sharedTarget, servers, authorizer }: PhysicalClustersParts) {
+  constructor({
+    client,
+    clock,
+    log,
+    sharedTarget,
+    servers,
+    authorizer,
+  }: PhysicalClustersDependencies) {
     this.#servers = servers;
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission({
@@ -131,7 +138,7 @@ export class PhysicalClusters {
       tunnels: this.tunnels,
       sharedTarget,
       peers: servers?.ways,
-      sent: new SentPods(client),
+      sent: new DownsyncedPods(client),
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
     this.#reviewer = new PlacementReviewer({
@@ -156,12 +163,12 @@ export class PhysicalClusters {
     options: PhysicalClusterOptions,
     server: () => AgentServer | undefined,
   ): Omit<MulticlusterOptions, "client" | "onError"> {
-    this.#graceMs = options.patience?.graceMs ?? graceMsDefault;
+    this.#graceMs = options.patience?.graceMs ?? unreachableAfterMsDefault;
     const servers = this.#servers;
     return {
       isServerThere: servers && ((server, signal) => servers.isThere(server, signal)),
       agents: { server, image: options.agentImage ?? agentImageDefault },
-      parts: new Set(options.parts ?? multiclusterParts),
+      parts: new Set(options.parts ?? multiclusterControllers),
       targets: this.#targets,
       resources: options.resourcesToSync,
       autoPublish: options.autoPublishApis,

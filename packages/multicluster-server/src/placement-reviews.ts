@@ -10,7 +10,7 @@ import {
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
-  type Access,
+  type AccessCheck,
   type PlacementReviewer,
   type PlacementReviewSpec,
   placementReviewKind,
@@ -60,7 +60,7 @@ async function mayDo(
   authorizer: Authorizer,
   user: UserInfo,
   cluster: ClusterName,
-  { verb, resource: { group, version, resource }, namespace, name }: Access,
+  { verb, resource: { group, version, resource }, namespace, name }: AccessCheck,
 ): Promise<boolean> {
   const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   const within = namespace === "" ? "" : `/namespaces/${namespace}`;

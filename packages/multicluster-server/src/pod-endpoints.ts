@@ -7,11 +7,11 @@
  */
 
 import type {
+  AdditionalSubresource,
   ApiResponse,
   Attributes,
   Authorizer,
-  FurtherSubresource,
-  SubresourceCall,
+  ConnectRequest,
   SubresourceStrategy,
   UserInfo,
 } from "@kcp-ts/apiserver";
@@ -20,11 +20,11 @@ import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   isPodSubresource,
-  join,
   muxProtocol,
   type PodConnections,
   type PodSubresource,
   serviceAccounts,
+  spliceStreams,
   syncTargets,
   type Tunnels,
 } from "@kcp-ts/multicluster";
@@ -44,7 +44,7 @@ export interface PodEndpointsOptions {
 
 const unchanged = { prepareForUpdate: () => {}, validateUpdate: () => [] } as const;
 
-export function podEndpoints(options: PodEndpointsOptions): FurtherSubresource {
+export function podEndpoints(options: PodEndpointsOptions): AdditionalSubresource {
   const ofPods = new Map<string, SubresourceStrategy>();
   const tunnel: SubresourceStrategy = {
     ...unchanged,
@@ -82,14 +82,14 @@ function podEndpoint(
   subresource: PodSubresource,
   options: PodEndpointsOptions,
 ): SubresourceStrategy {
-  const connect = (call: SubresourceCall) => connectPod(call, subresource, options);
+  const connect = (call: ConnectRequest) => connectPod(call, subresource, options);
   if (subresource === "log") return { ...unchanged, verbs: ["get"], connect };
   const admitted = { operation: "CONNECT", kind: sessionOptions[subresource] } as const;
   return { ...unchanged, verbs: ["create", "get"], admitted, connect };
 }
 
 async function connectPod(
-  call: SubresourceCall,
+  call: ConnectRequest,
   subresource: PodSubresource,
   { connections, authorizer }: PodEndpointsOptions,
 ): Promise<ApiResponse> {
@@ -113,7 +113,7 @@ async function connectPod(
   const { connection } = answer;
   connection.once("close", done);
   onAbort(signal, () => connection.destroy());
-  const takeOver: ApiResponse["takeOver"] = (client) => join(client, connection);
+  const takeOver: ApiResponse["takeOver"] = (client) => spliceStreams(client, connection);
   return { status, headers: answered, body: undefined, takeOver };
 }
 
@@ -128,7 +128,7 @@ async function* counted(
   }
 }
 
-async function demand(verb: string, call: SubresourceCall, authorizer: Authorizer): Promise<void> {
+async function demand(verb: string, call: ConnectRequest, authorizer: Authorizer): Promise<void> {
   const { group, resource, subresource, name } = call.scope;
   const { allowed, reason } = await authorizer.authorize(attributesOf(verb, call));
   if (allowed) return;
@@ -136,7 +136,7 @@ async function demand(verb: string, call: SubresourceCall, authorizer: Authorize
   throw statusError.forbidden({ group, resource }, name, `User "${call.user.username}" ${why}`);
 }
 
-function attributesOf(verb: string, { scope, user }: SubresourceCall): Attributes {
+function attributesOf(verb: string, { scope, user }: ConnectRequest): Attributes {
   const { group, version, resource, subresource, namespace, name, path } = scope;
   const cluster = scope.cluster as ClusterName;
   const isResourceRequest = true;
@@ -149,7 +149,7 @@ function attributesOf(verb: string, { scope, user }: SubresourceCall): Attribute
 
 /** Whoever may sync to the cluster may be its agent. */
 async function acceptTunnel(
-  call: SubresourceCall,
+  call: ConnectRequest,
   options: PodEndpointsOptions,
 ): Promise<ApiResponse> {
   const { scope, user, object, headers } = call;

@@ -4,11 +4,11 @@
  */
 import { hkdfSync, randomBytes } from "node:crypto";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type SealedPlace, seal, sealingKeyBytes, unseal } from "@kcp-ts/multicluster";
+import { type SealContext, seal, sealingKeyBytes, unseal } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import { type Secret, secrets, systemPlace } from "./system-secrets.ts";
+import { type Secret, secrets, systemNamespace } from "./system-secrets.ts";
 
-export const sealingKeyPlace = { ...systemPlace, name: "kcp-kubeconfig-sealing-key" } as const;
+export const sealingKeySecret = { ...systemNamespace, name: "kcp-kubeconfig-sealing-key" } as const;
 
 export class SealingKey {
   readonly #client: () => Client;
@@ -19,11 +19,11 @@ export class SealingKey {
     this.#client = client;
   }
 
-  async seal(text: string, place: SealedPlace): Promise<string> {
+  async seal(text: string, place: SealContext): Promise<string> {
     return seal(text, place, await this.#load());
   }
 
-  async unseal(sealed: string, place: SealedPlace): Promise<string | undefined> {
+  async unseal(sealed: string, place: SealContext): Promise<string | undefined> {
     return unseal(sealed, place, await this.#load());
   }
 
@@ -43,7 +43,7 @@ export class SealingKey {
   }
 
   async #findOrMake(): Promise<Uint8Array> {
-    const { cluster, namespace, name } = sealingKeyPlace;
+    const { cluster, namespace, name } = sealingKeySecret;
     const resource = this.#client().inCluster(cluster).resource(secrets);
     const known = await resource.find({ namespace, name });
     if (known !== undefined) return keyOf(known);
@@ -60,6 +60,6 @@ export class SealingKey {
 function keyOf({ data }: Secret): Uint8Array {
   const key = Buffer.from(data?.["key"] ?? "", "base64");
   if (key.length === sealingKeyBytes) return key;
-  const { namespace, name } = sealingKeyPlace;
+  const { namespace, name } = sealingKeySecret;
   throw new Error(`the Secret ${namespace}/${name} of the system holds no key`);
 }

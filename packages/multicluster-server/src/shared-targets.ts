@@ -11,8 +11,8 @@ import {
   isComputeExport,
   isSharedFrom,
   isSharedTargetName,
-  nameAtHome,
-  type Place,
+  ownTargetName,
+  type SyncTargetReference,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import type { ExportConsumers } from "@kcp-ts/tenancy";
@@ -31,10 +31,10 @@ export class SharedTargets {
   }
 
   /** Undefined for names that mean nothing in the workspace. Whether it is there, and still offered, is not asked. */
-  async placeOf(cluster: ClusterName, shared: string): Promise<Place | undefined> {
+  async placeOf(cluster: ClusterName, shared: string): Promise<SyncTargetReference | undefined> {
     const home = await this.#homeOf(cluster, shared);
     if (home === undefined) return undefined;
-    const name = nameAtHome(shared);
+    const name = ownTargetName(shared);
     if (name !== undefined) return { cluster: home, name };
     const found = await findSharedTarget(this.#options.client().inCluster(home), home, shared);
     return found && { cluster: home, name: found.metadata.name };
@@ -45,7 +45,7 @@ export class SharedTargets {
     cluster: ClusterName,
     shared: string,
     signal: AbortSignal,
-  ): Promise<Place | undefined> {
+  ): Promise<SyncTargetReference | undefined> {
     const home = await this.#homeOf(cluster, shared);
     if (home === undefined) return undefined;
     const client = this.#options.client().inCluster(home);

@@ -25,7 +25,7 @@ import {
   isSealed,
   kubeconfigInSecret,
   registeredServerAnnotation,
-  type SealedPlace,
+  type SealContext,
   type SyncTarget,
   serverIn,
   syncTargetNameCharactersMax,
@@ -87,10 +87,10 @@ export function syncTargetAdmission({
 
 /** Where a cluster is, and who comes to whom. */
 function connectionOf(object: JsonObject): string {
-  return stringifyJson([...wayOf(object), registeredIn(object) ?? ""]);
+  return stringifyJson([...connectionAddressOf(object), registeredIn(object) ?? ""]);
 }
 
-function wayOf({ spec }: JsonObject): readonly JsonValue[] {
+function connectionAddressOf({ spec }: JsonObject): readonly JsonValue[] {
   const {
     kubeconfig = "",
     kubeconfigSecretRef = {},
@@ -114,7 +114,8 @@ async function noteServer(
   const object = draft as unknown as JsonObject;
   const { kubeconfigSecretRef: reference } = (draft as unknown as SyncTarget).spec ?? {};
   if (reference === undefined || registeredIn(object) !== undefined) return;
-  const isSameWay = old !== undefined && jsonEqual(wayOf(object), wayOf(old));
+  const isSameWay =
+    old !== undefined && jsonEqual(connectionAddressOf(object), connectionAddressOf(old));
   const server = isSameWay ? registeredIn(old) : await serverNow();
   if (server === undefined) return;
   const metadata = draft["metadata"] as JsonObject;
@@ -151,7 +152,7 @@ async function sealed(
       redacted,
       "needs an object with a name; use kubeconfigSecretRef with generateName",
     );
-  const place: SealedPlace = { cluster, name };
+  const place: SealContext = { cluster, name };
   if (isSealed(text)) {
     if ((await key.unseal(text, place)) !== undefined) return text;
     throw invalid(

@@ -3,29 +3,29 @@
 import type { Draft } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import {
-  concernedTargets,
+  relatedTargets,
   stateLabel,
   stateUpsync,
   syncerFieldManager,
   syncerFinalizer,
   syncPolicyLabel,
 } from "@kcp-ts/multicluster";
-import type { SeenObject, ShownPart } from "@kcp-ts/tenancy";
+import type { FilteredObject, ResourceFilter } from "@kcp-ts/tenancy";
 import {
   checkStatusWrite,
   checkWrite,
-  comesUp,
   deletionRefusal,
+  forbidden,
+  isUpsyncedKind,
   labelsOf,
   metadataOf,
-  refusal,
   type WritePolicy,
 } from "./agent-writes.ts";
 
 export const readVerbs: readonly string[] = ["get", "list", "watch"];
 
 /** Only the object of this name; its status may be written. */
-export function ownTarget(target: string): ShownPart {
+export function ownTarget(target: string): ResourceFilter {
   return {
     verbs: readVerbs,
     statusVerbs: ["get", "patch"],
@@ -34,28 +34,28 @@ export function ownTarget(target: string): ShownPart {
 }
 
 /** Only the object of this name. */
-export function onlyNamed(wanted: string): ShownPart {
+export function onlyNamed(wanted: string): ResourceFilter {
   return { verbs: readVerbs, isShown: ({ name }) => name === wanted };
 }
 
 /** What says how the cluster may be used. */
-export const readOnly: ShownPart = { verbs: readVerbs, isShown: () => true };
+export const readOnly: ResourceFilter = { verbs: readVerbs, isShown: () => true };
 
 /** Whether one is gone is looked at before its counterpart in the cluster is deleted. */
-export const namespacesByName: ShownPart = { verbs: ["get"], isShown: () => true };
+export const namespacesByName: ResourceFilter = { verbs: ["get"], isShown: () => true };
 
 /** What is not there for this agent. */
-export const noneByName: ShownPart = { verbs: ["get"], isShown: () => false };
+export const noneByName: ResourceFilter = { verbs: ["get"], isShown: () => false };
 
 /** What is synced to the target, or is still there; of kinds that come up, its copies. `target` is what objects call it. */
 export function assignedTo(
   target: string,
   policy: WritePolicy,
   kind: { readonly group: string; readonly resource: string },
-): ShownPart {
+): ResourceFilter {
   const isHeld = heldBy(target);
   return {
-    verbs: [...readVerbs, ...(comesUp(policy) ? ["create"] : []), "patch", "delete"],
+    verbs: [...readVerbs, ...(isUpsyncedKind(policy) ? ["create"] : []), "patch", "delete"],
     statusVerbs: ["get", "patch"],
     isShown: (seen) => isAssigned(seen, target) || isHeld(seen),
     check: (draft, old) => checkWrite(draft, old, target, policy),
@@ -68,7 +68,7 @@ export function assignedTo(
  * The same of what has a meaning in the control plane: no agent brings such an object up from a cluster, takes it away, or changes what it holds, be it a tenant's or of the
  * SyncTarget's own logical cluster: it may be in other clusters, too.
  */
-export function nativesOf(target: string): ShownPart {
+export function nativeResourcesOf(target: string): ResourceFilter {
   const isHeld = heldBy(target);
   return {
     verbs: [...readVerbs, "patch"],
@@ -78,23 +78,24 @@ export function nativesOf(target: string): ShownPart {
 }
 
 /** And the policies by which it is synced, to be read. */
-export function configMapsOf(target: string): ShownPart {
-  const natives = nativesOf(target);
-  const isShown = (seen: SeenObject) => isPolicyFor(seen.labels, target) || natives.isShown(seen);
+export function configMapsOf(target: string): ResourceFilter {
+  const natives = nativeResourcesOf(target);
+  const isShown = (seen: FilteredObject) =>
+    isPolicyFor(seen.labels, target) || natives.isShown(seen);
   const check = (draft: Draft, old: JsonObject | undefined) => {
     if (old !== undefined && !isConcerned(old, target))
-      throw refusal(draft, "an agent does not change the policies that it syncs by");
+      throw forbidden(draft, "an agent does not change the policies that it syncs by");
     natives.check?.(draft, old);
   };
   return { ...natives, isShown, check };
 }
 
 /** Objects of tenants that the control plane serves by itself: as long as their owner agrees, or something of them is still in the cluster. */
-export function nativesOfTenants(
+export function nativeResourcesOfTenants(
   target: string,
-  isAgreed: (seen: SeenObject) => boolean,
-): ShownPart {
-  const natives = nativesOf(target);
+  isAgreed: (seen: FilteredObject) => boolean,
+): ResourceFilter {
+  const natives = nativeResourcesOf(target);
   const isHeld = heldBy(target);
   return {
     ...natives,
@@ -103,11 +104,11 @@ export function nativesOfTenants(
   };
 }
 
-function isAssigned({ labels }: SeenObject, target: string): boolean {
-  return labels !== undefined && concernedTargets({ labels }).has(target);
+function isAssigned({ labels }: FilteredObject, target: string): boolean {
+  return labels !== undefined && relatedTargets({ labels }).has(target);
 }
 
-function heldBy(target: string): (seen: SeenObject) => boolean {
+function heldBy(target: string): (seen: FilteredObject) => boolean {
   const finalizer = syncerFinalizer(target);
   const bytes = Buffer.from(finalizer);
   return (seen) => {
@@ -118,16 +119,16 @@ function heldBy(target: string): (seen: SeenObject) => boolean {
 }
 
 function isConcerned(object: JsonObject, target: string): boolean {
-  return concernedTargets(metadataOf(object)).has(target);
+  return relatedTargets(metadataOf(object)).has(target);
 }
 
-function isPolicyFor(labels: SeenObject["labels"], target: string): boolean {
+function isPolicyFor(labels: FilteredObject["labels"], target: string): boolean {
   const value = labels?.[syncPolicyLabel];
   return value === "" || value === target;
 }
 
 /** `<plural>.<location>.<version>.<group>`: neither of the first two has a dot in it. */
-export function importsOf(target: string): ShownPart {
+export function importsOf(target: string): ResourceFilter {
   return {
     verbs: [...readVerbs, "create", "patch", "delete"],
     statusVerbs: ["get"],
@@ -138,13 +139,13 @@ export function importsOf(target: string): ShownPart {
         isJsonObject(spec) &&
         spec["location"] === target &&
         String(metadataOf(draft)["name"]).split(".")[1] === target;
-      if (!isOwn) throw refusal(draft, `an agent imports only what ${target} serves`);
+      if (!isOwn) throw forbidden(draft, `an agent imports only what ${target} serves`);
     },
   };
 }
 
 /** Written, and counted up; never read. Those that are copied up say where from; those of the agent itself speak of the cluster. */
-export function eventsOf(target: string): ShownPart {
+export function eventsOf(target: string): ResourceFilter {
   const isOwn = (event: JsonObject) =>
     labelsOf(event)[stateLabel(target)] === stateUpsync ||
     (event["reportingComponent"] === syncerFieldManager && names(String(event["message"]), target));
@@ -152,7 +153,7 @@ export function eventsOf(target: string): ShownPart {
     verbs: ["create", "patch"],
     isShown: (seen) => isOwn(seen.object()),
     check: (draft) => {
-      if (!isOwn(draft)) throw refusal(draft, `an agent tells only of ${target}`);
+      if (!isOwn(draft)) throw forbidden(draft, `an agent tells only of ${target}`);
     },
   };
 }

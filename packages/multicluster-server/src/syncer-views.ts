@@ -24,15 +24,15 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import {
   type ExportConsumers,
-  type ExportPlace,
-  type SeenObject,
-  type ShownPart,
+  type ExportReference,
+  type FilteredObject,
+  filteredDefinition,
+  type ResourceFilter,
   type SyncerScope,
-  type SyncerViews,
-  shownPart,
+  type SyncerVirtualWorkspaces,
 } from "@kcp-ts/tenancy";
-import { AgentPolicies } from "./agent-policies.ts";
-import { type GivenNamespaces, notGiven, systemCluster } from "./given-namespaces.ts";
+import { SyncPolicyCache } from "./agent-policies.ts";
+import { namespaceNotSynced, type SyncedNamespaces, systemCluster } from "./given-namespaces.ts";
 import { maySync } from "./may-sync.ts";
 import {
   assignedTo,
@@ -40,8 +40,8 @@ import {
   eventsOf,
   importsOf,
   namespacesByName,
-  nativesOf,
-  nativesOfTenants,
+  nativeResourcesOf,
+  nativeResourcesOfTenants,
   noneByName,
   onlyNamed,
   ownTarget,
@@ -54,7 +54,7 @@ export interface SyncerViewsOptions {
   readonly consumers: ExportConsumers;
   /** May do everything. */
   readonly client: () => Client;
-  readonly given: Pick<GivenNamespaces, "has">;
+  readonly given: Pick<SyncedNamespaces, "has">;
 }
 
 const discoveryPath = /^\/apis?(\/|$)/;
@@ -62,9 +62,9 @@ const importedServices = `${serviceImports.resource}.${serviceImports.group}`;
 const refused = { allowed: false, reason: "" };
 const granted = { allowed: true, reason: "" };
 
-export function syncerViews(options: SyncerViewsOptions): SyncerViews {
+export function syncerViews(options: SyncerViewsOptions): SyncerVirtualWorkspaces {
   const { authorizer, catalog, consumers, client, given } = options;
-  const agentPolicies = new AgentPolicies(client);
+  const agentPolicies = new SyncPolicyCache(client);
   return {
     async authorize(service, attributes) {
       const { user, cluster, isResourceRequest, path, verb, namespace } = attributes;
@@ -73,7 +73,7 @@ export function syncerViews(options: SyncerViewsOptions): SyncerViews {
       const speaksOf = async (target: string): Promise<Decision> => {
         const isTold = attributes.resource === "events" && cluster !== "*" && namespace !== "";
         if (!isTold || (await given.has({ cluster, namespace }, target))) return granted;
-        return { allowed: false, reason: notGiven(namespace, target) };
+        return { allowed: false, reason: namespaceNotSynced(namespace, target) };
       };
       const allowed = await maySync(authorizer, user, { cluster: home, name });
       // Whether there is such a SyncTarget is known only to those who may sync to it.
@@ -99,13 +99,13 @@ export function syncerViews(options: SyncerViewsOptions): SyncerViews {
       const policies = () => agentPolicies.of(service.cluster, service.target);
       const sources = { service, base: catalog, policies };
       return cluster === service.cluster
-        ? new HomeView(sources)
+        ? new OwnClusterView(sources)
         : new TenantsView(sources, consumers);
     },
   };
 }
 
-function placeOf({ cluster }: SyncerScope): ExportPlace {
+function placeOf({ cluster }: SyncerScope): ExportReference {
   return { cluster, name: computeExportName };
 }
 
@@ -131,7 +131,7 @@ abstract class View implements Catalog {
   protected async assigned(
     kind: { readonly group: string; readonly resource: string },
     target: string,
-  ): Promise<ShownPart> {
+  ): Promise<ResourceFilter> {
     const policy = policyFor(await this.#policies(), kind);
     const isHome = target === this.service.target;
     // What is the cluster's own comes up to its owner, and to no tenant.
@@ -158,7 +158,7 @@ abstract class View implements Catalog {
 }
 
 /** The logical cluster of the SyncTarget. */
-class HomeView extends View {
+class OwnClusterView extends View {
   async find(cluster: ClusterName | "*", group: string, version: string, resource: string) {
     const base = await this.base.find(cluster, group, version, resource);
     return base && this.#shown(base);
@@ -172,10 +172,10 @@ class HomeView extends View {
   async #shown(base: ResourceDefinition): Promise<ResourceDefinition | undefined> {
     if (base.isReview === true) return undefined;
     const part = await this.#partOf(base);
-    return part && shownPart(base, part);
+    return part && filteredDefinition(base, part);
   }
 
-  async #partOf(base: ResourceDefinition): Promise<ShownPart | undefined> {
+  async #partOf(base: ResourceDefinition): Promise<ResourceFilter | undefined> {
     const { group, version, resource } = base;
     const { target } = this.service;
     const name = group === "" ? resource : `${resource}.${group}`;
@@ -196,7 +196,9 @@ class HomeView extends View {
         return configMapsOf(target);
     }
     if (!(await this.isNative(group, version, resource))) return await this.assigned(base, target);
-    return isSyncedNative(name) || name === importedServices ? nativesOf(target) : undefined;
+    return isSyncedNative(name) || name === importedServices
+      ? nativeResourcesOf(target)
+      : undefined;
   }
 }
 
@@ -220,7 +222,7 @@ class TenantsView extends View {
     const base = await offered?.find(cluster, group, version, resource);
     if (base === undefined) return undefined;
     const part = await this.assigned({ group, resource }, this.#name);
-    return shownPart(base, {
+    return filteredDefinition(base, {
       ...part,
       isShown: (seen) => part.isShown(seen) && this.#isTenant(seen),
     });
@@ -238,13 +240,13 @@ class TenantsView extends View {
   async #native(cluster: ClusterName | "*", group: string, version: string, resource: string) {
     const base = await this.base.find(cluster, group, version, resource);
     const part = group === "" ? this.#partOf(cluster, resource) : undefined;
-    return base && part && shownPart(base, part);
+    return base && part && filteredDefinition(base, part);
   }
 
-  #partOf(cluster: ClusterName | "*", resource: string): ShownPart | undefined {
+  #partOf(cluster: ClusterName | "*", resource: string): ResourceFilter | undefined {
     const place = placeOf(this.service);
     if (isSyncedNative(resource))
-      return nativesOfTenants(this.#name, (seen) =>
+      return nativeResourcesOfTenants(this.#name, (seen) =>
         this.#consumers.hasAccepted(seen.cluster, place, "", resource),
       );
     if (cluster === "*") return undefined;
@@ -259,7 +261,7 @@ class TenantsView extends View {
   }
 
   /** The same identity may be offered by others, whose consumers are none of ours. */
-  #isTenant({ cluster }: SeenObject): boolean {
+  #isTenant({ cluster }: FilteredObject): boolean {
     return this.#consumers.isBound(cluster, placeOf(this.service));
   }
 }

@@ -13,4 +13,4 @@ export const secrets = defineResource<Secret>({
   namespaced: true,
 });
 
-export const systemPlace = { cluster: "system:admin", namespace: "default" } as const;
+export const systemNamespace = { cluster: "system:admin", namespace: "default" } as const;

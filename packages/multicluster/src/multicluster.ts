@@ -24,33 +24,37 @@ import {
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
 import { apiAccess } from "./api-access/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { OfferController, SharedPlaces, TenantTargets } from "./compute/index.ts";
-import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
-import { lostCopies } from "./copies/index.ts";
+import { ComputeExportController, SharedTargetIndex, TenantTargets } from "./compute/index.ts";
+import {
+  type GracePeriods,
+  unreachableAfterMsDefault,
+  workloadCoordinators,
+} from "./coordination/index.ts";
+import { unreachablePods } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
-  type IsServerThere,
+  describeHeldObject,
+  heldObjectResources,
+  type IsServerAlive,
   type LinkSettings,
-  leftoverOf,
-  type OpenSealed,
-  originalsOf,
   TargetController,
   Targets,
+  type Unseal,
 } from "./registration/index.ts";
 import {
-  ReservedController,
+  ReservedResourcesController,
   Scheduler,
   WorkspaceController,
   type WorkspaceControllerOptions,
 } from "./scheduling/index.ts";
 import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
-import { type SightPatience, traffic } from "./traffic/index.ts";
+import { type EndpointGracePeriods, traffic } from "./traffic/index.ts";
 import { volumes } from "./volumes/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
-export const multiclusterParts = [
+export const multiclusterControllers = [
   "cluster-controller",
   "api-importer",
   "api-negotiation",
@@ -61,18 +65,18 @@ export const multiclusterParts = [
   "volumes",
   "api-access",
 ] as const;
-export type MulticlusterPart = (typeof multiclusterParts)[number];
+export type MulticlusterController = (typeof multiclusterControllers)[number];
 
 export interface MulticlusterOptions {
   /** Of the control plane, not of one cluster of it. */
   readonly client: Client;
   /** All if left out. */
-  readonly parts?: ReadonlySet<MulticlusterPart> | undefined;
+  readonly parts?: ReadonlySet<MulticlusterController> | undefined;
   /** What is imported and synced where a SyncTarget does not say. */
   readonly resources?: readonly string[] | undefined;
   /** Whether APIs that were negotiated are served without being asked for; true if left out. */
   readonly autoPublish?: boolean | undefined;
-  readonly openSealed?: OpenSealed | undefined;
+  readonly openSealed?: Unseal | undefined;
   /** What proves that namespaces in clusters were made by their syncers; they are known by what they say of themselves if left out. */
   readonly namespaceKey?: (() => Promise<Uint8Array>) | undefined;
   /** Where connections are handed out; for those who work in the clusters. */
@@ -85,13 +89,13 @@ export interface MulticlusterOptions {
   /** How agents are installed; where it is left out, people install them. */
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
   /** Whether a server process that has had an agent's tunnel is still there; none is held for gone if left out. */
-  readonly isServerThere?: IsServerThere | undefined;
+  readonly isServerThere?: IsServerAlive | undefined;
   /** How long the tokens are good for by which Pods talk to their logical clusters. */
   readonly apiAccessTokenSeconds?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
-  readonly patience?: Partial<Patience> | undefined;
+  readonly patience?: Partial<GracePeriods> | undefined;
   /** How patient traffic is with endpoints of clusters that fail. */
-  readonly sight?: Partial<SightPatience> | undefined;
+  readonly sight?: Partial<EndpointGracePeriods> | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   /** What went wrong and is tried again, for a log. */
@@ -127,7 +131,7 @@ export async function runMulticluster(
 ): Promise<void> {
   const options = { ...given, client: given.client.withPreconditions("never-empty") };
   const { client, clock = systemClock, random = systemRandom, onError } = options;
-  const { parts = new Set(multiclusterParts), targets = new Targets() } = options;
+  const { parts = new Set(multiclusterControllers), targets = new Targets() } = options;
   const { resources = syncedResourcesDefault, autoPublish = true } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     onError(error, key === undefined ? { controller } : { controller, key });
@@ -145,7 +149,7 @@ export async function runMulticluster(
       onError: report("api-negotiation"),
       onFailure: (error) => running.fail(error),
     });
-    const offers = new OfferController({ ...shared, onError: report("compute") });
+    const offers = new ComputeExportController({ ...shared, onError: report("compute") });
     controllers.push(part.controller, offers.controller);
     closing.push(() => part.close());
   }
@@ -155,7 +159,7 @@ export async function runMulticluster(
     controllers.push(part.controller);
   }
   if (parts.has("cluster-controller")) {
-    const part = clusterParts(options, { ...shared, report });
+    const part = clusterControllers(options, { ...shared, report });
     controllers.push(...part.controllers);
     closing.push(...part.closing);
   }
@@ -166,14 +170,14 @@ export async function runMulticluster(
     closing.unshift(() => part.close());
   }
   const users = new TenantTargets({ client, clock, random, onError: report("compute") });
-  const places = new SharedPlaces(clusters);
+  const places = new SharedTargetIndex(clusters);
   const own = { ...shared, users, onError: report("scheduler") };
   const scheduling = schedulerFor(parts, own, places);
   controllers.push(...scheduling.controllers);
   const manager = new Manager({ clusters: [clusters], controllers });
   const { scheduler } = scheduling;
   const used = { users, places, scheduler, clock, report };
-  for (const loop of [manager, ...loopsOf({ ...options, parts }, used)])
+  for (const loop of [manager, ...controllersOf({ ...options, parts }, used)])
     running.start((stop) => loop.run(stop));
   try {
     await running.join();
@@ -184,18 +188,18 @@ export async function runMulticluster(
 
 type Report = (controller: string) => (error: unknown, key?: ObjectKey) => void;
 
-interface LoopParts {
+interface ControllerDependencies {
   readonly users: TenantTargets;
-  readonly places: SharedPlaces;
+  readonly places: SharedTargetIndex;
   readonly scheduler: Scheduler | undefined;
   readonly clock: Clock;
   readonly report: Report;
 }
 
 /** Those that watch for themselves. */
-function loopsOf(
+function controllersOf(
   options: MulticlusterOptions,
-  { users, places, scheduler, clock, report }: LoopParts,
+  { users, places, scheduler, clock, report }: ControllerDependencies,
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
   const { client, parts = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
@@ -208,7 +212,7 @@ function loopsOf(
     loops.push(workloadCoordinators({ client, clock, ...used, ...own }));
   }
   if (parts.has("traffic")) {
-    const { graceMs = graceMsDefault } = options.patience ?? {};
+    const { graceMs = unreachableAfterMsDefault } = options.patience ?? {};
     const own = { ...options.sight, graceMs, onError: report("traffic") };
     loops.push(traffic({ client, clock, targets: users, ...own }));
   }
@@ -226,20 +230,20 @@ function loopsOf(
 
 /** Who decides where things go knows the policies and what is reserved; somebody says both to people. */
 function schedulerFor(
-  parts: ReadonlySet<MulticlusterPart>,
+  parts: ReadonlySet<MulticlusterController>,
   shared: WorkspaceControllerOptions,
-  places: SharedPlaces,
+  places: SharedTargetIndex,
 ): { readonly scheduler?: Scheduler; readonly controllers: readonly Controller[] } {
   const controllers: Controller[] = [];
   if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
   if (!parts.has("deployment-splitter")) return { controllers };
   const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
   const scheduler = new Scheduler({ clusters: shared.clusters, users: shared.users, placeOf });
-  controllers.push(new ReservedController({ ...shared, scheduler }).controller);
+  controllers.push(new ReservedResourcesController({ ...shared, scheduler }).controller);
   return { scheduler, controllers };
 }
 
-interface SharedParts {
+interface ClusterDependencies {
   readonly client: Client;
   readonly clusters: Clusters;
   readonly targets: Targets;
@@ -250,7 +254,10 @@ interface SharedParts {
 }
 
 /** Who connects to clusters, empties them, and says what became of those that are lost. */
-function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
+function clusterControllers(
+  options: MulticlusterOptions,
+  { report, ...shared }: ClusterDependencies,
+) {
   const { client, clusters, clock, resources } = shared;
   const { openSealed, drainTimeoutMs, permits, isServerThere, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
@@ -263,11 +270,11 @@ function clusterParts(options: MulticlusterOptions, { report, ...shared }: Share
     clusters,
     clock,
     leftoverOf: (home, target, cluster, signal) =>
-      leftoverOf(originalsOf(home, target, cluster, { resources, signal })),
+      describeHeldObject(heldObjectResources(home, target, cluster, { resources, signal })),
     onError: report("drain"),
   });
-  const graceMs = options.patience?.graceMs ?? graceMsDefault;
-  const copies = lostCopies({
+  const graceMs = options.patience?.graceMs ?? unreachableAfterMsDefault;
+  const copies = unreachablePods({
     ...{ client, clusters, graceMs, clock, onError: report("lost-copies") },
   });
   return {

@@ -20,7 +20,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-const companions: readonly { readonly native: SyncedResource; readonly of: string }[] = [
+const companionResources: readonly { readonly native: SyncedResource; readonly of: string }[] = [
   { native: { resource: serviceImports, hasStatus: true }, of: "endpointslices.discovery.k8s.io" },
 ];
 /** What workloads take along; every cluster serves it. By `resource.group`. */
@@ -47,7 +47,7 @@ const carried: ReadonlyMap<string, SyncedResource> = new Map(
 );
 
 /** Of what a SyncTarget asks for, what is not negotiated. */
-export function carriedKinds(asked: readonly string[]): readonly SyncedResource[] {
+export function syncedNativeKinds(asked: readonly string[]): readonly SyncedResource[] {
   const isAll = asked.includes(allResources);
   return [...carried].flatMap(([name, kind]) => (isAll || asked.includes(name) ? [kind] : []));
 }
@@ -74,7 +74,7 @@ export class NativeKinds {
   /** What is synced beside what was negotiated. */
   besides(negotiated: readonly SyncedResource[]): readonly SyncedResource[] {
     const names = new Set(negotiated.map(({ resource }) => formatGroupResource(resource)));
-    return companions
+    return companionResources
       .filter(({ native, of }) => this.#served.has(native) && names.has(of))
       .map(({ native }) => native);
   }
@@ -100,7 +100,8 @@ export class NativeKinds {
 
   async #read(): Promise<ReadonlySet<SyncedResource>> {
     const served = new Set<SyncedResource>();
-    for (const { native } of companions) if (await this.#isServed(native)) served.add(native);
+    for (const { native } of companionResources)
+      if (await this.#isServed(native)) served.add(native);
     return served;
   }
 

@@ -6,10 +6,10 @@ import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/mach
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, Manager, type ObjectKey, singleCluster } from "@kcp-ts/sdk";
 import { ApiImporter } from "./api-importer/index.ts";
-import { runSelfReport, Targets } from "./registration/index.ts";
+import { runStatusReporter, Targets } from "./registration/index.ts";
 import { leaseMsDefault, type TargetIdentity, TunnelState } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
-import { PodDoor, runTunnel } from "./tunnel/index.ts";
+import { PodProxy, runTunnel } from "./tunnel/index.ts";
 
 export interface AgentOptions {
   /** The control plane, or the view of it that is made for the agent; not one cluster of it. */
@@ -57,12 +57,12 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   try {
     await Promise.all([
       new Manager({ clusters: [clusters], controllers: [importer.controller] }).run(signal),
-      runSelfReport({ ...telling, onError: report("report") }, signal),
+      runStatusReporter({ ...telling, onError: report("report") }, signal),
       runTunnel(
         {
           home,
           target: name,
-          door: new PodDoor({ client: downstream, target }),
+          door: new PodProxy({ client: downstream, target }),
           clock,
           random,
           onError: report("tunnel"),

@@ -52,19 +52,19 @@ import {
 } from "./api/index.ts";
 import {
   apiExports,
+  type ComputeExport,
+  computeExportInformer,
   computeExportName,
   consentLabel,
-  type Offer,
-  offerInformer,
 } from "./compute/index.ts";
-import { carriedKinds, NativeKinds } from "./native-kinds.ts";
+import { NativeKinds, syncedNativeKinds } from "./native-kinds.ts";
 import {
   type DrainHook,
   keyOf,
   type TargetConnection,
   type Targets,
 } from "./registration/index.ts";
-import { instancesIn } from "./scheduling/index.ts";
+import { locationMatcher } from "./scheduling/index.ts";
 import { SyncPolicies } from "./sync-policies.ts";
 import {
   PodSecuritySetting,
@@ -130,7 +130,7 @@ export class Syncers {
   readonly #options: SyncersOptions;
   readonly #imports: ObjectStore<APIResourceImport>;
   readonly #targets: ObjectStore<SyncTarget>;
-  readonly #offers: ObjectStore<Offer>;
+  readonly #offers: ObjectStore<ComputeExport>;
   readonly #locations: ObjectStore<Location>;
   readonly #policies: SyncPolicies;
   readonly #supervisor: LoopSupervisor;
@@ -169,7 +169,7 @@ export class Syncers {
     this.#targets = this.#followed(clusters.source(syncTargets), (now, before) =>
       isOnlyHeartbeat(now, before),
     );
-    this.#offers = this.#followed(clusters.source(apiExports, offerInformer), () => false);
+    this.#offers = this.#followed(clusters.source(apiExports, computeExportInformer), () => false);
     this.#locations = this.#followed(clusters.source(locations), () => false);
     this.#policies = new SyncPolicies({
       ...options,
@@ -212,7 +212,9 @@ export class Syncers {
     const target = this.#targets.get(keyOf({ cluster, name }));
     const of = this.#locations
       .list({ cluster })
-      .filter((location) => instancesIn({ location })({ name, labels: target?.metadata.labels }));
+      .filter((location) =>
+        locationMatcher({ location })({ name, labels: target?.metadata.labels }),
+      );
     return strictestLevel(of.map(({ spec }) => spec.podSecurity?.enforce));
   }
 
@@ -393,7 +395,7 @@ export class Syncers {
     const spec = this.#targets.get(keyOf(connection))?.spec;
     // Before the SyncTarget is seen, nobody knows what it asks for.
     const asked = spec === undefined ? [] : (spec.resources ?? this.#options.resources);
-    const carried = carriedKinds(asked).map((one) => ({
+    const carried = syncedNativeKinds(asked).map((one) => ({
       ...one,
       isShared: offer?.claims.has(formatGroupResource(one.resource)) === true,
       consentLabel: consentLabel(cluster),

@@ -17,7 +17,7 @@ import { signedSequence } from "./signature.ts";
 
 export type Purpose = "serverAuth" | "clientAuth";
 
-export interface CertificateParts {
+export interface CertificateFields {
   readonly subject: Buffer;
   readonly issuer: Buffer;
   /** Of the key being certified. */
@@ -38,7 +38,7 @@ export interface CertificateParts {
       };
 }
 
-export function encodeCertificate(parts: CertificateParts): string {
+export function encodeCertificate(parts: CertificateFields): string {
   const certificate = signedSequence(
     (algorithmIdentifier) =>
       der.sequence(
@@ -105,7 +105,7 @@ function randomSerial(): Buffer {
   return serial;
 }
 
-function extensions(parts: CertificateParts): Buffer[] {
+function extensions(parts: CertificateFields): Buffer[] {
   const { profile, publicKey, authorityKeyId } = parts;
   const list = [
     critical(objectIdentifier.basicConstraints, basicConstraints(profile.authority)),
@@ -142,7 +142,7 @@ function basicConstraints(authority: boolean): Buffer {
 }
 
 /** keyCertSign and cRLSign for an authority; digitalSignature for others, and keyEncipherment if their key is RSA. */
-function keyUsage({ profile, publicKey }: CertificateParts): Buffer {
+function keyUsage({ profile, publicKey }: CertificateFields): Buffer {
   if (profile.authority) return der.bitString(Buffer.from([0x06]), 1);
   return publicKey.asymmetricKeyType === "rsa"
     ? der.bitString(Buffer.from([0xa0]), 5)

@@ -11,7 +11,7 @@ import {
 } from "./certificate-authority.ts";
 import { parseCertificateSigningRequest, SigningRequestError } from "./signing-request.ts";
 
-export interface ClientCertificateWish {
+export interface ClientCertificateRequest {
   readonly cluster: string;
   /** PEM. */
   readonly request: string;
@@ -19,7 +19,7 @@ export interface ClientCertificateWish {
   readonly expirationSeconds: number | undefined;
 }
 
-export type ClientCertificateOutcome =
+export type ClientCertificateResult =
   | { readonly certificatePem: string }
   | { readonly refusal: string };
 
@@ -36,7 +36,7 @@ const validityMinMs = 10 * 60 * 1000;
 const allowedUsages = new Set(["client auth", "digital signature", "key encipherment"]);
 
 export function clientSigner({ authority, now, clusterUnit }: ClientSignerOptions) {
-  return (wish: ClientCertificateWish): ClientCertificateOutcome => {
+  return (wish: ClientCertificateRequest): ClientCertificateResult => {
     const wrong = usagesError(wish.usages);
     if (wrong !== undefined) return { refusal: wrong };
     try {

@@ -29,8 +29,8 @@ export {
   renewCertificateAuthority,
 } from "./certificate-authority.ts";
 export {
-  type ClientCertificateOutcome,
-  type ClientCertificateWish,
+  type ClientCertificateRequest,
+  type ClientCertificateResult,
   type ClientSignerOptions,
   clientSigner,
 } from "./client-signer.ts";
@@ -44,8 +44,8 @@ export { type KeyPair, type KeyPairPaths, loadKeyPair } from "./key-pair.ts";
 export { readFileIfPresent, writePrivateFile } from "./private-file.ts";
 export {
   checkIntervalMs,
-  keepServingCertificates,
-  type ServingCertificateKeeper,
+  renewServingCertificates,
+  type ServingCertificateRenewer,
 } from "./serving-certificate-keeper.ts";
 export {
   authorityRenewalMs,

@@ -12,7 +12,7 @@ import {
   checkIntervalMs,
   ensureServingCertificates,
   isCertificateFileError,
-  keepServingCertificates,
+  renewServingCertificates,
   type ServingCertificates,
 } from "./index.ts";
 
@@ -61,7 +61,7 @@ async function setup(t: TestContext) {
   const current = await ensureServingCertificates(where);
   const changes: ServingCertificates[] = [];
   const errors: unknown[] = [];
-  const keeper = keepServingCertificates({
+  const keeper = renewServingCertificates({
     ...where,
     current,
     onChange: (certificates) => changes.push(certificates),
@@ -130,7 +130,7 @@ describe("the keeper of the serving certificates", () => {
 
     // TLS goes by the real time, at which a renewed certificate would not be valid yet: a new name makes it change instead.
     const seen: ServingCertificates[] = [];
-    const second = keepServingCertificates({
+    const second = renewServingCertificates({
       directory,
       hostnames: ["localhost", "kcp.example.com"],
       clock: { ...clock, now: systemClock.now },

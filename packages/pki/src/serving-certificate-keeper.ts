@@ -14,12 +14,12 @@ import {
 /** The longest time between two looks, and the time until the next one after a failure. */
 export const checkIntervalMs = 60 * 60 * 1000;
 
-export interface ServingCertificateKeeper {
+export interface ServingCertificateRenewer {
   /** No callback is called after this. */
   stop(): void;
 }
 
-export function keepServingCertificates(
+export function renewServingCertificates(
   options: ServingCertificateOptions & {
     readonly clock: Clock;
     /** What `ensureServingCertificates` returned at the start. */
@@ -29,7 +29,7 @@ export function keepServingCertificates(
     /** The old certificates stay in use, and the next look is an interval later. */
     readonly onError: (error: unknown) => void;
   },
-): ServingCertificateKeeper {
+): ServingCertificateRenewer {
   const { clock, onChange, onError } = options;
   let { current } = options;
   let stopped = false;

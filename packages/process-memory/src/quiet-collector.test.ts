@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
-import { QuietCollector, type QuietWork } from "./quiet-collector.ts";
+import { IdleGarbageCollector, type IdleWork } from "./quiet-collector.ts";
 
 const second = 1000;
 
-const nothingFails = (_work: QuietWork): boolean => false;
+const nothingFails = (_work: IdleWork): boolean => false;
 
 function started({ pauseMs = 0, waitMs = 0, settleMs = 0, fails = nothingFails } = {}) {
   const clock = new FakeClock();
@@ -14,10 +14,10 @@ function started({ pauseMs = 0, waitMs = 0, settleMs = 0, fails = nothingFails }
   const collectedAt: number[] = [];
   const settledAt: number[] = [];
   const failures: string[] = [];
-  const failIf = (work: QuietWork) => {
+  const failIf = (work: IdleWork) => {
     if (fails(work)) throw new Error(`no ${work}`);
   };
-  const collector = new QuietCollector({
+  const collector = new IdleGarbageCollector({
     clock,
     busyMs: () => busyMs,
     processorMs: () => processorMs,
@@ -116,7 +116,7 @@ describe("the quiet collector", () => {
   it("tells of what fails, does the rest, and tries again at the next time that is quiet", async () => {
     for (const failing of ["settle", "collect"] as const) {
       let isFailing = true;
-      const fails = (work: QuietWork) => isFailing && work === failing;
+      const fails = (work: IdleWork) => isFailing && work === failing;
       const { collectedAt, settledAt, failures, work } = started({ fails });
       await work(60 * second, 0.9);
       await work(3600 * second, 0.005);

@@ -8,9 +8,9 @@
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
 /** What is done in a quiet time, each of which may fail: the process goes on as it is, with more memory. */
-export type QuietWork = "settle" | "collect";
+export type IdleWork = "settle" | "collect";
 
-export interface QuietCollectorOptions {
+export interface IdleGarbageCollectorOptions {
   readonly clock: Clock;
   /** How long this thread has been at work since it began, in milliseconds. */
   readonly busyMs: () => number;
@@ -20,7 +20,7 @@ export interface QuietCollectorOptions {
   readonly settle: () => Promise<void>;
   readonly collect: () => Promise<void> | void;
   /** It is tried again when the next one is due: later and later, and a few times only until somebody is at work again. */
-  readonly onFailure: (work: QuietWork, error: unknown) => void;
+  readonly onFailure: (work: IdleWork, error: unknown) => void;
 }
 
 const checkMs = 1000;
@@ -30,23 +30,23 @@ const busyShareMax = 0.1;
 const idleShareMax = 0.01;
 const usedFactor = 0.1;
 /** How long it must have been quiet: the second gives back the pages that the first has emptied, deleted clusters are looked at once more after a minute, and caches forget within two. */
-const quietMs = [3000, 15_000, 90_000, 180_000] as const;
+const idleMs = [3000, 15_000, 90_000, 180_000] as const;
 /** A collection is followed by at least so many times its own length without one. */
 const restFactor = 200;
 
-export class QuietCollector {
-  readonly #options: QuietCollectorOptions;
+export class IdleGarbageCollector {
+  readonly #options: IdleGarbageCollectorOptions;
   #timer: Timer | undefined;
   #checkedAt = 0;
   #checkedBusyMs = 0;
   /** Since the last busy time. */
   #quietMs = 0;
   /** How many collections have followed the last busy time: none is wanted before the first. */
-  #done: number = quietMs.length;
+  #done: number = idleMs.length;
   #notBefore = 0;
   #isStopped = false;
 
-  constructor(options: QuietCollectorOptions) {
+  constructor(options: IdleGarbageCollectorOptions) {
     this.#options = options;
   }
 
@@ -83,7 +83,7 @@ export class QuietCollector {
       return undefined;
     }
     this.#quietMs += passedMs * (share <= idleShareMax ? 1 : usedFactor);
-    const wanted = quietMs[this.#done];
+    const wanted = idleMs[this.#done];
     if (wanted === undefined || this.#quietMs < wanted || now < this.#notBefore) return undefined;
     this.#done++;
     return this.#collect();
@@ -104,7 +104,7 @@ export class QuietCollector {
   }
 
   /** Never throws: nobody waits for it who could do something about it. */
-  async #try(work: QuietWork): Promise<void> {
+  async #try(work: IdleWork): Promise<void> {
     try {
       await this.#options[work]();
     } catch (error) {

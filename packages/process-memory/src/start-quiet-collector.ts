@@ -1,9 +1,9 @@
 /** The collector of quiet times of this process. */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { memoryReturner, unlessLarge } from "./garbage-collector.ts";
-import { QuietCollector, type QuietWork } from "./quiet-collector.ts";
+import { IdleGarbageCollector, type IdleWork } from "./quiet-collector.ts";
 
-export interface QuietMemoryOptions {
+export interface IdleCollectionOptions {
   readonly clock: Clock;
   readonly log: { warn(fields: object, message: string): void };
   readonly collectGarbage: () => void;
@@ -11,9 +11,9 @@ export interface QuietMemoryOptions {
   readonly settle: () => Promise<void>;
 }
 
-export function startQuietCollector(options: QuietMemoryOptions): { stop(): void } {
+export function startIdleCollection(options: IdleCollectionOptions): { stop(): void } {
   const { clock, log, collectGarbage, settle } = options;
-  const collector = new QuietCollector({
+  const collector = new IdleGarbageCollector({
     clock,
     busyMs: () => performance.eventLoopUtilization().active,
     processorMs,
@@ -35,4 +35,4 @@ const quietFailures = {
   settle:
     "the store could not put away what it holds in memory and in its log, and tries again in a later quiet time: check the disk if this goes on",
   collect: "memory could not be collected in a quiet time, which is tried again in a later one",
-} as const satisfies Record<QuietWork, string>;
+} as const satisfies Record<IdleWork, string>;

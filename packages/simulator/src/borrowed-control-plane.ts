@@ -8,13 +8,13 @@ import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/mach
 import type { Client } from "@kcp-ts/sdk";
 import { gitVersionOf, Port, type PortOptions } from "./front/index.ts";
 import { kubeletHandle } from "./kubelet-port.ts";
-import { type KubeletSettings, Machines, type SimulatedNodes } from "./machines.ts";
+import { type KubeletSettings, type NodeControls, SimulatedNodes } from "./machines.ts";
 import { MetricsServer } from "./metrics-server.ts";
 import type { NodeOptions } from "./nodes/index.ts";
 import { warningsToStderr } from "./warnings-log.ts";
 import { cloudControllers, createStorageClasses } from "./workloads/index.ts";
 
-export interface BorrowedControlPlane {
+export interface ExternalControlPlane {
   /** An administrator's. */
   readonly client: Client;
   readonly name: string;
@@ -28,15 +28,15 @@ export interface BorrowedControlPlane {
   readonly log?: ServerLog;
 }
 
-export async function startMachines(
-  options: BorrowedControlPlane,
-): Promise<{ readonly nodes: SimulatedNodes; stop(): Promise<void> }> {
+export async function startSimulatedNodes(
+  options: ExternalControlPlane,
+): Promise<{ readonly nodes: NodeControls; stop(): Promise<void> }> {
   const { client, clock = systemClock, random = systemRandom, kubelet = {} } = options;
   const log = options.log ?? warningsToStderr();
   const metrics = new MetricsServer({ client, clock, random, log });
   const port = new Port(options.listen, metrics.before(kubeletHandle(client, clock)));
   await port.open();
-  const machines = new Machines({
+  const machines = new SimulatedNodes({
     ...options,
     clock,
     random,

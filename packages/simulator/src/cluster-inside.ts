@@ -5,14 +5,14 @@ import { LoopSupervisor, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { gitVersionOf } from "./front/index.ts";
-import { Machines, type MachinesOptions, type SimulatedNodes } from "./machines.ts";
+import { type NodeControls, SimulatedNodes, type SimulatedNodesOptions } from "./machines.ts";
 import { nodeLifecycleController } from "./nodes/index.ts";
 import type { Generation } from "./shapes/index.ts";
 import { installSnapshots, workloadControllers } from "./workloads/index.ts";
 
-export interface InsideOptions
+export interface ClusterControllersOptions
   extends Pick<
-    MachinesOptions,
+    SimulatedNodesOptions,
     "client" | "name" | "nodes" | "kubelet" | "clock" | "random" | "log"
   > {
   readonly generation: Generation;
@@ -30,19 +30,19 @@ const namespaces = defineResource<KubernetesObject>({
 
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-export class ClusterInside {
+export class ClusterControllers {
   readonly client: Client;
-  readonly nodes: SimulatedNodes;
-  readonly #options: InsideOptions;
-  readonly #machines: Machines;
+  readonly nodes: NodeControls;
+  readonly #options: ClusterControllersOptions;
+  readonly #machines: SimulatedNodes;
   readonly #stopping = new AbortController();
   #looping: Promise<unknown> = Promise.resolve();
 
-  constructor(options: InsideOptions) {
+  constructor(options: ClusterControllersOptions) {
     this.#options = options;
     this.client = options.client;
     const { generation, hasSnapshots } = options;
-    this.#machines = new Machines({
+    this.#machines = new SimulatedNodes({
       ...options,
       kubeletVersion: gitVersionOf(generation),
       isNew: generation !== "1.28",

@@ -17,7 +17,7 @@ import {
   replicaSets,
 } from "./api/index.ts";
 import { type SimulatedCluster, startSimulatedCluster } from "./simulated-cluster.ts";
-import { boundsOf } from "./workloads/index.ts";
+import { rollingLimitsOf } from "./workloads/index.ts";
 
 const name = { name: "web", namespace: "default" };
 
@@ -85,7 +85,7 @@ async function stateOf({ cluster }: Run): Promise<{ deployment: Deployment; acti
 async function checkBounds(run: Run): Promise<void> {
   const { deployment, active } = await stateOf(run);
   const replicas = deployment.spec.replicas ?? 1;
-  const { surge, unavailable } = boundsOf(deployment);
+  const { surge, unavailable } = rollingLimitsOf(deployment);
   const ready = active.filter(isReady).length;
   assert.ok(
     active.length <= replicas + surge,

@@ -4,18 +4,18 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 
-export interface EventBudgetOptions {
+export interface EventRateLimiterOptions {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-export class EventBudget {
+export class EventRateLimiter {
   readonly #clock: Clock;
-  readonly #options: EventBudgetOptions;
+  readonly #options: EventRateLimiterOptions;
   #tokens: number;
   #atMs: number;
 
-  constructor(clock: Clock, options: EventBudgetOptions) {
+  constructor(clock: Clock, options: EventRateLimiterOptions) {
     this.#clock = clock;
     this.#options = options;
     this.#tokens = options.burst;

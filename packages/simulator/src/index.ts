@@ -1,7 +1,7 @@
-export { type BorrowedControlPlane, startMachines } from "./borrowed-control-plane.ts";
+export { type ExternalControlPlane, startSimulatedNodes } from "./borrowed-control-plane.ts";
 export { ClusterFaults, ConnectionCut, type PortOptions } from "./front/index.ts";
 export { type ListeningClusterOptions, startListeningCluster } from "./listening-cluster.ts";
-export { type KubeletSettings, kubeletDefaults, type SimulatedNodes } from "./machines.ts";
+export { type KubeletSettings, kubeletDefaults, type NodeControls } from "./machines.ts";
 export type { NodeOptions } from "./nodes/index.ts";
 export { type Generation, generations } from "./shapes/index.ts";
 export {

@@ -7,9 +7,9 @@ import {
   type StringMap,
 } from "@kcp-ts/sdk";
 import type { Pod } from "./api/index.ts";
-import type { Inside } from "./containers/index.ts";
+import type { ContainerEnvironment } from "./containers/index.ts";
 
-interface Holder extends KubernetesObject {
+interface ConfigSource extends KubernetesObject {
   readonly data?: StringMap;
 }
 
@@ -47,12 +47,16 @@ interface Mounted {
 }
 
 const core = { group: "", version: "v1", namespaced: true } as const;
-const holders: Readonly<Record<"secret" | "configMap", Resource<Holder>>> = {
-  secret: defineResource<Holder>({ ...core, resource: "secrets", kind: "Secret" }),
-  configMap: defineResource<Holder>({ ...core, resource: "configmaps", kind: "ConfigMap" }),
+const holders: Readonly<Record<"secret" | "configMap", Resource<ConfigSource>>> = {
+  secret: defineResource<ConfigSource>({ ...core, resource: "secrets", kind: "Secret" }),
+  configMap: defineResource<ConfigSource>({ ...core, resource: "configmaps", kind: "ConfigMap" }),
 };
 
-export async function insideContainer(client: Client, pod: Pod, name: string): Promise<Inside> {
+export async function containerEnvironment(
+  client: Client,
+  pod: Pod,
+  name: string,
+): Promise<ContainerEnvironment> {
   const containers = pod.spec.containers as unknown as readonly Mounted[];
   const container = containers.find((one) => one.name === name);
   const { namespace = "" } = pod.metadata;

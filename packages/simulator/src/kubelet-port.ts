@@ -6,7 +6,7 @@
  */
 
 import type { ApiRequest } from "@kcp-ts/apiserver";
-import type { SubresourceCall } from "@kcp-ts/apiserver/kinds";
+import type { ConnectRequest } from "@kcp-ts/apiserver/kinds";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
@@ -61,10 +61,10 @@ function query(sent: URLSearchParams, container: string): URLSearchParams {
 }
 
 /** Sessions and logs read no body, change no object, and ask for no user. */
-function callOf(request: ApiRequest, object: JsonObject, asked: URLSearchParams): SubresourceCall {
+function callOf(request: ApiRequest, object: JsonObject, asked: URLSearchParams): ConnectRequest {
   const leaving = new AbortController();
   request.onClose(() => leaving.abort());
   const { headers } = request;
   const call = { verb: "get", headers, object, query: asked, signal: leaving.signal };
-  return call as unknown as SubresourceCall;
+  return call as unknown as ConnectRequest;
 }

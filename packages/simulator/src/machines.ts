@@ -10,19 +10,19 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
   type Controller,
+  type EventInput,
   EventRecorder,
-  type Happening,
   type KubernetesObject,
   Manager,
   type ObjectKey,
   singleCluster,
 } from "@kcp-ts/sdk";
 import { nodes } from "./api/index.ts";
-import { EventBudget } from "./event-budget.ts";
+import { EventRateLimiter } from "./event-budget.ts";
 import {
   DownNodes,
   kubeletController,
-  type NodeFacts,
+  type NodeInfo,
   type NodeOptions,
   nodeObject,
   runHeartbeats,
@@ -45,14 +45,14 @@ export const kubeletDefaults: KubeletSettings = {
   stopDelayMs: 500,
 };
 
-export interface MachinesOptions {
+export interface SimulatedNodesOptions {
   readonly client: Client;
   /** In the names of nodes. */
   readonly name: string;
   readonly nodes: number | readonly NodeOptions[];
   readonly kubelet: Partial<KubeletSettings>;
   readonly kubeletVersion: string;
-  readonly kubeletAt?: NodeFacts["kubeletAt"];
+  readonly kubeletAt?: NodeInfo["kubeletAt"];
   /** Fields that came with 1.29 and later are written. */
   readonly isNew: boolean;
   readonly clock: Clock;
@@ -62,7 +62,7 @@ export interface MachinesOptions {
   readonly controllers: (context: WorkloadContext) => readonly Controller[];
 }
 
-export interface SimulatedNodes {
+export interface NodeControls {
   readonly names: readonly string[];
   add(node: NodeOptions): Promise<void>;
   /** The machine is no longer there, nor is what ran on it. */
@@ -74,21 +74,21 @@ export interface SimulatedNodes {
 
 const eventBudget = { burst: 500, perSecond: 50 };
 
-export class Machines {
-  readonly nodes: SimulatedNodes;
-  readonly #options: MachinesOptions;
+export class SimulatedNodes {
+  readonly nodes: NodeControls;
+  readonly #options: SimulatedNodesOptions;
   readonly #down = new DownNodes();
   readonly #stopping = new AbortController();
   readonly #names: string[] = [];
   #added = 0;
   readonly #events: EventRecorder;
-  readonly #budget: EventBudget;
+  readonly #budget: EventRateLimiter;
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(options: MachinesOptions) {
+  constructor(options: SimulatedNodesOptions) {
     this.#options = options;
     const { client, clock, log } = options;
-    this.#budget = new EventBudget(clock, eventBudget);
+    this.#budget = new EventRateLimiter(clock, eventBudget);
     this.#events = new EventRecorder({
       component: "simulator",
       client: () => client,
@@ -138,7 +138,7 @@ export class Machines {
   async #runControllers(): Promise<void> {
     const { client, clock, random, isNew, kubelet, controllers: others } = this.#options;
     const onError = (error: unknown, _key?: ObjectKey) => this.report(error);
-    const tell = (object: KubernetesObject, happening: Happening) => this.#tell(object, happening);
+    const tell = (object: KubernetesObject, happening: EventInput) => this.#tell(object, happening);
     const clusters = singleCluster({
       client,
       cluster: rootCluster,
@@ -172,7 +172,7 @@ export class Machines {
     return { client, clock, names: () => this.#names, down: this.#down, onError };
   }
 
-  #tell(object: KubernetesObject, happening: Happening): void {
+  #tell(object: KubernetesObject, happening: EventInput): void {
     if (this.#budget.take()) this.#events.record(rootCluster, object, happening);
   }
 

@@ -1,8 +1,8 @@
 /** The metrics API of a simulated cluster, which in a real one is metrics-server's: what Pods and nodes use at the moment. */
 
 import {
-  type ComputedObjects,
-  type ComputedQuestion,
+  type ComputedListRequest,
+  type ComputedResource,
   nodeMetricsKind,
   podMetricsKind,
   type ResourceDefinition,
@@ -14,7 +14,7 @@ import { nodes, pods } from "./api/index.ts";
 import { nodeMetricsOf, podMetricsOf } from "./nodes/index.ts";
 
 export function metricsKinds(client: () => Client, clock: Clock): readonly ResourceDefinition[] {
-  const ofPods: ComputedObjects = {
+  const ofPods: ComputedResource = {
     async list(question) {
       const { namespace } = question;
       const options = { ...selectorsOf(question), ...(namespace === "" ? {} : { namespace }) };
@@ -23,7 +23,7 @@ export function metricsKinds(client: () => Client, clock: Clock): readonly Resou
       return items.map((pod) => podMetricsOf(pod, at)).filter((one) => one !== undefined);
     },
   };
-  const ofNodes: ComputedObjects = {
+  const ofNodes: ComputedResource = {
     async list(question) {
       const [found, all] = await Promise.all([
         client().resource(nodes).list(selectorsOf(question)),
@@ -44,7 +44,7 @@ export function metricsKinds(client: () => Client, clock: Clock): readonly Resou
   return [nodeMetricsKind(ofNodes), podMetricsKind(ofPods)];
 }
 
-function selectorsOf({ labelSelector, fieldSelector, signal }: ComputedQuestion) {
+function selectorsOf({ labelSelector, fieldSelector, signal }: ComputedListRequest) {
   return {
     ...(labelSelector === "" ? {} : { labelSelector }),
     ...(fieldSelector === "" ? {} : { fieldSelector }),

@@ -4,7 +4,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
 import { type Pod, podDisruptionBudgets, pods, writeStatus } from "./api/index.ts";
-import { insideContainer } from "./inside-container.ts";
+import { containerEnvironment } from "./inside-container.ts";
 import { disruptionRefused, type LogRequest, type PodEndpointsOptions } from "./kinds/index.ts";
 import { bulkLog, logsOf } from "./nodes/index.ts";
 import { covers } from "./workloads/index.ts";
@@ -45,7 +45,7 @@ export function podServices(clock: Clock): PodServices {
           },
         );
     },
-    inside: (pod, container) => insideContainer(attached(), pod as unknown as Pod, container),
+    inside: (pod, container) => containerEnvironment(attached(), pod as unknown as Pod, container),
     logs: (pod, request) => {
       const bulk = bulkLog(pod as unknown as Pod);
       if (bulk !== undefined) return streamed(bulk);

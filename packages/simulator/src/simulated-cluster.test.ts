@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
+import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
 import { ingresses, isReady, nodes, type Pod, pods } from "./api/index.ts";
 import { type SimulatedCluster, startSimulatedCluster } from "./simulated-cluster.ts";
 
@@ -115,7 +115,7 @@ describe("a simulated cluster", () => {
 
   it("deletes a running Pod when its kubelet has stopped it, and not before", async () => {
     await started.cluster.client.resource(pods).delete(target("a"));
-    await settle(10);
+    await flushEventLoop(10);
     const { metadata } = await started.cluster.client.resource(pods).get(target("a"));
     assert.equal(metadata.deletionGracePeriodSeconds, 30);
     await started.clock.advanceAndSettle(2000);
@@ -173,7 +173,7 @@ describe("faults of a simulated cluster", () => {
       for await (const _ of started.cluster.client.resource(nodes).watch());
     })();
     const ended = assert.rejects(watching, { name: "TransportError" });
-    await settle();
+    await flushEventLoop();
     await started.cluster.faults.cut();
     await ended;
     await assert.rejects(list(), { name: "TransportError" });

@@ -13,16 +13,16 @@ import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/mach
 import { Client, type Transport } from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";
 import { administrator } from "./administrator.ts";
-import { ClusterInside } from "./cluster-inside.ts";
+import { ClusterControllers } from "./cluster-inside.ts";
 import {
-  asOneCluster,
+  asSingleCluster,
   ClusterFaults,
   formatKubeconfig,
   Port,
   type PortOptions,
 } from "./front/index.ts";
-import { ownManager, workloadKinds } from "./kinds/index.ts";
-import type { KubeletSettings, SimulatedNodes } from "./machines.ts";
+import { clusterControllerUserAgent, workloadKinds } from "./kinds/index.ts";
+import type { KubeletSettings, NodeControls } from "./machines.ts";
 import { metricsKinds } from "./metrics-services.ts";
 import type { NodeOptions } from "./nodes/index.ts";
 import { podSecurityAdmission } from "./pod-security/index.ts";
@@ -59,7 +59,7 @@ export interface SimulatedCluster {
   /** For clients over sockets; undefined without a port. */
   readonly kubeconfig: string | undefined;
   readonly url: string | undefined;
-  readonly nodes: SimulatedNodes;
+  readonly nodes: NodeControls;
   readonly faults: ClusterFaults;
   /** Ends controllers, watches and the port. Idempotent. */
   close(): Promise<void>;
@@ -80,8 +80,13 @@ export async function startSimulatedCluster(
   const server = new ApiServer({ storage, clock, random, log, ...served });
   // Its own controllers go straight in: what befalls clients does not befall them.
   const insideTransport = serverTransport({ server, authorization });
-  const inside = new ClusterInside({
-    client: new Client({ transport: insideTransport, clock, random, userAgent: ownManager }),
+  const inside = new ClusterControllers({
+    client: new Client({
+      transport: insideTransport,
+      clock,
+      random,
+      userAgent: clusterControllerUserAgent,
+    }),
     name,
     generation,
     nodes: options.nodes ?? 3,
@@ -97,7 +102,7 @@ export async function startSimulatedCluster(
     if (isCut) await port?.close();
     else await port?.open();
   });
-  const handle = faults.around(asOneCluster(generation, (request) => server.handle(request)));
+  const handle = faults.around(asSingleCluster(generation, (request) => server.handle(request)));
   const port = options.listen === undefined ? undefined : new Port(options.listen, handle);
   const transport = serverTransport({ server: { handle }, authorization });
   const close = once(async () => {

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { parseAuditPolicy } from "@kcp-ts/apiserver/audit";
-import { anyOf, bootstrapAuthorizer } from "@kcp-ts/apiserver/authorization";
+import { bootstrapAuthorizer, unionAuthorizer } from "@kcp-ts/apiserver/authorization";
 import type { RequestOptions } from "@kcp-ts/apiserver/testing";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { workspaceContent } from "./access/index.ts";
+import { workspaceContentAuthorizer } from "./access/index.ts";
 import { tenancy } from "./tenancy-extension.ts";
 import { TestServer } from "./testing/index.ts";
 
@@ -19,8 +19,8 @@ async function started(): Promise<void> {
   notes = [];
   const rules = [{ level: "Metadata" }];
   test = await TestServer.start({
-    extension: tenancy({ gate: workspaceContent }),
-    authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac]),
+    extension: tenancy({ gate: workspaceContentAuthorizer }),
+    authorization: (rbac) => unionAuthorizer([bootstrapAuthorizer, rbac]),
     audit: {
       policy: parseAuditPolicy({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules }),
       backends: () => [

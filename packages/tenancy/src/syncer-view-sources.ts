@@ -4,7 +4,7 @@ import type { Authorizer } from "@kcp-ts/apiserver/authorization";
 import type { Catalog } from "@kcp-ts/apiserver/registry";
 import type { ExportConsumers } from "./api-sharing/index.ts";
 
-export interface SyncerViewSources {
+export interface SyncerVirtualWorkspaceInputs {
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
   readonly consumers: ExportConsumers;

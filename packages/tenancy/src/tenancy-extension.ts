@@ -10,28 +10,28 @@ import { customResourceDefinitions } from "@kcp-ts/apiserver/custom-resources";
 import { type Catalog, collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
-  bindingToCached,
-  bindingToExport,
+  canBindCachedResource,
+  canBindExport,
+  canReadAll,
+  canUseWorkspaceType,
   type LogicalClusterSource,
-  maximalPermissions,
-  readingAll,
-  serviceAccess,
-  useOfType,
+  maximalPermissionPolicyAuthorizer,
+  virtualWorkspaceAccess,
 } from "./access/index.ts";
 import {
   ApiSharing,
   type ExportConsumers,
-  type SyncerViews,
+  type SyncerVirtualWorkspaces,
   VirtualWorkspaces,
 } from "./api-sharing/index.ts";
 import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
-import type { SyncerViewSources } from "./syncer-view-sources.ts";
+import type { SyncerVirtualWorkspaceInputs } from "./syncer-view-sources.ts";
 import { Topology } from "./topology/index.ts";
 import { WorkspaceDirectory } from "./workspace-directory.ts";
 import {
   logicalClusters,
-  type NamespaceContent,
-  type RootContent,
+  type NamespaceDefaults,
+  type RootBootstrapOptions,
   Tenancy,
 } from "./workspaces/index.ts";
 
@@ -46,9 +46,11 @@ export interface TenancyExtensionOptions {
     | Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem" | "allowedHosts">
     | undefined;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
-  readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
+  readonly syncerViews?:
+    | ((sources: SyncerVirtualWorkspaceInputs) => SyncerVirtualWorkspaces)
+    | undefined;
   /** What the logical cluster root begins with, where it is not as usual. */
-  readonly root?: RootContent | undefined;
+  readonly root?: RootBootstrapOptions | undefined;
   /** False: users have no homes, and `~` in root is a name like any other. */
   readonly homeWorkspaces?: boolean | undefined;
 }
@@ -89,7 +91,7 @@ export class TenancyExtension implements ServerExtension {
     this.rootResources = this.#tenancy.rootResources;
     const { gate } = options;
     this.gate = gate && ((inner) => gate(inner, this.#tenancy));
-    this.limit = maximalPermissions((cluster, group, resource) =>
+    this.limit = maximalPermissionPolicyAuthorizer((cluster, group, resource) =>
       this.#sharing.policyOn(cluster, group, resource),
     );
   }
@@ -106,7 +108,11 @@ export class TenancyExtension implements ServerExtension {
       syncerViews &&
       ((consumers: ExportConsumers) =>
         syncerViews({ authorizer, catalog: sharing.catalog, consumers }));
-    const services = new VirtualWorkspaces(sharing, serviceAccess(authorizer, roles), views);
+    const services = new VirtualWorkspaces(
+      sharing,
+      virtualWorkspaceAccess(authorizer, roles),
+      views,
+    );
     this.#completed = { rules, sharing, services };
     const directory = new WorkspaceDirectory({
       ...{ tenancy: this.#tenancy, sharing, authorizer, forwarder: this.#forwarder },
@@ -144,7 +150,7 @@ export class TenancyExtension implements ServerExtension {
    * What namespaces have that come with a new workspace; a control loop puts it into others, and
    * looks after it.
    */
-  namespacesBeginWith(content: NamespaceContent): void {
+  namespacesBeginWith(content: NamespaceDefaults): void {
     this.#tenancy.namespaceContent = content;
   }
 
@@ -163,7 +169,8 @@ export class TenancyExtension implements ServerExtension {
     const { root, homeWorkspaces } = this.#options;
     return new Tenancy({
       ...this.#host,
-      mayUse: (user, cluster, type) => useOfType(this.#complete.rules)(user, cluster, type),
+      mayUse: (user, cluster, type) =>
+        canUseWorkspaceType(this.#complete.rules)(user, cluster, type),
       bindDefaults: (cluster, path, bindings) =>
         this.#sharing.bindDefaults(cluster, path, bindings),
       keepDefaults: (cluster, path, bindings) =>
@@ -192,9 +199,9 @@ export class TenancyExtension implements ServerExtension {
       maintainedIn: (cluster) => workspaces.maintainedIn(cluster),
       onBinding: (cluster) => workspaces.bindingChanged(cluster),
       ownNames: (cluster) => customResources.namesIn(cluster),
-      mayBind: bindingToExport(rules),
-      mayBindCached: bindingToCached(rules),
-      mayReadAll: readingAll(rules),
+      mayBind: canBindExport(rules),
+      mayBindCached: canBindCachedResource(rules),
+      mayReadAll: canReadAll(rules),
       onError: this.#warning("a shared API has to wait"),
     });
   }

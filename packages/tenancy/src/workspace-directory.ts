@@ -4,13 +4,17 @@
  */
 
 import type { ClusterDirectory, CountedKind, Detour, DetourRequest } from "@kcp-ts/apiserver";
-import { type Authorizer, forbidden, isThemselvesIn } from "@kcp-ts/apiserver/authorization";
-import { json } from "@kcp-ts/apiserver/content";
+import { type Authorizer, forbidden, hasOwnIdentityIn } from "@kcp-ts/apiserver/authorization";
+import { jsonResponse } from "@kcp-ts/apiserver/content";
 import type { ApiRequest, MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { Attributes } from "@kcp-ts/apiserver/request/attributes";
 import type { RequestScope } from "@kcp-ts/apiserver/request/request-scope";
 import { mayEnterAll } from "@kcp-ts/apiserver/request/user";
-import { parseTarget, type SplitService, withoutCluster } from "@kcp-ts/apiserver/routing";
+import {
+  parseRequestTarget,
+  type SplitService,
+  stripClusterPrefix,
+} from "@kcp-ts/apiserver/routing";
 import type { ResourceKey } from "@kcp-ts/apiserver/storage";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -20,7 +24,7 @@ import type { RequestForwarder } from "./mounts/index.ts";
 import {
   homeName,
   logicalClusters,
-  type Resolution,
+  type PathResolution,
   type Tenancy,
   workspaces,
 } from "./workspaces/index.ts";
@@ -44,7 +48,7 @@ interface Way {
   readonly mountsLeft: number;
 }
 
-type Elsewhere = Exclude<Resolution, { kind: "cluster" }>;
+type Elsewhere = Exclude<PathResolution, { kind: "cluster" }>;
 
 export class WorkspaceDirectory implements ClusterDirectory {
   readonly #options: WorkspaceDirectoryOptions;
@@ -75,7 +79,7 @@ export class WorkspaceDirectory implements ClusterDirectory {
 
   #resolved(
     scope: RequestScope,
-    resolution: Resolution,
+    resolution: PathResolution,
     { method, target, mountsLeft }: Way,
   ): MaybePromise<RequestScope | Detour> {
     const { tenancy, split } = this.#options;
@@ -85,8 +89,8 @@ export class WorkspaceDirectory implements ClusterDirectory {
     if (own === undefined) return mountDetour(this.#options, resolution);
     // What is mounted is another workspace of ours: the request is made there, by who makes it.
     if (mountsLeft === 0) return nowhere({ kind: "unavailable" });
-    const next = own + withoutCluster(target);
-    const there = parseTarget({ method, target: next, clusterHeader: undefined }, split);
+    const next = own + stripClusterPrefix(target);
+    const there = parseRequestTarget({ method, target: next, clusterHeader: undefined }, split);
     return this.#follow(there, { method, target: next, mountsLeft: mountsLeft - 1 });
   }
 
@@ -191,7 +195,7 @@ function mountDetour(
       forwarder.forward({
         ...{ request, user, signal, url, cluster: parent },
         isWatch: scope.verb === "watch",
-        path: withoutCluster(request.target),
+        path: stripClusterPrefix(request.target),
       }),
   };
 }
@@ -205,11 +209,11 @@ function homeDetour({ tenancy, authorizer }: WorkspaceDirectoryOptions): Detour 
     async authorize({ user, attributes, note }) {
       const asked = { ...attributes, verb: "create" };
       // A home is found by its user's name, and elsewhere's users may have any name.
-      if (!isThemselvesIn(user, rootCluster)) throw forbidden(asked, homeRefused);
+      if (!hasOwnIdentityIn(user, rootCluster)) throw forbidden(asked, homeRefused);
       const decision = await authorizer.authorize(asked);
       note(decision);
       if (!decision.allowed) throw forbidden(asked, homeRefused);
     },
-    serve: async ({ user }) => json(200, await tenancy.home(user)),
+    serve: async ({ user }) => jsonResponse(200, await tenancy.home(user)),
   };
 }

@@ -8,7 +8,7 @@
 import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import type { Handle, Middleware } from "@kcp-ts/controlplane";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import { EndableBody } from "@kcp-ts/sdk/client";
+import { AbortableBody } from "@kcp-ts/sdk/client";
 import { matchesRequest, type RequestMatch } from "./request-match.ts";
 
 export interface Fault {
@@ -52,7 +52,7 @@ interface Entry {
 
 interface OpenWatch {
   readonly request: ApiRequest;
-  readonly body: EndableBody;
+  readonly body: AbortableBody;
 }
 
 export class Faults {
@@ -141,7 +141,7 @@ export class Faults {
     }
     const watch: OpenWatch = {
       request,
-      body: new EndableBody(body, () => {
+      body: new AbortableBody(body, () => {
         this.#watches.delete(watch);
         for (const close of closers) close();
       }),

@@ -7,7 +7,7 @@ export type {
   Handle,
   Middleware,
 } from "@kcp-ts/controlplane";
-export { type EventuallyOptions, eventually, FakeClock, settle } from "@kcp-ts/testkit";
+export { type EventuallyOptions, eventually, FakeClock, flushEventLoop } from "@kcp-ts/testkit";
 export {
   type ActiveFault,
   type CustomResourceDefinition,

@@ -62,13 +62,13 @@ export const pods = defineResource<Pod>({ ...core, resource: "pods", kind: "Pod"
 export const secrets = defineResource<Secret>({ ...core, resource: "secrets", kind: "Secret" });
 
 /** A test, or whoever else cleans up in the end. */
-export interface Ending {
+export interface CleanupScope {
   after(clean: () => Promise<unknown>): void;
 }
 
 const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-export class InsidePod {
+export class PodClient {
   readonly #cluster: Client;
   readonly #pod: Pod;
   readonly #root: string;
@@ -80,16 +80,16 @@ export class InsidePod {
   }
 
   /** `cluster` is the physical one. Throws, as a kubelet waits, until all is there that the Pod needs. */
-  static async start(t: Ending, cluster: Client, pod: Pod): Promise<InsidePod> {
+  static async start(t: CleanupScope, cluster: Client, pod: Pod): Promise<PodClient> {
     const root = await mkdtemp(join(tmpdir(), "inside-pod-"));
     t.after(() => rm(root, { recursive: true, force: true }));
-    const inside = new InsidePod(cluster, pod, root);
+    const inside = new PodClient(cluster, pod, root);
     await inside.refreshFiles();
     return inside;
   }
 
   /** As an unmodified client does it: by environment and files, and by nothing else. */
-  async connect(t: Ending): Promise<Connection> {
+  async connect(t: CleanupScope): Promise<Connection> {
     const folder = join(this.#root, accountFolder);
     const kubeconfig = await inClusterKubeconfig({ env: await this.env(), folder });
     assert.ok(kubeconfig !== undefined, "it does not look like a Pod");

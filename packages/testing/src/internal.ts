@@ -1,5 +1,5 @@
 export { type ActiveFault, type Fault, type FaultStatus, Faults, InjectedFault } from "./faults.ts";
-export { InsidePod, type Pod, type PodSpec, pods, secrets } from "./inside-pod.ts";
+export { type Pod, PodClient, type PodSpec, pods, secrets } from "./inside-pod.ts";
 export { type CustomResourceDefinition, customResourceDefinitions } from "./install-crds.ts";
 export { mountWorkspace } from "./mount-workspace.ts";
 export { opensslRequest } from "./openssl-request.ts";

@@ -13,7 +13,7 @@ import {
   Manager,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
-import { eventually, settle } from "@kcp-ts/testkit";
+import { eventually, flushEventLoop } from "@kcp-ts/testkit";
 import { startTestControlPlane, type TestControlPlaneOptions } from "./internal.ts";
 
 interface ConfigMap extends KubernetesObject {
@@ -281,7 +281,7 @@ describe("the control loops of a test control plane", () => {
   it("end with it at once, also on a clock that stands still", async () => {
     const k = await startTestControlPlane({ clock: "fake" });
     await k.client.resource(configMaps).create(named("a"));
-    await settle(20);
+    await flushEventLoop(20);
     await k.close();
     assert.equal(k.clock.pendingTimers, 0);
   });
@@ -309,7 +309,7 @@ describe("a fake clock", () => {
       .then(() => {
         isAnswered = true;
       });
-    await settle();
+    await flushEventLoop();
     await k.clock.advanceAndSettle(4999);
     assert.equal(isAnswered, false);
     await k.clock.advanceAndSettle(1);

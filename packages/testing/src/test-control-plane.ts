@@ -10,7 +10,7 @@ import type { ApiServer, ServerLog, UserInfo } from "@kcp-ts/apiserver";
 import type { Storage } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { Extensions, PhysicalClusterOptions } from "@kcp-ts/controlplane";
-import { Core, processUser } from "@kcp-ts/controlplane/internal";
+import { ControlPlaneCore, processUser } from "@kcp-ts/controlplane/internal";
 import { type Clock, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
 import type { TenancyExtensionOptions } from "@kcp-ts/tenancy";
@@ -87,7 +87,7 @@ export async function startTestControlPlane(
   const { log = warningsToStderr(), controlLoops = true, mounts = {}, ...extensions } = more;
   const clock = asked === "fake" ? new FakeClock() : asked;
   const faults = new Faults(clock);
-  const core = await Core.compose({
+  const core = await ControlPlaneCore.compose({
     storage,
     tokens: undefined,
     anonymousAuth: true,
@@ -126,7 +126,7 @@ export async function startTestControlPlane(
 const unreachableUrl = "https://localhost:6443";
 
 interface Parts {
-  readonly core: Core;
+  readonly core: ControlPlaneCore;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly storage: Storage;

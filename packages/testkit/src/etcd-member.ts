@@ -31,7 +31,7 @@ export class EtcdMember {
 
   start(): void {
     if (this.#process !== undefined) throw new Error(`${this.endpoint} runs already`);
-    const [command, ...args] = [...leash(), this.#options.binary, ...this.#options.args];
+    const [command, ...args] = [...killWithParent(), this.#options.binary, ...this.#options.args];
     const child = spawn(command as string, args, { stdio: ["ignore", "ignore", "pipe"] });
     this.#process = child;
     child.stderr?.on("data", (bytes: Buffer) => {
@@ -102,7 +102,7 @@ export class EtcdMember {
 }
 
 /** On Linux the kernel ends a server whose test was killed, too; setpriv then becomes etcd, so signals reach it. */
-function leash(): string[] {
+function killWithParent(): string[] {
   const setpriv = "/usr/bin/setpriv";
   return process.platform === "linux" && existsSync(setpriv)
     ? [setpriv, "--pdeathsig", "KILL"]

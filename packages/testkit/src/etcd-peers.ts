@@ -4,7 +4,7 @@
  * A member advertises one address to all others, so each has one proxy in front of it; who dialled it says in the head of its requests.
  */
 import { memberStatus } from "./etcd-gateway.ts";
-import { FaultProxy, type IsConcerned } from "./fault-proxy.ts";
+import { type AppliesTo, FaultProxy } from "./fault-proxy.ts";
 
 export class EtcdPeers {
   readonly #proxies: readonly FaultProxy[];
@@ -52,7 +52,7 @@ export class EtcdPeers {
     await Promise.all(this.#proxies.map((proxy) => proxy.dispose()));
   }
 
-  #isCut(isolated: number, destination: number): IsConcerned {
+  #isCut(isolated: number, destination: number): AppliesTo {
     return (origin) => destination === isolated || origin === this.#memberIds[isolated];
   }
 }

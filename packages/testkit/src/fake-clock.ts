@@ -59,10 +59,10 @@ export class FakeClock implements Clock {
   /** Like `advance`, but lets all promises settle before the first timer and behind every one. */
   async advanceAndSettle(ms: number): Promise<void> {
     const targetMs = this.#elapsedMs + ms;
-    do await settle();
+    do await flushEventLoop();
     while (this.#fireNext(targetMs));
     this.#elapsedMs = targetMs;
-    await settle();
+    await flushEventLoop();
   }
 
   /** Time passes and nothing runs, as in a process that is stopped: what falls due fires late, when time is moved next. */
@@ -94,7 +94,7 @@ export class FakeClock implements Clock {
 }
 
 /** Runs the event loop until the promises of this turn have settled. */
-export async function settle(turns = 2): Promise<void> {
+export async function flushEventLoop(turns = 2): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
     await new Promise<void>((resolve) => {
       setImmediate(resolve);

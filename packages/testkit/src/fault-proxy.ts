@@ -15,7 +15,7 @@ export interface FaultProxyOptions {
 }
 
 /** Undefined while a connection has sent nothing, or when its first bytes do not say. */
-export type IsConcerned = (origin: string | undefined) => boolean;
+export type AppliesTo = (origin: string | undefined) => boolean;
 
 /** What happens to bytes and connections from now on; connections that are already open are affected, too. */
 export interface Faults {
@@ -34,7 +34,7 @@ export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
   #faults: Faults = {};
-  #isConcerned: IsConcerned = () => true;
+  #isConcerned: AppliesTo = () => true;
   #accepted = 0;
 
   private constructor(options: FaultProxyOptions) {
@@ -67,13 +67,13 @@ export class FaultProxy {
   }
 
   /** Replaces the faults; an empty object is a healthy network. */
-  setFaults(faults: Faults, isConcerned: IsConcerned = () => true): void {
+  setFaults(faults: Faults, isConcerned: AppliesTo = () => true): void {
     this.#faults = faults;
     this.#isConcerned = isConcerned;
   }
 
   /** Resets open connections. */
-  dropConnections(isConcerned: IsConcerned = () => true): void {
+  dropConnections(isConcerned: AppliesTo = () => true): void {
     for (const pair of this.#pairs) if (isConcerned(pair.origin)) pair.reset();
   }
 

@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock, type Timer } from "@kcp-ts/machinery/base";
 
-export class HastyClock implements Clock {
+export class AcceleratedClock implements Clock {
   readonly #speed: number;
   readonly #startedAtMs = systemClock.monotonic();
   readonly #wallMs = systemClock.now();

@@ -11,15 +11,15 @@ export type { EtcdMember } from "./etcd-member.ts";
 export type { EtcdPeers } from "./etcd-peers.ts";
 export { type EventuallyOptions, eventually } from "./eventually.ts";
 export { executablesOnPath, findKubectl, isExecutable, kubectlMissing } from "./executables.ts";
-export { FakeClock, settle } from "./fake-clock.ts";
+export { FakeClock, flushEventLoop } from "./fake-clock.ts";
 export {
+  type AppliesTo,
   FaultProxy,
   type FaultProxyOptions,
   type Faults,
-  type IsConcerned,
 } from "./fault-proxy.ts";
 export { freePorts } from "./free-port.ts";
-export { HastyClock } from "./hasty-clock.ts";
+export { AcceleratedClock } from "./hasty-clock.ts";
 export { haveSameHiddenClass } from "./hidden-class.ts";
 export {
   checkHistory,

@@ -3,14 +3,14 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { isTransportError, type Method, NodeTransport, type TransportResponse } from "@kcp-ts/sdk";
 import type { ServerProcess } from "./server-process.ts";
 
-export type Answer =
+export type RecordedAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
   /** It may have happened. */
   | { readonly kind: "open"; readonly reason: string }
   /** It did not happen: nobody was there, or had time. */
   | { readonly kind: "none" };
 
-export interface Sent {
+export interface RecordedRequest {
   readonly method: Method;
   readonly path: string;
   readonly body?: unknown;
@@ -36,7 +36,7 @@ export class Connection {
     });
   }
 
-  async ask(sent: Sent): Promise<Answer> {
+  async ask(sent: RecordedRequest): Promise<RecordedAnswer> {
     const timeout = new AbortController();
     const timer = systemClock.schedule(requestTimeoutMs, () => timeout.abort(new Error("timeout")));
     try {
@@ -57,7 +57,7 @@ export class Connection {
     }
   }
 
-  send(sent: Sent, signal: AbortSignal): Promise<TransportResponse> {
+  send(sent: RecordedRequest, signal: AbortSignal): Promise<TransportResponse> {
     const { method, path, body, contentType = "application/json" } = sent;
     return this.#transport.send({
       method,

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { etcdMissing } from "@kcp-ts/testkit";
 import { findingText, summaryText } from "./findings.ts";
-import { type Plant, plants } from "./planted-storage.ts";
+import { type SeededBug, seededBugs } from "./planted-storage.ts";
 import { runHistories } from "./run-histories.ts";
 import { type Configuration, configurations } from "./stage.ts";
 
@@ -25,8 +25,8 @@ const { values } = parseArgs({
 
 const chosen = configurations.filter((name) => values.config === "all" || values.config === name);
 if (chosen.length === 0) throw new Error(`--config is one of all, ${configurations.join(", ")}`);
-if (values.plant !== undefined && !plants.includes(values.plant as Plant)) {
-  throw new Error(`--plant is one of ${plants.join(", ")}`);
+if (values.plant !== undefined && !seededBugs.includes(values.plant as SeededBug)) {
+  throw new Error(`--plant is one of ${seededBugs.join(", ")}`);
 }
 for (const configuration of chosen) await run(configuration);
 // Not by itself: Node waits for ever, now and then, for handles that it closes when its loop is empty.
@@ -41,7 +41,7 @@ async function run(configuration: Configuration): Promise<void> {
     seed: Number(values.seed),
     histories: Number(values.histories),
     together: Number(values.together),
-    plant: values.plant as Plant | undefined,
+    plant: values.plant as SeededBug | undefined,
     onRound: ({ histories, findings }, round) => {
       for (const finding of round.findings) say(findingText(configuration, finding));
       const seconds = ((systemClock.monotonic() - startedAt) / 1000).toFixed(0);

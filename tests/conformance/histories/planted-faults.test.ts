@@ -1,12 +1,12 @@
 /** The histories find bugs: each kind, planted into the store below a real server, is found within a few of them. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type Plant, plants } from "./planted-storage.ts";
-import { emptySummary, prepareStage, runRound } from "./run-histories.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { type SeededBug, seededBugs } from "./planted-storage.ts";
+import { emptySummary, prepareEnvironment, runRound } from "./run-histories.ts";
+import { type HistoryEnvironment, openEnvironment } from "./stage.ts";
 
 /** What may say so, in the words of the checkers. */
-const foundAs: Readonly<Record<Plant, RegExp>> = {
+const foundAs: Readonly<Record<SeededBug, RegExp>> = {
   "lost event": /reliable|resumable|bookmarkable|snapshot/,
   "duplicated event": /ordered|unique/,
   "reordered events": /ordered|reliable|bookmarkable|snapshot/,
@@ -26,15 +26,15 @@ const roundsMax = 12;
 const patienceMs = 1500;
 
 describe("histories of a server with a bug", () => {
-  let stage: Stage;
+  let stage: HistoryEnvironment;
   let seed = 1;
   before(async () => {
-    stage = await openStage("memory", true);
-    await prepareStage(stage);
+    stage = await openEnvironment("memory", true);
+    await prepareEnvironment(stage);
   });
   after(() => stage.close());
 
-  for (const plant of plants) {
+  for (const plant of seededBugs) {
     it(`show the bug: ${plant}`, async () => {
       const [server] = stage.servers;
       await server?.tell({ kind: "plant", plant });

@@ -20,7 +20,7 @@ import type {
 } from "@kcp-ts/apiserver/storage";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 
-export const plants = [
+export const seededBugs = [
   "lost event",
   "duplicated event",
   "reordered events",
@@ -35,20 +35,20 @@ export const plants = [
   "forgotten precondition",
 ] as const;
 
-export type Plant = (typeof plants)[number];
+export type SeededBug = (typeof seededBugs)[number];
 
 /** Every so many chances one is taken; only for the histories' objects, so that the server itself goes on. */
 const everyNth = 4;
 /** How long an event is late that was said to have come. */
 const lateMs = 60;
 
-export class PlantedStorage implements Storage {
+export class SeededBugStorage implements Storage {
   readonly #inner: Storage;
   /** What each key was before, oldest first, for stale answers. */
   readonly #past = new Map<string, Entry[]>();
   #chances = 0;
   /** The bug that it has at present. */
-  plant: Plant | undefined;
+  plant: SeededBug | undefined;
 
   constructor(inner: Storage) {
     this.#inner = inner;
@@ -162,7 +162,7 @@ export class PlantedStorage implements Storage {
     return this.#past.get(entry.key)?.findLast(({ modifiedAt }) => modifiedAt < entry.modifiedAt);
   }
 
-  #strikes(plant: Plant, key: string): boolean {
+  #strikes(plant: SeededBug, key: string): boolean {
     return plant === this.plant && isTarget(key) && ++this.#chances % everyNth === 0;
   }
 }

@@ -11,15 +11,15 @@ import {
 import { Connection } from "./connection.ts";
 import { configMaps, widgets } from "./recorded-kind.ts";
 import { Recorder } from "./recorder.ts";
-import type { Stage } from "./stage.ts";
+import type { HistoryEnvironment } from "./stage.ts";
 import { positionText, Watcher } from "./watch-recorder.ts";
-import { runClient, type Seen } from "./workload.ts";
+import { type LastSeen, runClient } from "./workload.ts";
 
 export const clusters = ["one", "two"] as const;
 const clientsCount = 4;
 
 export interface RecordOptions {
-  readonly stage: Stage;
+  readonly stage: HistoryEnvironment;
   readonly seed: number;
   /** No other history of the stage has it. */
   readonly name: string;
@@ -43,7 +43,7 @@ export async function recordHistory(options: RecordOptions): Promise<Recorder> {
   try {
     await begin(recorder, connections, name);
     watchers = startWatchers({ ...common, random: random.fork() });
-    const lastSeen = new Map<string, Seen>();
+    const lastSeen = new Map<string, LastSeen>();
     let isOver = false;
     const clients = Array.from({ length: clientsCount }, (_, index) =>
       runClient(
@@ -78,7 +78,7 @@ async function begin(
   const [first] = connections as readonly [Connection];
   for (const cluster of clusters) {
     const path = `/clusters/${cluster}/api/v1/namespaces`;
-    await insist(async () => {
+    await retryUntilAvailable(async () => {
       const body = { metadata: { name } };
       const answer = await first.ask({ method: "POST", path, body });
       const isThere = answer.kind === "answer" && (answer.status === 201 || answer.status === 409);
@@ -86,7 +86,7 @@ async function begin(
     });
   }
   const scope = { cluster: clusters[0], namespace: name };
-  await insist(async () => {
+  await retryUntilAvailable(async () => {
     const list = await recorder.list(first, "begin", scope, { mode: { kind: "quorum" } });
     recorder.startRevision = list?.revision ?? 0;
     return list === undefined ? "no list" : undefined;
@@ -170,7 +170,7 @@ async function finish(
   for (const [index, key] of keys.entries()) {
     const connection = connections[index % connections.length] as Connection;
     let attempt = 0;
-    await insist(async () => {
+    await retryUntilAvailable(async () => {
       const value = `${key.cluster}/${client}.${index}.${attempt++}`;
       const outcome = await recorder.perform(connection, client, key, {
         verb: "apply",
@@ -228,7 +228,7 @@ async function untilArrived(
 const patienceDefaultMs = 60_000;
 
 /** Until there is nothing left to say why not. */
-async function insist(attempt: () => Promise<string | undefined>): Promise<void> {
+async function retryUntilAvailable(attempt: () => Promise<string | undefined>): Promise<void> {
   const endsAt = systemClock.monotonic() + patienceDefaultMs;
   for (let why = await attempt(); why !== undefined; why = await attempt()) {
     if (systemClock.monotonic() > endsAt) throw new UnavailableError(why);

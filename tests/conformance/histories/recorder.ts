@@ -13,7 +13,7 @@ import type {
   Violation,
   WatchSegment,
 } from "@kcp-ts/testkit";
-import type { Answer, Connection, Sent } from "./connection.ts";
+import type { Connection, RecordedAnswer, RecordedRequest } from "./connection.ts";
 import {
   collectionPath,
   type Metadata,
@@ -123,7 +123,7 @@ export class Recorder {
     return record;
   }
 
-  #outcomeOf(answer: Answer, request: KeyRequest, key: ObjectKey): Outcome | undefined {
+  #outcomeOf(answer: RecordedAnswer, request: KeyRequest, key: ObjectKey): Outcome | undefined {
     if (answer.kind === "none") return undefined;
     if (answer.kind === "open") return answer;
     const { reason, details } = answer.body as StatusBody;
@@ -142,7 +142,7 @@ export class Recorder {
     }
   }
 
-  #odd(what: string, answer: Extract<Answer, { kind: "answer" }>): void {
+  #odd(what: string, answer: Extract<RecordedAnswer, { kind: "answer" }>): void {
     const { message } = answer.body as StatusBody;
     const guarantee = "answers";
     this.oddities.push({ guarantee, message: `${what}: ${answer.status} ${message}`, excerpt: [] });
@@ -169,7 +169,12 @@ function listQuery(mode: ListMode): Record<string, string> {
   }
 }
 
-function sentFor(kind: RecordedKind, key: ObjectKey, request: KeyRequest, client: string): Sent {
+function sentFor(
+  kind: RecordedKind,
+  key: ObjectKey,
+  request: KeyRequest,
+  client: string,
+): RecordedRequest {
   const path = objectPath(kind, key);
   const { name } = key;
   switch (request.verb) {

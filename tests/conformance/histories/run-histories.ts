@@ -2,12 +2,12 @@
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { checkHistory, SeededRandom, type Violation } from "@kcp-ts/testkit";
 import { Connection } from "./connection.ts";
-import type { Plant } from "./planted-storage.ts";
+import type { SeededBug } from "./planted-storage.ts";
 import { clusters, recordHistory } from "./record-history.ts";
 import { widgetDefinition } from "./recorded-kind.ts";
 import type { Recorder } from "./recorder.ts";
-import { type Configuration, openStage, type Stage } from "./stage.ts";
-import { faultsOf, type StageFault } from "./stage-faults.ts";
+import { type Configuration, type HistoryEnvironment, openEnvironment } from "./stage.ts";
+import { type EnvironmentFault, faultsOf } from "./stage-faults.ts";
 
 export interface RunOptions {
   readonly configuration: Configuration;
@@ -15,7 +15,7 @@ export interface RunOptions {
   readonly histories: number;
   /** Recorded at the same time, under the same fault. */
   readonly together?: number;
-  readonly plant?: Plant | undefined;
+  readonly plant?: SeededBug | undefined;
   readonly onRound?: (summary: Summary, round: Round) => void;
 }
 
@@ -52,11 +52,11 @@ export async function runHistories(options: RunOptions): Promise<Summary> {
   const summary = emptySummary();
   let seed = options.seed;
   while (summary.histories < options.histories) {
-    const stage = await openStage(configuration, plant !== undefined);
+    const stage = await openEnvironment(configuration, plant !== undefined);
     try {
-      await prepareStage(stage);
+      await prepareEnvironment(stage);
       for (const server of stage.servers) await server.tell({ kind: "plant", plant });
-      seed = await playStage(stage, seed, options, summary);
+      seed = await runEnvironment(stage, seed, options, summary);
     } finally {
       await stage.close();
     }
@@ -64,8 +64,8 @@ export async function runHistories(options: RunOptions): Promise<Summary> {
   return summary;
 }
 
-async function playStage(
-  stage: Stage,
+async function runEnvironment(
+  stage: HistoryEnvironment,
   seed: number,
   { together = 8, histories, onRound }: RunOptions,
   summary: Summary,
@@ -88,7 +88,7 @@ export function emptySummary(): Summary {
 }
 
 /** The custom kind is served, by every server, in both clusters. */
-export async function prepareStage({ servers }: Stage): Promise<void> {
+export async function prepareEnvironment({ servers }: HistoryEnvironment): Promise<void> {
   const connections = servers.map((server) => new Connection(server, "negotiate"));
   const group = (cluster: string) => `/clusters/${cluster}/apis`;
   for (const cluster of clusters) {
@@ -114,7 +114,7 @@ export interface RoundOptions {
 }
 
 export async function runRound(
-  stage: Stage,
+  stage: HistoryEnvironment,
   { seed, count, patienceMs }: RoundOptions,
   summary: Summary,
 ): Promise<Round> {
@@ -160,14 +160,17 @@ export async function runRound(
 }
 
 /** Servers that ended although no fault ended them. */
-function crashes({ servers }: Stage): Violation[] {
+function crashes({ servers }: HistoryEnvironment): Violation[] {
   return servers.flatMap(({ crash }) =>
     crash === undefined ? [] : [{ guarantee: "alive", message: crash, excerpt: [] }],
   );
 }
 
 /** One, and now and then another one behind it. */
-function chooseFaults(stage: Stage, random: SeededRandom): readonly StageFault[] {
+function chooseFaults(
+  stage: HistoryEnvironment,
+  random: SeededRandom,
+): readonly EnvironmentFault[] {
   const faults = faultsOf(stage);
   const total = faults.reduce((sum, { weight }) => sum + weight, 0);
   const choose = () => {
@@ -175,12 +178,12 @@ function chooseFaults(stage: Stage, random: SeededRandom): readonly StageFault[]
     return faults.find(({ weight }) => {
       dice -= weight;
       return dice < 0;
-    }) as StageFault;
+    }) as EnvironmentFault;
   };
   return random.chance(0.25) ? [choose(), choose()] : [choose()];
 }
 
-async function strikeAll(faults: readonly StageFault[], random: SeededRandom): Promise<void> {
+async function strikeAll(faults: readonly EnvironmentFault[], random: SeededRandom): Promise<void> {
   for (const fault of faults) {
     await sleep(systemClock, 30 + random.integer(100));
     await fault.strike(random);

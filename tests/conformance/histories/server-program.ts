@@ -4,21 +4,21 @@ import type { ServerLog } from "@kcp-ts/apiserver";
 import type { Storage } from "@kcp-ts/apiserver/storage";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { PlantedStorage } from "./planted-storage.ts";
+import { SeededBugStorage } from "./planted-storage.ts";
 import type { ServerCommand, ServerReport, ServerSettings } from "./server-settings.ts";
 import { ShiftedClock } from "./shifted-clock.ts";
-import type { SlowHome } from "./slow-home.ts";
+import type { SlowDisk } from "./slow-home.ts";
 
 /** A minute between bookmarks is three seconds, a request's deadline as well. */
 const speed = 20;
 
 const { port, storage: kind, mayPlant } = JSON.parse(process.argv[2] as string) as ServerSettings;
 const clock = new ShiftedClock(speed);
-let disk: SlowHome | undefined;
+let disk: SlowDisk | undefined;
 
 const { signal } = new AbortController();
 const opened = await openStorage();
-const planted = mayPlant ? new PlantedStorage(opened) : undefined;
+const planted = mayPlant ? new SeededBugStorage(opened) : undefined;
 const storage = planted ?? opened;
 // Whoever started this is gone: so is the history.
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
@@ -41,7 +41,7 @@ async function openStorage(): Promise<Storage> {
     }
     case "embedded": {
       const { EmbeddedStorage } = await import("@kcp-ts/apiserver/storage/embedded");
-      const { SlowHome } = await import("./slow-home.ts");
+      const { SlowDisk: SlowHome } = await import("./slow-home.ts");
       const { directory } = kind;
       const home = new SlowHome(directory);
       disk = home;

@@ -1,4 +1,4 @@
-import type { Plant } from "./planted-storage.ts";
+import type { SeededBug } from "./planted-storage.ts";
 
 export type StorageSettings =
   | { readonly kind: "memory" }
@@ -16,7 +16,7 @@ export interface ServerSettings {
 /** What the server program is told. */
 export type ServerCommand =
   | { readonly kind: "compact" }
-  | { readonly kind: "plant"; readonly plant: Plant | undefined }
+  | { readonly kind: "plant"; readonly plant: SeededBug | undefined }
   | { readonly kind: "jump"; readonly byMs: number }
   /** Each write to the disk takes this much longer; the embedded store's only. */
   | { readonly kind: "slowDisk"; readonly delayMs: number };

@@ -1,13 +1,13 @@
 /** A server's time, which runs fast, so that bookmarks and deadlines come within a history, and whose wall clock can be set forth and back. */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import { HastyClock } from "@kcp-ts/testkit";
+import { AcceleratedClock } from "@kcp-ts/testkit";
 
 export class ShiftedClock implements Clock {
   readonly #clock: Clock;
   #shiftMs = 0;
 
   constructor(speed: number) {
-    this.#clock = new HastyClock(speed);
+    this.#clock = new AcceleratedClock(speed);
   }
 
   /** As an operator, or a time server, does. */

@@ -1,17 +1,21 @@
 /** A disk that takes its time: writes become durable late, and are acknowledged later still. */
 
-import { type Engine, type EngineHome, LevelHome } from "@kcp-ts/apiserver/storage/embedded";
+import {
+  type Engine,
+  type EngineLocation,
+  LevelDbLocation,
+} from "@kcp-ts/apiserver/storage/embedded";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 
-export class SlowHome implements EngineHome {
+export class SlowDisk implements EngineLocation {
   readonly name: string;
-  readonly #home: LevelHome;
+  readonly #home: LevelDbLocation;
   /** Before a write, and again behind it. */
   delayMs = 0;
 
   constructor(directory: string) {
     this.name = directory;
-    this.#home = new LevelHome(directory);
+    this.#home = new LevelDbLocation(directory);
   }
 
   probe(): Promise<void> {

@@ -11,16 +11,16 @@ import {
   setNoSpaceAlarm,
 } from "@kcp-ts/testkit";
 import type { ServerProcess } from "./server-process.ts";
-import type { Stage } from "./stage.ts";
+import type { HistoryEnvironment } from "./stage.ts";
 
-export interface StageFault {
+export interface EnvironmentFault {
   readonly name: string;
   /** How often it is chosen, relative to the others: those that take long are rarer. */
   readonly weight: number;
   strike(random: SeededRandom): Promise<void>;
 }
 
-export function faultsOf(stage: Stage): readonly StageFault[] {
+export function faultsOf(stage: HistoryEnvironment): readonly EnvironmentFault[] {
   return [
     ...serverFaults(stage),
     ...(stage.configuration === "memory" ? [] : killFaults(stage)),
@@ -29,7 +29,7 @@ export function faultsOf(stage: Stage): readonly StageFault[] {
   ];
 }
 
-function serverFaults(stage: Stage): StageFault[] {
+function serverFaults(stage: HistoryEnvironment): EnvironmentFault[] {
   const some = (random: SeededRandom) => pick(random, stage.servers);
   return [
     fault("connections of clients are reset", 3, async (random) => {
@@ -68,7 +68,7 @@ function serverFaults(stage: Stage): StageFault[] {
   ];
 }
 
-function killFaults({ servers }: Stage): StageFault[] {
+function killFaults({ servers }: HistoryEnvironment): EnvironmentFault[] {
   const restart = async (server: ServerProcess) => {
     await server.kill();
     await server.start();
@@ -85,7 +85,7 @@ function killFaults({ servers }: Stage): StageFault[] {
   ];
 }
 
-function diskFaults({ servers, disk }: Stage): StageFault[] {
+function diskFaults({ servers, disk }: HistoryEnvironment): EnvironmentFault[] {
   const [server] = servers as readonly [ServerProcess];
   const slow = fault("the disk is slow", 3, async (random) => {
     await server.tell({ kind: "slowDisk", delayMs: 5 + random.integer(60) });
@@ -131,7 +131,7 @@ async function fill(disk: string): Promise<void> {
   }
 }
 
-function etcdFaults({ links }: Stage, etcd: EtcdCluster): StageFault[] {
+function etcdFaults({ links }: HistoryEnvironment, etcd: EtcdCluster): EnvironmentFault[] {
   const { members, peers } = etcd;
   const stop = async (member: EtcdMember, random: SeededRandom) => {
     await member.pause();
@@ -196,7 +196,7 @@ function etcdFaults({ links }: Stage, etcd: EtcdCluster): StageFault[] {
   ];
 }
 
-function fault(name: string, weight: number, strike: StageFault["strike"]): StageFault {
+function fault(name: string, weight: number, strike: EnvironmentFault["strike"]): EnvironmentFault {
   return { name, weight, strike };
 }
 

@@ -22,7 +22,7 @@ export const configurations = [
 /** `etcd-<members>x<servers>`. */
 export type Configuration = (typeof configurations)[number];
 
-export interface Stage {
+export interface HistoryEnvironment {
   readonly configuration: Configuration;
   readonly servers: readonly ServerProcess[];
   readonly etcd?: EtcdCluster | undefined;
@@ -33,7 +33,10 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(configuration: Configuration, mayPlant = false): Promise<Stage> {
+export async function openEnvironment(
+  configuration: Configuration,
+  mayPlant = false,
+): Promise<HistoryEnvironment> {
   const cleanups: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();

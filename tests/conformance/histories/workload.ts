@@ -20,10 +20,10 @@ export interface WorkloadOptions {
   readonly keys: readonly ObjectKey[];
   readonly historyName: string;
   /** What every client has seen last of each key. */
-  readonly lastSeen: Map<string, Seen>;
+  readonly lastSeen: Map<string, LastSeen>;
 }
 
-export interface Seen {
+export interface LastSeen {
   readonly uid: string;
   readonly revision: number;
 }
@@ -31,10 +31,14 @@ export interface Seen {
 const operationsMin = 8;
 const operationsMax = 22;
 
-type Action = (options: WorkloadOptions, key: ObjectKey, fresh: Fresh) => KeyRequest | undefined;
+type Action = (
+  options: WorkloadOptions,
+  key: ObjectKey,
+  fresh: UniqueContent,
+) => KeyRequest | undefined;
 
 /** A value that is written once, and labels to go with it. */
-interface Fresh {
+interface UniqueContent {
   readonly spec: Texts;
   readonly labels: Texts;
   readonly value: string;
@@ -113,7 +117,10 @@ async function act(
   return outcome !== undefined;
 }
 
-function freshContent({ recorder, random, historyName }: WorkloadOptions, value: string): Fresh {
+function freshContent(
+  { recorder, random, historyName }: WorkloadOptions,
+  value: string,
+): UniqueContent {
   const color = random.pick(["red", "tan"]);
   const isSelectable = recorder.kind.hasStatus;
   return {
@@ -123,7 +130,11 @@ function freshContent({ recorder, random, historyName }: WorkloadOptions, value:
   };
 }
 
-function chosen(options: WorkloadOptions, key: ObjectKey, fresh: Fresh): KeyRequest | undefined {
+function chosen(
+  options: WorkloadOptions,
+  key: ObjectKey,
+  fresh: UniqueContent,
+): KeyRequest | undefined {
   const total = actions.reduce((sum, [weight]) => sum + weight, 0);
   let dice = options.random.integer(total);
   for (const [weight, action] of actions) {

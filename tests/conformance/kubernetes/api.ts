@@ -4,7 +4,7 @@ import type { Transport, TransportRequest } from "@kcp-ts/sdk/client";
 import { eventually } from "@kcp-ts/testkit";
 
 /** An object, a list or a Status, as far as tests look into it. */
-export interface Answered {
+export interface ResponseObject {
   readonly metadata: {
     readonly name: string;
     readonly resourceVersion?: string;
@@ -16,20 +16,20 @@ export interface Answered {
   readonly message?: string;
   readonly reason?: string;
   readonly data?: Readonly<Record<string, string>>;
-  readonly items?: readonly Answered[];
+  readonly items?: readonly ResponseObject[];
   // biome-ignore lint/suspicious/noExplicitAny: tests reach into whatever the server answered.
   readonly [member: string]: any;
 }
 
-export interface Reply {
+export interface ApiReply {
   readonly status: number;
-  readonly object: Answered;
+  readonly object: ResponseObject;
   readonly headers: ReadonlyMap<string, string>;
 }
 
 export interface WatchedEvent {
   readonly type: string;
-  readonly object: Answered;
+  readonly object: ResponseObject;
 }
 
 export const mergePatch = "application/merge-patch+json";
@@ -54,7 +54,7 @@ export class Api {
     body?: object | string,
     type = "application/json",
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<Reply> {
+  ): Promise<ApiReply> {
     const response = await this.#transport.send({
       method: method as TransportRequest["method"],
       path: this.#prefix + path,
@@ -63,28 +63,28 @@ export class Api {
         ? {}
         : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
-    const object = JSON.parse(await response.body.text()) as Answered;
+    const object = JSON.parse(await response.body.text()) as ResponseObject;
     const names = ["content-type", "warning"] as const;
     const received = names.map((name) => [name, String(response.headers[name] ?? "")] as const);
     return { status: response.status, object, headers: new Map(received) };
   }
 
   /** Like `send`, but a refusal fails the test. */
-  async must(...request: Parameters<Api["send"]>): Promise<Answered> {
+  async must(...request: Parameters<Api["send"]>): Promise<ResponseObject> {
     const { status, object } = await this.send(...request);
     assert.ok(status < 300, `${request[0]} ${request[1]}: ${status} ${object.message}`);
     return object;
   }
 
   /** Refused, and the message matches. */
-  async refused(says: RegExp, ...request: Parameters<Api["send"]>): Promise<Reply> {
+  async refused(says: RegExp, ...request: Parameters<Api["send"]>): Promise<ApiReply> {
     const reply = await this.send(...request);
     assert.ok(reply.status >= 400, `${request[0]} ${request[1]}: ${reply.status}`);
     assert.match(reply.object.message ?? "", says);
     return reply;
   }
 
-  merge(path: string, patch: object): Promise<Answered> {
+  merge(path: string, patch: object): Promise<ResponseObject> {
     return this.must("PATCH", path, patch, mergePatch);
   }
 

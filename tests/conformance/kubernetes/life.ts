@@ -1,8 +1,8 @@
 /** For tests: the steps that the conformance tests of "API operations" have in common. */
 import assert from "node:assert/strict";
-import { type Answered, type Api, mergePatch } from "./api.ts";
+import { type Api, mergePatch, type ResponseObject } from "./api.ts";
 
-export interface LifeOptions {
+export interface ApiOperationsOptions {
   /** Of the API: `/apis/flowcontrol.apiserver.k8s.io/v1`. */
   readonly root: string;
   /** Within the root, the namespace included: `namespaces/default/events`. */
@@ -18,7 +18,10 @@ const label = { "conformance.example.com/life": "one" };
 const selected = "?labelSelector=conformance.example.com%2Flife%3Done";
 
 /** Discovery, create, get, list, watch, patch, update, status, delete, deletecollection. */
-export async function liveThrough(api: Api, options: LifeOptions): Promise<void> {
+export async function exerciseApiOperations(
+  api: Api,
+  options: ApiOperationsOptions,
+): Promise<void> {
   const { root, collection, kind, object } = options;
   const resource = collection.split("/").at(-1) ?? "";
   const path = `${root}/${collection}`;
@@ -80,7 +83,7 @@ async function isDiscovered(api: Api, root: string, resource: string, kind: stri
   const [, , group, version] = root.split("/");
   if (!root.startsWith("/apis/")) return;
   const { groups } = await api.must("GET", "/apis");
-  const served = (groups as readonly Answered[]).find(({ name }) => name === group);
+  const served = (groups as readonly ResponseObject[]).find(({ name }) => name === group);
   const versions = served?.["versions"] as readonly { version: string }[] | undefined;
   assert.ok(versions?.some((each) => each.version === version));
   assert.equal((await api.must("GET", `/apis/${group}`))["name"], group);

@@ -29,14 +29,14 @@ export interface Review {
   readonly oldObject: Reviewed | null;
 }
 
-export interface Verdict {
+export interface AdmissionResult {
   readonly allowed?: boolean;
   readonly message?: string;
   /** JSON patch operations. */
   readonly patch?: readonly object[];
 }
 
-type Webhook = (review: Review) => Verdict | Promise<Verdict>;
+type Webhook = (review: Review) => AdmissionResult | Promise<AdmissionResult>;
 type Conversion = (object: Reviewed, apiVersion: string) => object;
 
 export class LocalWebhooks {

@@ -2,7 +2,7 @@
 import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { Api } from "./api.ts";
-import { type LifeOptions, liveThrough } from "./life.ts";
+import { type ApiOperationsOptions, exerciseApiOperations } from "./life.ts";
 
 let plane: TestControlPlane;
 before(async () => {
@@ -33,7 +33,7 @@ const rule = {
 const resourceRules = [
   { apiGroups: ["apps"], apiVersions: ["v1"], operations: ["CREATE"], resources: ["deployments"] },
 ];
-const validating: LifeOptions = {
+const validating: ApiOperationsOptions = {
   root: admission,
   collection: "validatingadmissionpolicies",
   kind: "ValidatingAdmissionPolicy",
@@ -45,7 +45,7 @@ const validating: LifeOptions = {
   },
   status: condition("StatusPatched"),
 };
-const mutating: LifeOptions = {
+const mutating: ApiOperationsOptions = {
   root: admission,
   collection: "mutatingadmissionpolicies",
   kind: "MutatingAdmissionPolicy",
@@ -65,7 +65,7 @@ const mutating: LifeOptions = {
   },
 };
 
-const lives: Readonly<Record<string, LifeOptions>> = {
+const lives: Readonly<Record<string, ApiOperationsOptions>> = {
   "API priority and fairness should support FlowSchema API operations": {
     root: flows,
     collection: "flowschemas",
@@ -112,7 +112,10 @@ describe("conformance: policies and flow control", () => {
   let clusters = 0;
   for (const [title, options] of Object.entries(lives)) {
     it(title, () =>
-      liveThrough(new Api(plane.client.transport, `/clusters/life${clusters++}`), options),
+      exerciseApiOperations(
+        new Api(plane.client.transport, `/clusters/life${clusters++}`),
+        options,
+      ),
     );
   }
 });

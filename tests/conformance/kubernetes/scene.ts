@@ -17,7 +17,7 @@ export interface WebhookOptions {
 
 const registration = "/apis/admissionregistration.k8s.io/v1";
 
-export class Scene extends Api {
+export class WebhookFixture extends Api {
   readonly webhooks: LocalWebhooks;
 
   private constructor(webhooks: LocalWebhooks, transport: Transport, prefix: string) {
@@ -25,8 +25,8 @@ export class Scene extends Api {
     this.webhooks = webhooks;
   }
 
-  static async open(transport: Transport, prefix: string): Promise<Scene> {
-    return new Scene(await LocalWebhooks.start(), transport, prefix);
+  static async open(transport: Transport, prefix: string): Promise<WebhookFixture> {
+    return new WebhookFixture(await LocalWebhooks.start(), transport, prefix);
   }
 
   close(): Promise<void> {
@@ -60,7 +60,7 @@ export class Scene extends Api {
 }
 
 /** Ends when the check passes; a busy machine may take its time. */
-export function patiently(check: () => Promise<void>): Promise<void> {
+export function eventuallyPasses(check: () => Promise<void>): Promise<void> {
   return eventually(check, { timeoutMs: 60_000 });
 }
 

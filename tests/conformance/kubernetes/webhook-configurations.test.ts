@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { configurations, Scene } from "./scene.ts";
-import { serveWebhooks, unwanted } from "./webhooks.ts";
+import { configurations, WebhookFixture } from "./scene.ts";
+import { deniedName, serveWebhooks } from "./webhooks.ts";
 
 let plane: TestControlPlane;
-let scene: Scene;
+let scene: WebhookFixture;
 before(async () => {
   plane = await startTestControlPlane({ physicalClusters: false });
 });
@@ -14,14 +14,14 @@ after(() => plane.close());
 
 let tests = 0;
 beforeEach(async () => {
-  scene = await Scene.open(plane.client.transport, `/clusters/c${tests++}`);
+  scene = await WebhookFixture.open(plane.client.transport, `/clusters/c${tests++}`);
   serveWebhooks(scene.webhooks);
 });
 afterEach(() => scene.close());
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const start = { "mutation-start": "yes" };
-const bad = { [unwanted.key]: unwanted.value };
+const bad = { [deniedName.key]: deniedName.value };
 const jsonPatch = "application/json-patch+json";
 const name = "change.example.com";
 

@@ -4,12 +4,12 @@ import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { parseClusterName } from "@kcp-ts/machinery/names";
 import { defineResource, Informer, type KubernetesObject } from "@kcp-ts/sdk";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import type { Answered } from "./api.ts";
+import type { ResponseObject } from "./api.ts";
 import type { Reviewed } from "./local-webhooks.ts";
-import { patiently, Scene, thingDefinition, version } from "./scene.ts";
+import { eventuallyPasses, thingDefinition, version, WebhookFixture } from "./scene.ts";
 
 let plane: TestControlPlane;
-let scene: Scene;
+let scene: WebhookFixture;
 let cluster = "";
 before(async () => {
   plane = await startTestControlPlane({ physicalClusters: false });
@@ -19,7 +19,7 @@ after(() => plane.close());
 let tests = 0;
 beforeEach(async () => {
   cluster = `v${tests++}`;
-  scene = await Scene.open(plane.client.transport, `/clusters/${cluster}`);
+  scene = await WebhookFixture.open(plane.client.transport, `/clusters/${cluster}`);
   scene.webhooks.serveConversion("/crdconvert", split);
 });
 afterEach(() => scene.close());
@@ -74,12 +74,12 @@ const second = (name: string, host: string, port: string) => ({
   port,
 });
 
-function isFirst({ apiVersion, hostPort, host, port }: Answered): void {
+function isFirst({ apiVersion, hostPort, host, port }: ResponseObject): void {
   assert.equal(apiVersion, `${group}/v1`);
   assert.deepEqual([hostPort, host, port], ["localhost:8080", undefined, undefined]);
 }
 
-function isSecond({ apiVersion, hostPort, host, port }: Answered): void {
+function isSecond({ apiVersion, hostPort, host, port }: ResponseObject): void {
   assert.equal(apiVersion, `${group}/v2`);
   assert.deepEqual([hostPort, host, port], [undefined, "localhost", "8080"]);
 }
@@ -100,7 +100,7 @@ describe("a webhook converts", () => {
       { ...v2, storage: true },
     ];
     await scene.merge(definition, { spec: { versions } });
-    await patiently(async () => {
+    await eventuallyPasses(async () => {
       const { status } = await scene.must("GET", definition);
       assert.match(JSON.stringify(status), /"storedVersions":\["v1","v2"\]/);
     });
@@ -191,12 +191,12 @@ describe("selectable fields of a kind that a webhook converts", () => {
       informedOfHost: ["a", "b"],
       informedOfBoth: ["a"],
     };
-    await patiently(async () => assert.deepEqual(told("added"), expected));
+    await eventuallyPasses(async () => assert.deepEqual(told("added"), expected));
     await scene.must("DELETE", `${things("v2")}/b`);
     await scene.merge(`${things("v2")}/a`, { host: "host2" });
     assert.deepEqual(await names("v2", "host=host1"), []);
     assert.deepEqual(await names("v2", "host=host1,port=80"), []);
-    await patiently(async () => assert.deepEqual(told("deleted"), expected));
+    await eventuallyPasses(async () => assert.deepEqual(told("deleted"), expected));
     ending.abort();
     await Promise.all(Object.values(followers).map(({ reading }) => reading));
   });

@@ -4,11 +4,17 @@ import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { FakeClock } from "@kcp-ts/testkit";
-import { configurations, patiently, Scene, thingDefinition, version } from "./scene.ts";
-import { serveWebhooks, unwanted } from "./webhooks.ts";
+import {
+  configurations,
+  eventuallyPasses,
+  thingDefinition,
+  version,
+  WebhookFixture,
+} from "./scene.ts";
+import { deniedName, serveWebhooks } from "./webhooks.ts";
 
 let plane: TestControlPlane;
-let scene: Scene;
+let scene: WebhookFixture;
 before(async () => {
   plane = await startTestControlPlane({ physicalClusters: false });
 });
@@ -16,13 +22,13 @@ after(() => plane.close());
 
 let tests = 0;
 beforeEach(async () => {
-  scene = await Scene.open(plane.client.transport, `/clusters/w${tests++}`);
+  scene = await WebhookFixture.open(plane.client.transport, `/clusters/w${tests++}`);
   serveWebhooks(scene.webhooks);
 });
 afterEach(() => scene.close());
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
-const bad = { [unwanted.key]: unwanted.value };
+const bad = { [deniedName.key]: deniedName.value };
 const group = "webhook.example.com";
 const things = `/apis/${group}/v1/namespaces/default/things`;
 const thing = (name: string, data: object) => ({
@@ -39,12 +45,12 @@ describe("a webhook denies", () => {
     const judge = { name: "deny-data.example.com", path: "/custom-resource", group, operations };
     await scene.register("validating", "c", [scene.webhook({ ...judge, resource: "things" })]);
     await scene.refused(/contains unwanted data/, "POST", things, thing("bad", bad));
-    const kept = { [unwanted.key]: "webhook-nondeletable" };
+    const kept = { [deniedName.key]: "webhook-nondeletable" };
     const created = await scene.must("POST", things, thing("kept", kept));
     const spoilt = { ...created, data: bad };
     await scene.refused(/contains unwanted data/, "PUT", `${things}/kept`, spoilt);
     await scene.refused(/cannot be deleted because/, "DELETE", `${things}/kept`);
-    await scene.merge(`${things}/kept`, { data: { [unwanted.key]: null } });
+    await scene.merge(`${things}/kept`, { data: { [deniedName.key]: null } });
     await scene.must("DELETE", `${things}/kept`);
     assert.equal((await scene.send("GET", `${things}/kept`)).status, 404);
   });
@@ -124,7 +130,7 @@ describe("a webhook on Pods", () => {
   const pod = (name: string, mark: string) => ({
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name, labels: { [unwanted.key]: mark } },
+    metadata: { name, labels: { [deniedName.key]: mark } },
     spec: { containers: [{ name: mark, image: "pause:3" }] },
   });
   const onlyHere = {
@@ -134,13 +140,13 @@ describe("a webhook on Pods", () => {
   };
 
   const labelled = (operator: "In" | "NotIn") => ({
-    matchExpressions: [{ key: unwanted.key, operator, values: ["wait-forever"] }],
+    matchExpressions: [{ key: deniedName.key, operator, values: ["wait-forever"] }],
   });
 
   it("denies Pods and ConfigMaps, and creation fails when it takes too long", async (t) => {
     const cluster = await startSimulatedCluster({ name: "east", nodes: 1 });
     t.after(() => cluster.close());
-    const east = await Scene.open(cluster.transport, "");
+    const east = await WebhookFixture.open(cluster.transport, "");
     t.after(() => east.close());
     serveWebhooks(east.webhooks);
     const both = ["CREATE", "UPDATE"];
@@ -174,7 +180,7 @@ describe("a webhook on Pods", () => {
         more: { failurePolicy: "Ignore" },
       }),
     ]);
-    const denied = await east.refused(/unwanted label/, "POST", pods, pod("bad", unwanted.value));
+    const denied = await east.refused(/unwanted label/, "POST", pods, pod("bad", deniedName.value));
     assert.match(denied.object.message ?? "", /the pod contains unwanted container name/);
     const hanging = await east.refused(/webhook/, "POST", pods, pod("slow", "wait-forever"));
     assert.match(hanging.object.message ?? "", /deadline/);
@@ -201,7 +207,7 @@ describe("the time that a webhook has", () => {
   it("is the one it asks for, or ten seconds; a failure after it is what its policy makes of it", async (t) => {
     const own = await startTestControlPlane({ clock: "fake", controlLoops: false });
     t.after(() => own.close());
-    const slow = await Scene.open(own.client.transport, "/clusters/slow");
+    const slow = await WebhookFixture.open(own.client.transport, "/clusters/slow");
     t.after(() => slow.close());
     const arrived: (() => void)[] = [];
     slow.webhooks.serve("/slow", () => new Promise((resolve) => arrived.push(() => resolve({}))));
@@ -213,7 +219,7 @@ describe("the time that a webhook has", () => {
         slow.webhook({ name: "slow.example.com", path: "/slow", resource: "configmaps", more }),
       ]);
       const pending = slow.send("POST", configMaps, { metadata: { name } });
-      await patiently(async () => assert.equal(arrived.length, 1));
+      await eventuallyPasses(async () => assert.equal(arrived.length, 1));
       await clock.advanceAndSettle(seconds * 1000);
       arrived.pop()?.();
       const reply = await pending;

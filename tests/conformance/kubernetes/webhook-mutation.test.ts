@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { patiently, Scene, thingDefinition, version } from "./scene.ts";
+import { eventuallyPasses, thingDefinition, version, WebhookFixture } from "./scene.ts";
 import { initContainer, serveWebhooks } from "./webhooks.ts";
 
 let plane: TestControlPlane;
-let scene: Scene;
+let scene: WebhookFixture;
 before(async () => {
   plane = await startTestControlPlane({ physicalClusters: false });
 });
@@ -15,7 +15,7 @@ after(() => plane.close());
 
 let tests = 0;
 beforeEach(async () => {
-  scene = await Scene.open(plane.client.transport, `/clusters/m${tests++}`);
+  scene = await WebhookFixture.open(plane.client.transport, `/clusters/m${tests++}`);
   serveWebhooks(scene.webhooks);
 });
 afterEach(() => scene.close());
@@ -103,7 +103,7 @@ describe("webhooks change", () => {
     await scene.register("mutating", "c", [first as object, second as object]);
     const stored = versions.map((each, at) => ({ ...each, storage: at === 1 }));
     await scene.merge(definition, { spec: { versions: stored } });
-    await patiently(async () => {
+    await eventuallyPasses(async () => {
       const { status } = await scene.must("GET", definition);
       assert.match(JSON.stringify(status), /"storedVersions":\["v1","v2"\]/);
     });
@@ -115,7 +115,7 @@ describe("webhooks change", () => {
   it("a Pod, and what they add is given its defaults", async (t) => {
     const cluster = await startSimulatedCluster({ name: "east", nodes: 1 });
     t.after(() => cluster.close());
-    const east = await Scene.open(cluster.transport, "");
+    const east = await WebhookFixture.open(cluster.transport, "");
     t.after(() => east.close());
     serveWebhooks(east.webhooks);
     await east.register("mutating", "c", [

@@ -1,7 +1,7 @@
 /** For tests: what the webhooks of the conformance tests do, each by its path. */
-import type { LocalWebhooks, Review, Verdict } from "./local-webhooks.ts";
+import type { AdmissionResult, LocalWebhooks, Review } from "./local-webhooks.ts";
 
-export const unwanted = { key: "webhook-e2e-test", value: "webhook-disallow" } as const;
+export const deniedName = { key: "webhook-e2e-test", value: "webhook-disallow" } as const;
 
 /** Puts them all up. */
 export function serveWebhooks(webhooks: LocalWebhooks): void {
@@ -12,7 +12,7 @@ export function serveWebhooks(webhooks: LocalWebhooks): void {
   );
   webhooks.serve("/custom-resource", judgeCustomResource);
   webhooks.serve("/crd", ({ object }) =>
-    object?.metadata.labels?.[unwanted.key] === unwanted.value
+    object?.metadata.labels?.[deniedName.key] === deniedName.value
       ? denied("the crd contains unwanted label")
       : {},
   );
@@ -27,7 +27,7 @@ export function serveWebhooks(webhooks: LocalWebhooks): void {
 export const initContainer = { image: "webhook-added-image", name: "webhook-added-init-container" };
 
 /** The first to be asked adds stage 1 to what has a start, the second stage 2 to what has stage 1. */
-export function nextStage({ object }: Review): Verdict {
+export function nextStage({ object }: Review): AdmissionResult {
   const { data = {} } = object ?? {};
   const patch: object[] = [];
   const add = (key: string) => patch.push({ op: "add", path: `/data/${key}`, value: "yes" });
@@ -38,34 +38,34 @@ export function nextStage({ object }: Review): Verdict {
   return { patch };
 }
 
-function denied(message: string): Verdict {
+function denied(message: string): AdmissionResult {
   return { allowed: false, message };
 }
 
 function isUnwanted({ object }: Review): boolean {
-  return object?.data?.[unwanted.key] === unwanted.value;
+  return object?.data?.[deniedName.key] === deniedName.value;
 }
 
-function addLabel({ object }: Review): Verdict {
+function addLabel({ object }: Review): AdmissionResult {
   const labels = { ...object?.metadata.labels, "added-label": "yes" };
   return { patch: [{ op: "add", path: "/metadata/labels", value: labels }] };
 }
 
-function judgeCustomResource(review: Review): Verdict {
+function judgeCustomResource(review: Review): AdmissionResult {
   if (review.operation === "DELETE")
-    return review.oldObject?.data?.[unwanted.key] === "webhook-nondeletable"
+    return review.oldObject?.data?.[deniedName.key] === "webhook-nondeletable"
       ? denied("the custom resource cannot be deleted because it contains unwanted key and value")
       : {};
   return isUnwanted(review) ? denied("the custom resource contains unwanted data") : {};
 }
 
 /** Never answers about a Pod that is to wait. */
-function judgePod({ object }: Review): Verdict | Promise<Verdict> {
+function judgePod({ object }: Review): AdmissionResult | Promise<AdmissionResult> {
   const why: string[] = [];
-  if (object?.metadata.labels?.[unwanted.key] === "wait-forever") return new Promise(() => {});
-  if (object?.metadata.labels?.[unwanted.key] === unwanted.value)
+  if (object?.metadata.labels?.[deniedName.key] === "wait-forever") return new Promise(() => {});
+  if (object?.metadata.labels?.[deniedName.key] === deniedName.value)
     why.push("the pod contains unwanted label");
-  if (object?.spec?.containers?.some(({ name }) => name === unwanted.value))
+  if (object?.spec?.containers?.some(({ name }) => name === deniedName.value))
     why.push("the pod contains unwanted container name");
   return why.length === 0 ? {} : denied(why.join("; "));
 }

@@ -1,15 +1,19 @@
 /** The judge is judged: what must be seen is seen, and what must not count does not. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compareAnswers } from "./compare.ts";
+import { compareResponses } from "./compare.ts";
 import { corpus } from "./corpus/index.ts";
-import { meantDifferences } from "./differences.ts";
-import type { Answer } from "./exchange.ts";
-import { normalise } from "./normalise.ts";
+import { expectedDifferences } from "./differences.ts";
+import type { CorpusAnswer } from "./exchange.ts";
+import { normalize } from "./normalise.ts";
 
-const answer = (body: unknown, status = 200, headers = {}): Answer => ({ status, headers, body });
+const answer = (body: unknown, status = 200, headers = {}): CorpusAnswer => ({
+  status,
+  headers,
+  body,
+});
 const places = (expected: unknown, actual: unknown) =>
-  compareAnswers(normalise(answer(expected)), normalise(answer(actual))).map(({ at }) => at);
+  compareResponses(normalize(answer(expected)), normalize(answer(actual))).map(({ at }) => at);
 
 describe("the comparison", () => {
   it("sees what is missing, added or another, at its place", () => {
@@ -24,16 +28,16 @@ describe("the comparison", () => {
 
   it("sees headers that say something", () => {
     const [plain, warned] = [{}, { warning: "299 - x", date: "now" }].map((headers) =>
-      normalise(answer("", 200, headers)),
-    ) as [Answer, Answer];
+      normalize(answer("", 200, headers)),
+    ) as [CorpusAnswer, CorpusAnswer];
     assert.deepEqual(
-      compareAnswers(plain, warned).map(({ at }) => at),
+      compareResponses(plain, warned).map(({ at }) => at),
       ["headers.warning"],
     );
   });
 
   it("says no more of an answer of another status", () => {
-    const found = compareAnswers(answer({ message: "a" }, 404), answer({ message: "b" }, 409));
+    const found = compareResponses(answer({ message: "a" }, 404), answer({ message: "b" }, 409));
     assert.deepEqual(found, [{ at: "status", expected: "404 a", actual: "409 b" }]);
   });
 
@@ -72,7 +76,7 @@ describe("the corpus", () => {
   });
 
   it("has every exchange of which a difference is meant", () => {
-    for (const { topic, exchanges } of meantDifferences) {
+    for (const { topic, exchanges } of expectedDifferences) {
       const names = corpus.find(({ name }) => name === topic)?.exchanges.map(({ name }) => name);
       for (const name of exchanges) assert.ok(names?.includes(name), `${topic}: ${name}`);
     }

@@ -1,5 +1,5 @@
 /** Where two answers differ, place by place. */
-import { type Answer, valueAt } from "./exchange.ts";
+import { type CorpusAnswer, valueAt } from "./exchange.ts";
 
 export interface Difference {
   /** `status`, `headers.warning`, `body.metadata.labels.a`… */
@@ -8,7 +8,7 @@ export interface Difference {
   readonly actual: unknown;
 }
 
-export function compareAnswers(expected: Answer, actual: Answer): Difference[] {
+export function compareResponses(expected: CorpusAnswer, actual: CorpusAnswer): Difference[] {
   // Of an answer of another status nothing more need be said.
   if (expected.status !== actual.status) {
     return [{ at: "status", expected: outcome(expected), actual: outcome(actual) }];
@@ -18,7 +18,7 @@ export function compareAnswers(expected: Answer, actual: Answer): Difference[] {
   return found;
 }
 
-function outcome({ status, body }: Answer): string {
+function outcome({ status, body }: CorpusAnswer): string {
   const message = valueAt(body, "message");
   return `${status}${typeof message === "string" ? ` ${message}` : ""}`;
 }

@@ -4,7 +4,7 @@
  * What differs everywhere for one reason (the annotation with the name of the logical cluster, words of parsers, text where we send a Status) is
  * in normalise.ts.
  */
-export interface MeantDifference {
+export interface ExpectedDifference {
   readonly topic: string;
   readonly exchanges: readonly string[];
   /** The place, or the beginning of it. */
@@ -17,7 +17,7 @@ const clientsFault = "what a client did wrong is no internal error";
 const unstored = "what is never stored has no owners of fields";
 const anyGroup = "definitions may live in groups without a dot, the core group included";
 
-export const meantDifferences: readonly MeantDifference[] = [
+export const expectedDifferences: readonly ExpectedDifference[] = [
   {
     topic: "creation",
     exchanges: ["of another kind", "of another version", "of an unknown group"],

@@ -1,5 +1,5 @@
 /** One request of the corpus, and what is kept of its answer. */
-export interface Exchange {
+export interface CorpusRequest {
   /** Unique within its topic. */
   readonly name: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS";
@@ -11,19 +11,19 @@ export interface Exchange {
   /** Words for later requests: where each is found in this answer, `metadata.uid` say. */
   readonly save?: Readonly<Record<string, string>>;
   /** Asked again until this is so. */
-  readonly until?: (answer: Answer) => boolean;
+  readonly until?: (answer: CorpusAnswer) => boolean;
   /** A watch: ended by the client after this many events. */
   readonly events?: number;
   /** The part that is compared, where the whole is larger than what we serve. */
   readonly view?: (body: unknown) => unknown;
 }
 
-export interface Topic {
+export interface CorpusTopic {
   readonly name: string;
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly CorpusRequest[];
 }
 
-export interface Answer {
+export interface CorpusAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Parsed, if it is JSON; one element per event of a watch. */

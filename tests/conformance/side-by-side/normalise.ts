@@ -2,11 +2,11 @@
  * Takes out of an answer what differs between two runs of the same server: identities, times, versions, generated names, ages, addresses.
  * What stands for them keeps its form, so that a missing one, or one in the wrong place, is still a difference.
  */
-import { type Answer, valueAt } from "./exchange.ts";
+import { type CorpusAnswer, valueAt } from "./exchange.ts";
 
-export function normalise({ status, headers, body }: Answer): Answer {
+export function normalize({ status, headers, body }: CorpusAnswer): CorpusAnswer {
   if (status === 404 && isNoPath(body)) return { status, headers: {}, body: "<no such path>" };
-  return { status, headers: keptHeaders(headers), body: new Normaliser().value(body, "") };
+  return { status, headers: keptHeaders(headers), body: new Normalizer().value(body, "") };
 }
 
 /** Where no resource and no definition answers, the real server does so with a line of text or with a Status. We use the latter. */
@@ -27,7 +27,7 @@ const comparedHeaders = [
   "www-authenticate",
 ];
 
-function keptHeaders(headers: Answer["headers"]): Record<string, string> {
+function keptHeaders(headers: CorpusAnswer["headers"]): Record<string, string> {
   return Object.fromEntries(
     comparedHeaders
       .filter((name) => headers[name] !== undefined)
@@ -66,7 +66,7 @@ function isOurs(annotations: unknown): boolean {
   );
 }
 
-class Normaliser {
+class Normalizer {
   readonly #uids = new Map<string, string>();
 
   value(value: unknown, key: string): unknown {

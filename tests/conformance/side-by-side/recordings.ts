@@ -1,26 +1,26 @@
 /** What a real kube-apiserver answered, kept as one line of JSON per exchange. */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Answer, Topic } from "./exchange.ts";
-import type { Answers } from "./run-topic.ts";
+import type { CorpusAnswer, CorpusTopic } from "./exchange.ts";
+import type { CorpusResponses } from "./run-topic.ts";
 
-export async function readRecording(topic: Topic): Promise<Answers> {
+export async function readRecording(topic: CorpusTopic): Promise<CorpusResponses> {
   const lines = (await readFile(fileOf(topic), "utf8")).split("\n").filter((line) => line !== "");
   return new Map(
     lines.map((line) => {
-      const { name, ...answer } = JSON.parse(line) as Answer & { name: string };
+      const { name, ...answer } = JSON.parse(line) as CorpusAnswer & { name: string };
       return [name, answer];
     }),
   );
 }
 
-export async function writeRecording(topic: Topic, answers: Answers): Promise<void> {
+export async function writeRecording(topic: CorpusTopic, answers: CorpusResponses): Promise<void> {
   const lines = [...answers].map(([name, answer]) => `${JSON.stringify({ name, ...answer })}\n`);
   await writeFile(fileOf(topic), lines.join(""));
 }
 
 /** Beside the source: the compiler copies no data. */
-function fileOf({ name }: Topic): string {
+function fileOf({ name }: CorpusTopic): string {
   return fileURLToPath(
     new URL(`../../../conformance/side-by-side/recordings/${name}.jsonl`, import.meta.url),
   );

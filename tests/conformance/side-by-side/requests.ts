@@ -1,9 +1,9 @@
 /** Short forms for writing the corpus. */
-import { type Answer, type Exchange, valueAt } from "./exchange.ts";
+import { type CorpusAnswer, type CorpusRequest, valueAt } from "./exchange.ts";
 
-type Rest = Omit<Exchange, "name" | "method" | "path" | "body">;
+type Rest = Omit<CorpusRequest, "name" | "method" | "path" | "body">;
 
-export const get = (name: string, path: string, rest: Rest = {}): Exchange => ({
+export const get = (name: string, path: string, rest: Rest = {}): CorpusRequest => ({
   name,
   method: "GET",
   path,
@@ -15,7 +15,7 @@ export const post = (
   path: string,
   body: object | string,
   rest: Rest = {},
-): Exchange => ({
+): CorpusRequest => ({
   name,
   method: "POST",
   path,
@@ -28,7 +28,7 @@ export const put = (
   path: string,
   body: object | string,
   rest: Rest = {},
-): Exchange => ({
+): CorpusRequest => ({
   name,
   method: "PUT",
   path,
@@ -41,7 +41,7 @@ export const remove = (
   path: string,
   body?: object | string,
   rest: Rest = {},
-): Exchange => ({
+): CorpusRequest => ({
   name,
   method: "DELETE",
   path,
@@ -62,7 +62,7 @@ export const patch = (
   path: string,
   body: object | string,
   rest: Rest = {},
-): Exchange => ({
+): CorpusRequest => ({
   name,
   method: "PATCH",
   path,
@@ -71,7 +71,7 @@ export const patch = (
   headers: { "content-type": patchTypes[type], ...rest.headers },
 });
 
-export const namespace = (name: string): Exchange =>
+export const namespace = (name: string): CorpusRequest =>
   post(`the namespace ${name}`, "/api/v1/namespaces", {
     apiVersion: "v1",
     kind: "Namespace",
@@ -99,7 +99,7 @@ export const asMetadataList = accept(
 );
 
 /** A definition whose conditions say that it is served. */
-export const established = ({ body }: Answer): boolean => {
+export const established = ({ body }: CorpusAnswer): boolean => {
   const conditions = valueAt(body, "status.conditions");
   return (
     Array.isArray(conditions) &&
@@ -107,8 +107,8 @@ export const established = ({ body }: Answer): boolean => {
   );
 };
 
-export const found = ({ status }: Answer): boolean => status === 200;
-export const gone = ({ status }: Answer): boolean => status === 404;
+export const found = ({ status }: CorpusAnswer): boolean => status === 200;
+export const isNotFound = ({ status }: CorpusAnswer): boolean => status === 404;
 
 /** The real server tells them in the order of a map, which is another each time. */
 export function sortedCauses(body: unknown): unknown {
@@ -117,10 +117,10 @@ export function sortedCauses(body: unknown): unknown {
 }
 
 /** As somebody else, whom the administrator stands in for. */
-export const as = (user: string): Rest => ({ headers: { "impersonate-user": user } });
+export const impersonating = (user: string): Rest => ({ headers: { "impersonate-user": user } });
 
 /** The way into a logical cluster of ours; means nothing elsewhere. */
-export const letIn = (...users: readonly string[]): Exchange[] => {
+export const grantWorkspaceAccess = (...users: readonly string[]): CorpusRequest[] => {
   const name = `let-in-${users.join("-")}`;
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   return [

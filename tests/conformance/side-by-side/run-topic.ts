@@ -1,18 +1,18 @@
 /** Plays a topic against one server, in order, and tells the answers as they are compared. */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { type Answer, type Exchange, type Topic, valueAt } from "./exchange.ts";
-import { normalise } from "./normalise.ts";
+import { type CorpusAnswer, type CorpusRequest, type CorpusTopic, valueAt } from "./exchange.ts";
+import { normalize } from "./normalise.ts";
 import type { Sender } from "./send.ts";
 
-export type Answers = ReadonlyMap<string, Answer>;
+export type CorpusResponses = ReadonlyMap<string, CorpusAnswer>;
 
 export async function runTopic(
-  { exchanges }: Topic,
+  { exchanges }: CorpusTopic,
   sender: Sender,
   given: ReadonlyMap<string, string>,
-): Promise<Answers> {
+): Promise<CorpusResponses> {
   const words = new Map(given);
-  const answers = new Map<string, Answer>();
+  const answers = new Map<string, CorpusAnswer>();
   for (const exchange of exchanges) {
     if (answers.has(exchange.name)) throw new Error(`two exchanges named ${exchange.name}`);
     const answer = await sendUntil(exchange, sender, words);
@@ -22,17 +22,17 @@ export async function runTopic(
     const { view } = exchange;
     answers.set(
       exchange.name,
-      normalise(view === undefined ? answer : { ...answer, body: view(answer.body) }),
+      normalize(view === undefined ? answer : { ...answer, body: view(answer.body) }),
     );
   }
   return answers;
 }
 
 async function sendUntil(
-  exchange: Exchange,
+  exchange: CorpusRequest,
   sender: Sender,
   words: ReadonlyMap<string, string>,
-): Promise<Answer> {
+): Promise<CorpusAnswer> {
   const { until = () => true } = exchange;
   for (let waitedMs = 0; ; waitedMs += pollMs) {
     const answer = await sender.send(exchange, words);

@@ -1,7 +1,7 @@
 /** Sends one exchange to a server over HTTPS and reads the answer; an endless one only as far as the exchange asks. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
-import type { Answer, Exchange } from "./exchange.ts";
+import type { CorpusAnswer, CorpusRequest } from "./exchange.ts";
 
 export interface Target {
   /** Without a path. */
@@ -24,7 +24,7 @@ export class Sender {
     this.#agent.destroy();
   }
 
-  send(exchange: Exchange, words: ReadonlyMap<string, string>): Promise<Answer> {
+  send(exchange: CorpusRequest, words: ReadonlyMap<string, string>): Promise<CorpusAnswer> {
     const body = bodyOf(exchange, words);
     return new Promise((resolve, reject) => {
       const outgoing = request(
@@ -58,7 +58,7 @@ function bodyHeaders(body: string): Record<string, string> {
   return { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
 }
 
-function bodyOf({ body }: Exchange, words: ReadonlyMap<string, string>): string | undefined {
+function bodyOf({ body }: CorpusRequest, words: ReadonlyMap<string, string>): string | undefined {
   if (body === undefined) return undefined;
   return fill(typeof body === "string" ? body : JSON.stringify(body), words);
 }
@@ -75,7 +75,7 @@ function fill(
   });
 }
 
-async function read(incoming: IncomingMessage, events: number | undefined): Promise<Answer> {
+async function read(incoming: IncomingMessage, events: number | undefined): Promise<CorpusAnswer> {
   const status = incoming.statusCode ?? 0;
   const headers = Object.fromEntries(
     Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")]),

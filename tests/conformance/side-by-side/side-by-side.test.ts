@@ -7,13 +7,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { compareAnswers, type Difference, describeDifference } from "./compare.ts";
+import { compareResponses, type Difference, describeDifference } from "./compare.ts";
 import { corpus } from "./corpus/index.ts";
-import { type MeantDifference, meantDifferences } from "./differences.ts";
-import type { Topic } from "./exchange.ts";
+import { type ExpectedDifference, expectedDifferences } from "./differences.ts";
+import type { CorpusTopic } from "./exchange.ts";
 import { type KubeApiserver, kubeApiserverMissing, startKubeApiserver } from "./kube-apiserver.ts";
 import { readRecording, writeRecording } from "./recordings.ts";
-import { type Answers, runTopic } from "./run-topic.ts";
+import { type CorpusResponses, runTopic } from "./run-topic.ts";
 import { Sender } from "./send.ts";
 import { type CorpusWebhook, startWebhook } from "./webhook-server.ts";
 
@@ -36,7 +36,7 @@ describe("our server beside the recorded answers of a kube-apiserver", () => {
 
   for (const topic of corpus) {
     it(`answers alike: ${topic.name}`, async () => {
-      const meant = meantDifferences.filter((one) => one.topic === topic.name);
+      const meant = expectedDifferences.filter((one) => one.topic === topic.name);
       report(
         topic,
         await readRecording(topic),
@@ -72,10 +72,10 @@ describe("the recorded answers", { skip: kubeApiserverMissing() ?? false }, () =
 });
 
 function report(
-  topic: Topic,
-  expected: Answers,
-  actual: Answers,
-  meant: readonly MeantDifference[],
+  topic: CorpusTopic,
+  expected: CorpusResponses,
+  actual: CorpusResponses,
+  meant: readonly ExpectedDifference[],
 ): void {
   assert.deepEqual([...actual.keys()], [...expected.keys()], "recorded for another corpus");
   const unused = new Set(
@@ -96,10 +96,14 @@ function report(
   assert.equal(lines.join("\n"), "");
 }
 
-function differencesOf(expected: Answers, actual: Answers, name: string): Difference[] {
+function differencesOf(
+  expected: CorpusResponses,
+  actual: CorpusResponses,
+  name: string,
+): Difference[] {
   const [recorded, answered] = [expected.get(name), actual.get(name)];
   assert.ok(recorded !== undefined && answered !== undefined);
-  return compareAnswers(recorded, answered);
+  return compareResponses(recorded, answered);
 }
 
 function tokenIn(kubeconfig: string): string {

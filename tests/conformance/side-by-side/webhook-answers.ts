@@ -2,7 +2,7 @@
 import { sortedMembers } from "./sorted-members.ts";
 
 /** Nothing: the connection is kept, and no word comes. */
-export type Said =
+export type WebhookReply =
   | "nothing"
   | "hang up"
   | {
@@ -16,7 +16,7 @@ interface Review {
   readonly request: { readonly uid: string; readonly [member: string]: unknown };
 }
 
-type Answerer = (review: Review) => Said;
+type Answerer = (review: Review) => WebhookReply;
 
 const review = { kind: "AdmissionReview", apiVersion: "admission.k8s.io/v1" };
 
@@ -47,7 +47,7 @@ const echo: Answerer = (asked) => {
   return denial({ message: text })(asked);
 };
 
-export const webhookAnswers: ReadonlyMap<string, Answerer> = new Map<string, Answerer>([
+export const webhookReplies: ReadonlyMap<string, Answerer> = new Map<string, Answerer>([
   ["allow", response({ allowed: true })],
   ["deny", denial()],
   ["deny-words", denial({ message: "not like this" })],

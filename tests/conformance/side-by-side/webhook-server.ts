@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestAuthority } from "@kcp-ts/testkit";
-import { type Said, webhookAnswers } from "./webhook-answers.ts";
+import { type WebhookReply, webhookReplies } from "./webhook-answers.ts";
 
 export interface CorpusWebhook {
   /** What exchanges may say of it: `${hook}`, and `${authority}` for its caBundle. */
@@ -47,7 +47,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   // Whoever follows a redirect comes with nothing.
   const text = Buffer.concat(parts).toString("utf8") || '{"request":{"uid":""}}';
   const review = JSON.parse(text);
-  const said: Said = webhookAnswers.get(pathname.slice(1))?.(review) ?? { code: 404, body: "" };
+  const said: WebhookReply = webhookReplies.get(pathname.slice(1))?.(review) ?? {
+    code: 404,
+    body: "",
+  };
   if (said === "nothing") return;
   if (said === "hang up") {
     request.socket.destroy();

@@ -18,10 +18,10 @@ import {
   type NodeTransport,
   type NodeTransportOptions,
 } from "@kcp-ts/sdk";
-import { FaultProxy, HastyClock, SeededRandom } from "@kcp-ts/testkit";
+import { AcceleratedClock, FaultProxy, SeededRandom } from "@kcp-ts/testkit";
 import { clientOver, servers, throughProxy } from "./faulty-network.ts";
 import type { SoakServer } from "./soak-server.ts";
-import { Witness } from "./witness.ts";
+import { InformerChecker } from "./witness.ts";
 
 const configMaps = defineResource<DynamicObject>({
   group: "",
@@ -44,7 +44,7 @@ const seeds = process.env["SOAK_SEED"]
 
 for (const [name, start, missing] of servers) {
   describe(`informers on ${name}, through a faulty network`, { skip: missing ?? false }, () => {
-    const clock = new HastyClock(speed);
+    const clock = new AcceleratedClock(speed);
     let server: SoakServer;
     before(async () => {
       server = await start(clock);
@@ -88,8 +88,8 @@ async function soak(server: SoakServer, clock: Clock, seed: number): Promise<voi
   const common = { resource: configMaps, selector, clock, random: random.fork() };
   const inRoot = server.clusters.length > 1 ? client().inCluster("root") : client();
   const witnesses = [
-    new Witness("a stream", { ...common, client: inRoot, scope: root }),
-    new Witness("metadata only, packed", {
+    new InformerChecker("a stream", { ...common, client: inRoot, scope: root }),
+    new InformerChecker("metadata only, packed", {
       ...common,
       client: inRoot,
       scope: root,
@@ -97,7 +97,7 @@ async function soak(server: SoakServer, clock: Clock, seed: number): Promise<voi
       liveObjectsMax: random.integer(5),
       watchList: random.chance(0.5),
     }),
-    new Witness("pages over HTTP/1.1", {
+    new InformerChecker("pages over HTTP/1.1", {
       ...common,
       client: server.clusters.length > 1 ? client("http1").inCluster("root") : client("http1"),
       scope: root,
@@ -107,7 +107,7 @@ async function soak(server: SoakServer, clock: Clock, seed: number): Promise<voi
   ];
   if (server.clusters.length > 1) {
     witnesses.push(
-      new Witness("all clusters", { ...common, client: client(), scope: "all-clusters" }),
+      new InformerChecker("all clusters", { ...common, client: client(), scope: "all-clusters" }),
     );
   }
   try {
@@ -180,7 +180,7 @@ async function mishap(server: SoakServer, proxy: FaultProxy, random: SeededRando
 }
 
 /** In peace, the informer arrives at the server's state; nothing of what it told on the way is taken back. */
-async function compare(server: SoakServer, witness: Witness): Promise<void> {
+async function compare(server: SoakServer, witness: InformerChecker): Promise<void> {
   const clusters = witness.name === "all clusters" ? server.clusters : ["root"];
   let expected = await stateOf(server, clusters);
   for (let waited = 0; waited < patienceMs; waited += 50) {

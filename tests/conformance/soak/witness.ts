@@ -7,7 +7,7 @@ export interface Versioned {
   readonly metadata: { readonly resourceVersion?: string | undefined };
 }
 
-export class Witness {
+export class InformerChecker {
   readonly name: string;
   readonly informer: Informer<KubernetesObject, Versioned>;
   readonly contradictions: Error[] = [];

@@ -10,7 +10,13 @@ import { backup, restore } from "@kcp-ts/controlplane";
 import { readBackupFile } from "@kcp-ts/controlplane/internal";
 import type { Client } from "@kcp-ts/sdk";
 import { etcdMissing, startEtcd } from "@kcp-ts/testkit";
-import { type ConfigMap, configMaps, quietly, startPlane, temporaryFolder } from "./test-planes.ts";
+import {
+  type ConfigMap,
+  configMaps,
+  startControlPlaneForBackup,
+  temporaryFolder,
+  withoutLog,
+} from "./test-planes.ts";
 
 const embedded: StorageOptions = { kind: "embedded" };
 const clusters = ["root", "team-a", "team-b"];
@@ -41,26 +47,26 @@ describe("a backup of embedded storage", () => {
   it("brings back objects, uids and revisions, whether it was taken through the server or not", async (t) => {
     const folder = await temporaryFolder(t);
     const root = join(folder, "first");
-    const first = await startPlane(t, root);
+    const first = await startControlPlaneForBackup(t, root);
     await fill(first.client);
     const before = await everything(first.client);
     const live = await backup(
       { file: join(folder, "live"), rootDirectory: root, storage: embedded },
-      quietly(),
+      withoutLog(),
     );
     await first.stop();
     const cold = await backup(
       { file: join(folder, "cold"), rootDirectory: root, storage: embedded },
-      quietly(),
+      withoutLog(),
     );
     assert.deepEqual([live.source, cold.source], ["server", "embedded"]);
     assert.deepEqual([live.entries, live.revision], [cold.entries, cold.revision]);
 
     for (const { file } of [live, cold]) {
       const rootDirectory = `${file}-restored`;
-      const restored = await restore({ file, rootDirectory, storage: embedded }, quietly());
+      const restored = await restore({ file, rootDirectory, storage: embedded }, withoutLog());
       assert.deepEqual([restored.revision, restored.keepsRevisions], [live.revision, true]);
-      const second = await startPlane(t, rootDirectory);
+      const second = await startControlPlaneForBackup(t, rootDirectory);
       assert.deepEqual(await everything(second.client), before);
       const metadata = { name: "next", namespace: "default" };
       const next = await second.client("root").resource(configMaps).create({ metadata });
@@ -71,7 +77,7 @@ describe("a backup of embedded storage", () => {
 
   it("is never half of what was written in order, under heavy writes", async (t) => {
     const folder = await temporaryFolder(t);
-    const { client, stop } = await startPlane(t, folder);
+    const { client, stop } = await startControlPlaneForBackup(t, folder);
     const done = new AbortController();
     const writers = Array.from({ length: 8 }, (_, chain) =>
       writeChain(client(`team-${chain % 3}`), `chain-${chain}`, done.signal),
@@ -80,7 +86,7 @@ describe("a backup of embedded storage", () => {
       const file = join(folder, `backup-${round}`);
       const { source } = await backup(
         { file, rootDirectory: folder, storage: embedded },
-        quietly(),
+        withoutLog(),
       );
       assert.equal(source, "server");
       await checkChains(file);
@@ -93,18 +99,18 @@ describe("a backup of embedded storage", () => {
 
   it("is for the owner alone, and nothing else is left beside it", async (t) => {
     const folder = await temporaryFolder(t);
-    const { stop } = await startPlane(t, join(folder, "root"));
+    const { stop } = await startControlPlaneForBackup(t, join(folder, "root"));
     await stop();
     const out = await temporaryFolder(t);
     const file = join(out, "b");
     await writeFile(file, "an older backup", { mode: 0o644 });
     const options = { file, rootDirectory: join(folder, "root"), storage: embedded };
-    await backup(options, quietly());
+    await backup(options, withoutLog());
     assert.deepEqual(await readdir(out), ["b"]);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
 
     const older = await readFile(file);
-    const aborted = { ...quietly(), signal: AbortSignal.abort(new Error("enough")) };
+    const aborted = { ...withoutLog(), signal: AbortSignal.abort(new Error("enough")) };
     await assert.rejects(backup(options, aborted), /enough/);
     assert.deepEqual(await readdir(out), ["b"]);
     assert.deepEqual(await readFile(file), older);
@@ -113,7 +119,7 @@ describe("a backup of embedded storage", () => {
   it("needs data to be there", async (t) => {
     const folder = await temporaryFolder(t);
     await assert.rejects(
-      backup({ file: join(folder, "b"), rootDirectory: folder, storage: embedded }, quietly()),
+      backup({ file: join(folder, "b"), rootDirectory: folder, storage: embedded }, withoutLog()),
       /there is no data in .*\/data: name the server's --root-directory/,
     );
     assert.deepEqual(await readdir(folder), []);
@@ -157,11 +163,11 @@ describe("a restore", () => {
   async function smallBackup(t: TestContext): Promise<{ folder: string; file: string }> {
     const folder = await temporaryFolder(t);
     const rootDirectory = join(folder, "root");
-    const { client, stop } = await startPlane(t, rootDirectory);
+    const { client, stop } = await startControlPlaneForBackup(t, rootDirectory);
     await fill(client);
     await stop();
     const file = join(folder, "backup");
-    await backup({ file, rootDirectory, storage: embedded }, quietly());
+    await backup({ file, rootDirectory, storage: embedded }, withoutLog());
     return { folder, file };
   }
 
@@ -169,11 +175,11 @@ describe("a restore", () => {
     const { folder, file } = await smallBackup(t);
     const options = { file, rootDirectory: join(folder, "root"), storage: embedded };
     await assert.rejects(
-      restore(options, quietly()),
+      restore(options, withoutLog()),
       /root\/data already holds data: restore into another --root-directory, or move that folder/,
     );
     const again = { file: join(folder, "again"), rootDirectory: options.rootDirectory };
-    await backup({ ...again, storage: embedded }, quietly());
+    await backup({ ...again, storage: embedded }, withoutLog());
     const [before, after] = await Promise.all([readAll(file), readAll(again.file)]);
     assert.deepEqual(after, before, "and leaves it as it is");
   });
@@ -181,8 +187,11 @@ describe("a restore", () => {
   it("refuses a store that a server has open", async (t) => {
     const { folder, file } = await smallBackup(t);
     const rootDirectory = join(folder, "other");
-    await startPlane(t, rootDirectory);
-    await assert.rejects(restore({ file, rootDirectory, storage: embedded }, quietly()), /in use/);
+    await startControlPlaneForBackup(t, rootDirectory);
+    await assert.rejects(
+      restore({ file, rootDirectory, storage: embedded }, withoutLog()),
+      /in use/,
+    );
   });
 
   it("writes nothing from a file that is damaged or cut short", async (t) => {
@@ -191,18 +200,18 @@ describe("a restore", () => {
     const { size } = await stat(file);
     await truncate(file, size - 1);
     const options = { file, rootDirectory, storage: embedded };
-    await assert.rejects(restore(options, quietly()), /cut short/);
+    await assert.rejects(restore(options, withoutLog()), /cut short/);
     const bytes = await readFile(file);
     bytes.writeUInt8(bytes.readUInt8(size >> 1) ^ 1, size >> 1);
     await writeFile(file, bytes);
-    await assert.rejects(restore(options, quietly()), /damaged/);
+    await assert.rejects(restore(options, withoutLog()), /damaged/);
     await assert.rejects(stat(rootDirectory), { code: "ENOENT" });
   });
 
   it("goes only where data is kept", async (t) => {
     const { folder, file } = await smallBackup(t);
     const options = { file, rootDirectory: folder, storage: { kind: "memory" } } as const;
-    await assert.rejects(restore(options, quietly()), /--storage memory keeps nothing/);
+    await assert.rejects(restore(options, withoutLog()), /--storage memory keeps nothing/);
   });
 });
 
@@ -217,7 +226,9 @@ describe("who may take a backup", () => {
     const folder = await temporaryFolder(t);
     const tokenAuthFile = join(folder, "tokens.csv");
     await writeFile(tokenAuthFile, 'alice-token,alice,1,"developers"\n', { mode: 0o600 });
-    const { plane, connection } = await startPlane(t, folder, embedded, { tokenAuthFile });
+    const { plane, connection } = await startControlPlaneForBackup(t, folder, embedded, {
+      tokenAuthFile,
+    });
     const statusOf = async (context: string, path: string, headers = {}) => {
       const { transport } = await connection(context);
       const response = await transport.send({ method: "GET", path, headers });
@@ -238,11 +249,11 @@ describe("who may take a backup", () => {
 
   it("is said in the error of the command", async (t) => {
     const folder = await temporaryFolder(t);
-    const { plane } = await startPlane(t, folder);
+    const { plane } = await startControlPlaneForBackup(t, folder);
     const options = { file: join(folder, "b"), rootDirectory: folder, storage: embedded };
     const { kubeconfigPath } = plane;
     await assert.rejects(
-      backup({ ...options, kubeconfigPath, context: "root" }, quietly()),
+      backup({ ...options, kubeconfigPath, context: "root" }, withoutLog()),
       /User "kcp-admin" cannot get path "\/backup".*use the shard-admin/,
     );
     assert.ok(!(await readdir(folder)).includes("b"));
@@ -268,37 +279,37 @@ describe("moving to etcd and back", { skip: etcdMissing() ?? false }, () => {
     const folder = await temporaryFolder(t);
     const [first, second, third] = ["first", "second", "third"].map((name) => join(folder, name));
     assert.ok(first !== undefined && second !== undefined && third !== undefined);
-    const onDisk = await startPlane(t, first);
+    const onDisk = await startControlPlaneForBackup(t, first);
     await fill(onDisk.client);
     const before = (await everything(onDisk.client)).map(withoutVersion);
 
     const out = join(folder, "out");
-    await backup({ file: out, rootDirectory: first, storage: embedded }, quietly());
+    await backup({ file: out, rootDirectory: first, storage: embedded }, withoutLog());
     await onDisk.stop();
-    const moved = await restore({ file: out, rootDirectory: second, storage: etcd }, quietly());
+    const moved = await restore({ file: out, rootDirectory: second, storage: etcd }, withoutLog());
     assert.deepEqual([moved.target, moved.keepsRevisions], ["etcd", false]);
     await assert.rejects(
-      restore({ file: out, rootDirectory: second, storage: etcd }, quietly()),
+      restore({ file: out, rootDirectory: second, storage: etcd }, withoutLog()),
       /etcd already holds data under the prefix \/kcp: restore under another --etcd-prefix/,
     );
 
-    const onEtcd = await startPlane(t, second, etcd);
+    const onEtcd = await startControlPlaneForBackup(t, second, etcd);
     assert.deepEqual((await everything(onEtcd.client)).map(withoutVersion), before);
     const metadata = { name: "made-on-etcd", namespace: "default" };
     await onEtcd.client("root").resource(configMaps).create({ metadata });
     const changed = await everything(onEtcd.client);
 
     const back = join(folder, "back");
-    const taken = await backup({ file: back, rootDirectory: second, storage: etcd }, quietly());
+    const taken = await backup({ file: back, rootDirectory: second, storage: etcd }, withoutLog());
     const through = { file: `${back}-2`, rootDirectory: second, storage: etcd };
     const { kubeconfigPath } = onEtcd.plane;
-    const asked = await backup({ ...through, kubeconfigPath }, quietly());
+    const asked = await backup({ ...through, kubeconfigPath }, withoutLog());
     assert.deepEqual([taken.source, asked.source], ["etcd", "server"]);
     assert.deepEqual([taken.entries, taken.revision], [asked.entries, asked.revision]);
     await onEtcd.stop();
 
-    await restore({ file: back, rootDirectory: third, storage: embedded }, quietly());
-    const home = await startPlane(t, third);
+    await restore({ file: back, rootDirectory: third, storage: embedded }, withoutLog());
+    const home = await startControlPlaneForBackup(t, third);
     assert.deepEqual(await everything(home.client), changed);
     await home.stop();
   });

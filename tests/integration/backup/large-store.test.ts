@@ -7,7 +7,7 @@ import { encodeBackup } from "@kcp-ts/apiserver";
 import type { Entry, Revision, StorageKey } from "@kcp-ts/apiserver/storage";
 import { backup, restore } from "@kcp-ts/controlplane";
 import { writeBackupFile } from "@kcp-ts/controlplane/internal";
-import { quietly, temporaryFolder } from "./test-planes.ts";
+import { temporaryFolder, withoutLog } from "./test-planes.ts";
 
 const entryCount = 35_000;
 const valueBytes = 8 << 10;
@@ -56,7 +56,7 @@ describe("a large store", () => {
     const snapshot = { revision: entryCount as Revision, entries: manyEntries() };
     await writeBackupFile(made, encodeBackup(snapshot, { createdAtMs: 0 }), watching);
     const storage = { kind: "embedded" } as const;
-    const context = { ...quietly(), onProgress: watching };
+    const context = { ...withoutLog(), onProgress: watching };
     const target = { file: made, rootDirectory: folder, storage };
     assert.equal((await restore(target, context)).entries, entryCount);
     const again = { file: join(folder, "again"), rootDirectory: folder, storage };

@@ -21,7 +21,7 @@ import {
   loadKubeconfig,
 } from "@kcp-ts/sdk";
 
-export const silent: ServerLog = {
+export const silentLog: ServerLog = {
   isLevelEnabled: () => false,
   debug: () => undefined,
   info: () => undefined,
@@ -29,8 +29,8 @@ export const silent: ServerLog = {
   error: () => undefined,
 };
 
-export function quietly(): BackupContext {
-  return { log: silent, signal: new AbortController().signal };
+export function withoutLog(): BackupContext {
+  return { log: silentLog, signal: new AbortController().signal };
 }
 
 export async function temporaryFolder(t: TestContext): Promise<string> {
@@ -39,7 +39,7 @@ export async function temporaryFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-export interface Plane {
+export interface StartedControlPlane {
   readonly plane: ControlPlane;
   /** As shard-admin, who may also read all clusters at once, in the logical cluster named. */
   client(cluster: string): Client;
@@ -47,12 +47,12 @@ export interface Plane {
   stop(): Promise<void>;
 }
 
-export async function startPlane(
+export async function startControlPlaneForBackup(
   t: TestContext,
   rootDirectory: string,
   storage: StorageOptions = { kind: "embedded" },
   options: Partial<ControlPlaneOptions> = {},
-): Promise<Plane> {
+): Promise<StartedControlPlane> {
   const plane = await startControlPlane(
     {
       ...controlPlaneDefaults,
@@ -66,7 +66,7 @@ export async function startPlane(
       // What is compared must be what the test wrote.
       controllers: false,
     },
-    { log: silent },
+    { log: silentLog },
   );
   const open: Connection[] = [];
   const connection = async (context: string) => {

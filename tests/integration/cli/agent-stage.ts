@@ -76,7 +76,7 @@ export interface RunningAgent {
   heal(): void;
 }
 
-export class AgentStage {
+export class AgentFixture {
   readonly client: Client;
   readonly #folder: string;
   readonly #flags: readonly string[];
@@ -96,16 +96,16 @@ export class AgentStage {
     this.#stops = stops;
   }
 
-  static async open(...own: readonly string[]): Promise<AgentStage> {
+  static async open(...own: readonly string[]): Promise<AgentFixture> {
     const stops: (() => Promise<unknown>)[] = [];
     const folder = await temporaryFolder({ after: (cleanup) => void stops.push(cleanup) });
     const flags = ["--discovery-poll-interval", "1s", ...own];
     const kcp = await startKcp(join(folder, "root"), ...flags);
-    let stage: AgentStage | undefined;
+    let stage: AgentFixture | undefined;
     stops.push(() => (stage?.kcp ?? kcp).stop());
     const admin = await connectDefault({ path: kcp.kubeconfig });
     stops.push(() => admin.close());
-    stage = new AgentStage(kcp, admin.client, { folder, flags }, stops);
+    stage = new AgentFixture(kcp, admin.client, { folder, flags }, stops);
     return stage;
   }
 

@@ -8,7 +8,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import {
-  AgentStage,
+  AgentFixture,
   deployments,
   eventually,
   type RunningAgent,
@@ -78,7 +78,7 @@ class PodRecord {
 }
 
 interface Case {
-  readonly stage: AgentStage;
+  readonly stage: AgentFixture;
   /** Of the workspace that the workload is in. */
   readonly client: Client;
   readonly clusters: readonly SimulatedCluster[];
@@ -86,7 +86,7 @@ interface Case {
 }
 
 async function open(t: TestContext): Promise<Omit<Case, "client">> {
-  const stage = await AgentStage.open("--lost-cluster-toleration", "1s");
+  const stage = await AgentFixture.open("--lost-cluster-toleration", "1s");
   t.after(() => stage.close());
   const clusters = await Promise.all(names.map((name) => stage.cluster(name)));
   const agents = new Map(
@@ -103,7 +103,7 @@ async function open(t: TestContext): Promise<Omit<Case, "client">> {
 }
 
 /** A workspace that uses the clusters of root, which offers them. */
-async function tenantOf({ client }: AgentStage): Promise<Client> {
+async function tenantOf({ client }: AgentFixture): Promise<Client> {
   await client.resource(workspaces).create({ metadata: { name: "shop" } });
   const tenant = client.inCluster("root:shop");
   const reference = { export: { path: "root", name: "kubernetes" } };

@@ -82,11 +82,11 @@ export async function startKcp(
     signal: (signal) => child.kill(signal),
     exitCode: () => child.exitCode,
     exited: () => closed.then(() => child.exitCode),
-    said: (message) => untilSaid(child, message),
+    said: (message) => untilOutput(child, message),
   };
 }
 
-function untilSaid(child: ChildProcess, message: string): Promise<void> {
+function untilOutput(child: ChildProcess, message: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let log = "";
     child.stderr?.on("data", (bytes: Buffer) => {

@@ -7,7 +7,7 @@ import type { ChildProcess } from "node:child_process";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { AgentStage, deployments, eventually, services, syncTargets } from "./agent-stage.ts";
+import { AgentFixture, deployments, eventually, services, syncTargets } from "./agent-stage.ts";
 
 const endpointSlices = defineResource<
   DynamicObject & {
@@ -26,14 +26,14 @@ const labels = { app: "web" };
 
 /** Everything that a test is about: `west` has the agent that falls silent. */
 class Web {
-  readonly stage: AgentStage;
+  readonly stage: AgentFixture;
 
-  constructor(stage: AgentStage) {
+  constructor(stage: AgentFixture) {
     this.stage = stage;
   }
 
   static async open(t: TestContext): Promise<Web> {
-    const stage = await AgentStage.open();
+    const stage = await AgentFixture.open();
     t.after(() => stage.close());
     return new Web(stage);
   }

@@ -8,21 +8,21 @@ import { join } from "node:path";
 import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { OwnerReference } from "@kcp-ts/sdk";
-import { eventually, ownedBy, Plane, type Tenant } from "./plane.ts";
+import { ControllersFixture, eventually, ownedBy, type Tenant } from "./plane.ts";
 
 const count = Number(process.env["BENCH_OBJECTS"] ?? 10_000);
 const writersAtOnce = 64;
 
 const directory = await mkdtemp(join(tmpdir(), "control-loops-bench-"));
 try {
-  await measure("memory", await Plane.start());
+  await measure("memory", await ControllersFixture.start());
   const storage = await EmbeddedStorage.open({ directory, clock: systemClock, log: () => {} });
-  await measure("embedded", await Plane.start(storage));
+  await measure("embedded", await ControllersFixture.start(storage));
 } finally {
   await rm(directory, { recursive: true });
 }
 
-async function measure(store: string, plane: Plane): Promise<void> {
+async function measure(store: string, plane: ControllersFixture): Promise<void> {
   const [tenant, bystander] = [plane.in("busy"), plane.in("bystander")];
   await bystander.configMap("one");
   await report(`${store}: a second of nothing`, bystander, sleep(systemClock, 1000));

@@ -1,15 +1,21 @@
 /** Goal: resources that a cluster has defined itself are owned, own and are cleared away like all others. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { aWhile, eventually, ownedBy, Plane, type Tenant } from "./plane.ts";
+import {
+  ControllersFixture,
+  eventually,
+  observationPeriod,
+  ownedBy,
+  type Tenant,
+} from "./plane.ts";
 
 const namespace = "default";
 
 describe("control loops and custom resources", () => {
-  let plane: Plane;
+  let plane: ControllersFixture;
   let tenant: Tenant;
   beforeEach(async () => {
-    plane = await Plane.start();
+    plane = await ControllersFixture.start();
     tenant = plane.in("a");
     plane.startControllers();
     await tenant.namespace("other");
@@ -24,7 +30,7 @@ describe("control loops and custom resources", () => {
     const owner = await widget("owner");
     await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
     await widget("sibling", { ownerReferences: [ownedBy(owner)] });
-    await aWhile();
+    await observationPeriod();
     assert.deepEqual(await tenant.configMapNames(namespace), ["child"]);
     await tenant.widgets.delete({ namespace, name: "owner" });
     await eventually(async () => (await tenant.configMapNames(namespace)).length === 0);
@@ -35,7 +41,7 @@ describe("control loops and custom resources", () => {
     await tenant.defineWidgets();
     const owner = await tenant.configMap("owner");
     await widget("child", { ownerReferences: [ownedBy(owner, { blockOwnerDeletion: true })] });
-    await aWhile();
+    await observationPeriod();
     await tenant.configMaps.delete(
       { namespace, name: "owner" },
       { propagationPolicy: "Foreground" },
@@ -50,7 +56,7 @@ describe("control loops and custom resources", () => {
     await widget("child", { ownerReferences: [ownedBy(owner)] });
     await tenant.configMaps.delete({ namespace, name: "owner" }, { propagationPolicy: "Orphan" });
     await eventually(async () => (await tenant.configMapNames(namespace)).length === 0);
-    await aWhile();
+    await observationPeriod();
     const { metadata } = await tenant.widgets.get({ namespace, name: "child" });
     assert.deepEqual(metadata.ownerReferences ?? [], []);
   });
@@ -84,7 +90,7 @@ describe("control loops and custom resources", () => {
     const owner = await widget("owner");
     await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
     plane.startControllers();
-    await aWhile();
+    await observationPeriod();
     await tenant.widgets.delete({ namespace, name: "owner" });
     await eventually(async () => (await tenant.configMapNames(namespace)).length === 0);
   });

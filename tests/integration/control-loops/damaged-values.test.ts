@@ -10,7 +10,7 @@ import { GarbageCollector } from "@kcp-ts/controllers";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
-import { eventually, ownedBy, Plane, type Tenant } from "./plane.ts";
+import { ControllersFixture, eventually, ownedBy, type Tenant } from "./plane.ts";
 
 const namespace = "default";
 const { signal } = new AbortController();
@@ -71,7 +71,7 @@ async function isAlive(tenant: Tenant): Promise<void> {
 describe("values that are damaged", () => {
   it("fail alone, whether they came while the server ran or were there before", async () => {
     const storage = new MemoryStorage();
-    let plane = await Plane.start(storage);
+    let plane = await ControllersFixture.start(storage);
     const tenants = () => ["a", "b"].map((name) => plane.in(name));
     plane.startControllers();
     for (const tenant of tenants()) await fill(tenant);
@@ -91,7 +91,7 @@ describe("values that are damaged", () => {
 
     await plane.leave();
     await damage(storage, "earlier");
-    plane = await Plane.start(storage);
+    plane = await ControllersFixture.start(storage);
     plane.startControllers();
     for (const tenant of tenants()) await isAlive(tenant);
     assert.deepEqual(plane.complaints, []);
@@ -100,7 +100,7 @@ describe("values that are damaged", () => {
 
   it("are an error for who asks for them by name, logged once and counted", async () => {
     const storage = new MemoryStorage();
-    const plane = await Plane.start(storage);
+    const plane = await ControllersFixture.start(storage);
     const tenant = plane.in("a");
     await fill(tenant);
     await damage(storage, "damaged");
@@ -130,7 +130,7 @@ describe("values that are damaged", () => {
   });
 
   it("a resource that cannot be read keeps the garbage of others waiting for half a minute at most", async () => {
-    const plane = await Plane.start();
+    const plane = await ControllersFixture.start();
     const tenant = plane.in("a");
     const clock = new FakeClock();
     const errors: unknown[] = [];

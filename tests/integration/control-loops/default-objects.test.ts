@@ -1,14 +1,20 @@
 /** Goal: every living namespace has what Kubernetes puts into it, and gets it back. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { aWhile, eventually, Plane, type Tenant, testCaPem } from "./plane.ts";
+import {
+  ControllersFixture,
+  eventually,
+  observationPeriod,
+  type Tenant,
+  testCaPem,
+} from "./plane.ts";
 
 const name = "kube-root-ca.crt";
 
 describe("default objects", () => {
-  let plane: Plane;
+  let plane: ControllersFixture;
   beforeEach(async () => {
-    plane = await Plane.start();
+    plane = await ControllersFixture.start();
   });
   afterEach(() => plane.close());
 
@@ -74,7 +80,7 @@ describe("default objects", () => {
     plane.startControllers();
     await tenant.namespace("living");
     await eventually(hasCa(tenant, "living"));
-    await aWhile();
+    await observationPeriod();
     assert.equal(await caOf(tenant, "doomed"), undefined);
     assert.deepEqual(plane.complaints, []);
   });

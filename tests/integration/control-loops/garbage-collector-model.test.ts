@@ -8,7 +8,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import type { DynamicObject, OwnerReference } from "@kcp-ts/sdk";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { line, OwnershipModel } from "./ownership-model.ts";
-import { aWhile, eventually, ownedBy, Plane } from "./plane.ts";
+import { ControllersFixture, eventually, observationPeriod, ownedBy } from "./plane.ts";
 
 const places = ["a/one", "a/two", "b/one"] as const;
 const policies = ["Background", "Foreground", "Orphan"] as const;
@@ -39,7 +39,7 @@ describe("garbage collector against its model", () => {
 });
 
 async function withHistory(seed: number, body: (history: History) => Promise<void>): Promise<void> {
-  const plane = await Plane.start();
+  const plane = await ControllersFixture.start();
   try {
     for (const place of places) {
       const [cluster, namespace] = split(place);
@@ -48,7 +48,7 @@ async function withHistory(seed: number, body: (history: History) => Promise<voi
     plane.startControllers();
     const history = new History(plane, new SeededRandom(seed));
     await body(history);
-    await aWhile();
+    await observationPeriod();
     await history.settled(`seed ${seed}, a while later`);
   } finally {
     await plane.close();
@@ -64,13 +64,13 @@ interface StepOptions {
 }
 
 class History {
-  readonly #plane: Plane;
+  readonly #plane: ControllersFixture;
   readonly #random: SeededRandom;
   readonly #model = new OwnershipModel();
   readonly #orphaning = new Set<string>();
   readonly #made: { readonly place: string; readonly object: DynamicObject }[] = [];
 
-  constructor(plane: Plane, random: SeededRandom) {
+  constructor(plane: ControllersFixture, random: SeededRandom) {
     this.#plane = plane;
     this.#random = random;
   }

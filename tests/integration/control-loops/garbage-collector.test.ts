@@ -2,16 +2,22 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { OwnerReference } from "@kcp-ts/sdk";
-import { aWhile, eventually, ownedBy, Plane, type Tenant } from "./plane.ts";
+import {
+  ControllersFixture,
+  eventually,
+  observationPeriod,
+  ownedBy,
+  type Tenant,
+} from "./plane.ts";
 
 const namespace = "default";
 const blocking = { blockOwnerDeletion: true };
 
 describe("garbage collector", () => {
-  let plane: Plane;
+  let plane: ControllersFixture;
   let tenant: Tenant;
   beforeEach(async () => {
-    plane = await Plane.start();
+    plane = await ControllersFixture.start();
     tenant = plane.in("a");
     plane.startControllers();
   });
@@ -26,7 +32,7 @@ describe("garbage collector", () => {
     const child = await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
     await tenant.configMap("grandchild", { ownerReferences: [ownedBy(child)] });
     await tenant.configMap("stranger");
-    await aWhile();
+    await observationPeriod();
     assert.deepEqual(await names(), ["child", "grandchild", "owner", "stranger"]);
     await tenant.configMaps.delete({ namespace, name: "owner" });
     await become(["stranger"]);
@@ -67,7 +73,7 @@ describe("garbage collector", () => {
       { propagationPolicy: "Foreground" },
     );
     await become(["blocks", "owner"]);
-    await aWhile();
+    await observationPeriod();
     assert.deepEqual(await names(), ["blocks", "owner"]);
     await tenant.configMaps.modify({ namespace, name: "blocks" }, (current) => ({
       ...current,
@@ -110,7 +116,7 @@ describe("garbage collector", () => {
     await tenant.configMap("only-child", { ownerReferences: [ownedBy(owner)] });
     await tenant.configMaps.delete({ namespace, name: "owner" }, { propagationPolicy: "Orphan" });
     await become(["child", "only-child", "other"]);
-    await aWhile();
+    await observationPeriod();
     assert.deepEqual(await names(), ["child", "only-child", "other"]);
     const { metadata } = await tenant.configMaps.get({ namespace, name: "child" });
     assert.deepEqual(metadata.ownerReferences, [ownedBy(other)]);
@@ -130,7 +136,7 @@ describe("garbage collector", () => {
     await tenant.configMaps.delete({ namespace, name: "owner" }, { propagationPolicy: "Orphan" });
     await become([early.metadata.name]);
     plane.withheld = () => false;
-    await aWhile();
+    await observationPeriod();
     const late = await tenant.secrets.get({ namespace, name: "late" });
     assert.deepEqual(late.metadata.ownerReferences ?? [], []);
   });
@@ -156,14 +162,14 @@ describe("garbage collector", () => {
     await tenant.configMap("child", { ownerReferences: [ownedBy(mine)] });
     await tenant.configMaps.delete({ namespace, name: "owner" });
     await become([]);
-    await aWhile();
+    await observationPeriod();
     assert.deepEqual(await other.configMapNames(namespace), ["child", "owner"]);
   });
 
   it("an object in a namespace may be owned by one without, and goes with it", async () => {
     const owner = await tenant.namespace("owner");
     await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
-    await aWhile();
+    await observationPeriod();
     assert.deepEqual(await names(), ["child"]);
     await tenant.namespaces.delete({ name: "owner" });
     await become([]);
@@ -176,7 +182,7 @@ describe("garbage collector", () => {
     it(`nothing is decided about an owner ${title}`, async () => {
       const owner: OwnerReference = { ...reference, name: "owner", uid: "nobody-knows" };
       await tenant.configMap("child", { ownerReferences: [owner] });
-      await aWhile();
+      await observationPeriod();
       assert.deepEqual(await names(), ["child"]);
     });
   }
@@ -187,7 +193,7 @@ describe("garbage collector", () => {
       metadata: { name: "cluster-wide", ownerReferences: [ownedBy(owner)] },
     });
     await tenant.configMaps.delete({ namespace, name: "owner" });
-    await aWhile();
+    await observationPeriod();
     const { metadata } = await tenant.namespaces.get({ name: "cluster-wide" });
     assert.equal(metadata.deletionTimestamp, undefined);
     const { items } = await tenant.events.list({ namespace });
@@ -207,7 +213,7 @@ describe("garbage collector", () => {
       namespace: "elsewhere",
       ownerReferences: [ownedBy(parent)],
     });
-    await aWhile();
+    await observationPeriod();
     const uid = parent.metadata.uid as string;
     const wrong = { apiVersion: "v1", kind: "Secret", name: "invalid", uid };
     const make = (name: string, owner: OwnerReference) =>
@@ -238,7 +244,7 @@ describe("garbage collector", () => {
   it("an owner that is deleted is no wrong reference", async () => {
     const owner = await tenant.configMap("owner");
     await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
-    await aWhile();
+    await observationPeriod();
     let asked = 0;
     plane.onRequest = (method, target) => {
       if (method === "GET" && target.includes("/api/v1/namespaces?")) asked++;
@@ -259,7 +265,7 @@ describe("garbage collector", () => {
     };
     plane.startControllers();
     await eventually(() => plane.complaints.some((one) => one.includes("no answer")));
-    await aWhile();
+    await observationPeriod();
     assert.ok(await tenant.secrets.find({ namespace, name: "child" }));
   });
 
@@ -280,7 +286,7 @@ describe("garbage collector", () => {
     };
     plane.startControllers();
     await eventually(() => hasMoved);
-    await aWhile();
+    await observationPeriod();
     assert.deepEqual(await names(), ["child", "saviour"]);
   });
 });

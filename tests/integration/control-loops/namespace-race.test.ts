@@ -10,7 +10,7 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { aWhile, eventually, Plane } from "./plane.ts";
+import { ControllersFixture, eventually, observationPeriod } from "./plane.ts";
 
 const writers = 8;
 
@@ -18,7 +18,9 @@ describe("creates that race with the deletion of their namespace", () => {
   for (let seed = 1; seed <= 8; seed++) {
     it(`leave nothing behind (seed ${seed})`, async () => {
       const random = new SeededRandom(seed);
-      const plane = await Plane.start(slowStorage(random.fork()), [slowAdmission(random.fork())]);
+      const plane = await ControllersFixture.start(slowStorage(random.fork()), [
+        slowAdmission(random.fork()),
+      ]);
       try {
         plane.startControllers();
         for (let round = 0; round < 6; round++) await race(plane, random, `round-${round}`);
@@ -29,7 +31,11 @@ describe("creates that race with the deletion of their namespace", () => {
   }
 });
 
-async function race(plane: Plane, random: SeededRandom, namespace: string): Promise<void> {
+async function race(
+  plane: ControllersFixture,
+  random: SeededRandom,
+  namespace: string,
+): Promise<void> {
   const tenant = plane.in("a");
   await tenant.namespace(namespace);
   let isOver = false;
@@ -51,7 +57,7 @@ async function race(plane: Plane, random: SeededRandom, namespace: string): Prom
   await eventually(async () => (await tenant.namespaces.find({ name: namespace })) === undefined);
   isOver = true;
   await Promise.all(writing);
-  await aWhile();
+  await observationPeriod();
   assert.deepEqual((await tenant.configMaps.list({ namespace })).items, [], namespace);
   assert.deepEqual((await tenant.serviceAccounts.list({ namespace })).items, [], namespace);
 }

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Condition } from "@kcp-ts/sdk";
-import { aWhile, eventually, Plane, type Tenant } from "./plane.ts";
+import { ControllersFixture, eventually, observationPeriod, type Tenant } from "./plane.ts";
 
 describe("namespace controller", () => {
-  let plane: Plane;
+  let plane: ControllersFixture;
   beforeEach(async () => {
-    plane = await Plane.start();
+    plane = await ControllersFixture.start();
   });
   afterEach(() => plane.close());
 
@@ -185,7 +185,7 @@ describe("namespace controller", () => {
     plane.startControllers();
     await tenant.namespaces.delete({ name: "doomed" });
     await eventually(() => plane.complaints.some((one) => one.includes("no discovery")));
-    await aWhile();
+    await observationPeriod();
     assert.equal((await statusOf(tenant, "doomed")).phase, "Terminating");
     isBroken = false;
     await eventually(isGone(tenant, "doomed"));

@@ -48,7 +48,7 @@ export const kinds = {
 
 export const testCaPem = "-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n";
 
-export class Plane {
+export class ControllersFixture {
   readonly client: Client;
   /** What the loops complained about. */
   readonly complaints: string[] = [];
@@ -79,7 +79,7 @@ export class Plane {
   static async start(
     storage: Storage = new MemoryStorage(),
     admissionPlugins: readonly AdmissionPlugin[] = [],
-  ): Promise<Plane> {
+  ): Promise<ControllersFixture> {
     const { authorization, staticToken } = createInternalCredential();
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const logged: string[] = [];
@@ -99,7 +99,7 @@ export class Plane {
       },
     });
     await server.start();
-    return new Plane(server, storage, authorization, logged);
+    return new ControllersFixture(server, storage, authorization, logged);
   }
 
   startControllers(): void {
@@ -225,7 +225,7 @@ export async function eventually(isSo: () => Promise<boolean> | boolean): Promis
 }
 
 /** Long enough for the loops to do what they must not. */
-export function aWhile(): Promise<void> {
+export function observationPeriod(): Promise<void> {
   return sleep(systemClock, 250);
 }
 

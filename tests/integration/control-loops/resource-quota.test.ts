@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { eventually, kinds, Plane, type Tenant } from "./plane.ts";
+import { ControllersFixture, eventually, kinds, type Tenant } from "./plane.ts";
 
 const quotas = defineResource<DynamicObject>({
   group: "",
@@ -13,9 +13,9 @@ const quotas = defineResource<DynamicObject>({
 });
 
 describe("resource quotas", () => {
-  let plane: Plane;
+  let plane: ControllersFixture;
   beforeEach(async () => {
-    plane = await Plane.start();
+    plane = await ControllersFixture.start();
     plane.startControllers();
   });
   afterEach(() => plane.close());

@@ -3,13 +3,16 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { placements } from "@kcp-ts/multicluster";
 import { deployments, eventually } from "./fixture.ts";
-import { PlacementStage, type StageOptions } from "./placement-stage.ts";
+import { PlacementFixture, type PlacementFixtureOptions } from "./placement-stage.ts";
 
 const namespace = "default";
 
 /** `web` must be in the zone of `db`, which goes where its annotation says. */
-async function stageWith(t: TestContext, options: StageOptions): Promise<PlacementStage> {
-  const stage = await PlacementStage.set(t, options);
+async function stageWith(
+  t: TestContext,
+  options: PlacementFixtureOptions,
+): Promise<PlacementFixture> {
+  const stage = await PlacementFixture.set(t, options);
   await stage.client.resource(placements).create({
     metadata: { name: "near" },
     spec: {
@@ -23,7 +26,7 @@ async function stageWith(t: TestContext, options: StageOptions): Promise<Placeme
   return stage;
 }
 
-async function weigh(stage: PlacementStage, name: string, weights: string | null): Promise<void> {
+async function weigh(stage: PlacementFixture, name: string, weights: string | null): Promise<void> {
   const annotations = { "workloads.kcp.io/cluster-weights": weights };
   await eventually(() =>
     stage.client
@@ -38,7 +41,7 @@ class Fewest {
   readonly #stop = new AbortController();
   readonly #watching: Promise<void>;
 
-  constructor(stage: PlacementStage, name: string) {
+  constructor(stage: PlacementFixture, name: string) {
     this.#watching = this.#watch(stage, name);
   }
 
@@ -48,7 +51,7 @@ class Fewest {
     return this.ready;
   }
 
-  async #watch({ client }: PlacementStage, name: string): Promise<void> {
+  async #watch({ client }: PlacementFixture, name: string): Promise<void> {
     const { signal } = this.#stop;
     const where = { namespace, fieldSelector: `metadata.name=${name}`, signal };
     try {

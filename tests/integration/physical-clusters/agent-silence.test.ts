@@ -10,18 +10,18 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   AgentPresence,
-  promptHeartbeatMs,
   runMulticluster,
   serviceExports,
   syncTargets,
   Tunnels,
+  tunnellessHeartbeatMs,
 } from "@kcp-ts/multicluster";
 import { type Client, findCondition, timestamp } from "@kcp-ts/sdk";
 import { WebSocketConnection } from "@kcp-ts/sdk/websocket";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { type FakeClock, settle } from "@kcp-ts/testkit";
+import { type FakeClock, flushEventLoop } from "@kcp-ts/testkit";
 import { eventually } from "./fixture.ts";
-import { createCopy, defineTrafficKinds } from "./traffic-clock-stage.ts";
+import { createUpsyncedSlice, defineTrafficKinds } from "./traffic-clock-stage.ts";
 import { namespace, readyBySource, services } from "./traffic-stage.ts";
 
 const names = ["east", "west"] as const;
@@ -133,7 +133,7 @@ class Stage {
     const spec = { ports: [{ name: "http", port: 80 }] };
     const metadata = { name: "web", namespace, labels };
     await eventually(() => this.client.resource(services).create({ metadata, spec }));
-    for (const name of names) await eventually(() => createCopy(this.client, name));
+    for (const name of names) await eventually(() => createUpsyncedSlice(this.client, name));
     await this.client.resource(serviceExports).create({ metadata: { name: "web", namespace } });
     await this.beat();
     await eventually(async () => {
@@ -190,7 +190,7 @@ class Stage {
     this.#isAway = false;
     // Just after it was tried in vain: it is tried again in two seconds at most.
     for (const name of names)
-      this.#beats.set(name, { atMs: this.clock.now(), periodMs: promptHeartbeatMs });
+      this.#beats.set(name, { atMs: this.clock.now(), periodMs: tunnellessHeartbeatMs });
   }
 
   /** Another server of the same store leads from now on; the one before goes on, with the tunnels that it has. */
@@ -205,8 +205,8 @@ class Stage {
   async stall(ms: number): Promise<void> {
     this.clock.stall(ms);
     for (const name of names)
-      this.#beats.set(name, { atMs: this.clock.now(), periodMs: promptHeartbeatMs });
-    await settle(4);
+      this.#beats.set(name, { atMs: this.clock.now(), periodMs: tunnellessHeartbeatMs });
+    await flushEventLoop(4);
   }
 
   async pass(ms: number): Promise<void> {
@@ -214,7 +214,7 @@ class Stage {
       await this.clock.advanceAndSettle(Math.min(left, 100));
       if (!this.#isAway) for (const name of this.beating) await this.#beatWhenDue(name);
     }
-    await settle(4);
+    await flushEventLoop(4);
   }
 
   async #beatWhenDue(name: Name): Promise<void> {
@@ -229,7 +229,7 @@ class Stage {
   #periodMs(name: Name): number {
     const { leaseSeconds, isOld } = this.#agents;
     const longMs = (leaseSeconds * 1000) / 3;
-    return isOld || this.#tunnelled.has(name) ? longMs : Math.min(promptHeartbeatMs, longMs);
+    return isOld || this.#tunnelled.has(name) ? longMs : Math.min(tunnellessHeartbeatMs, longMs);
   }
 
   async beat(): Promise<void> {

@@ -44,7 +44,7 @@ export interface Agent {
 }
 
 /** A SyncTarget in Pull mode, and whoever has its token. */
-export async function joined(
+export async function registerPullTarget(
   t: TestContext,
   plane: TestControlPlane,
   name: string,
@@ -95,7 +95,7 @@ export async function secretFiles(client: Client, id: string): Promise<Record<st
 }
 
 /** The agent in this process, with the token that was installed for it. Returns what ends it. */
-export async function startedAgent(
+export async function startInstalledAgent(
   t: TestContext,
   at: {
     readonly plane: TestControlPlane;
@@ -106,7 +106,7 @@ export async function startedAgent(
   const { kubeconfig = "", token = "" } = await secretFiles(at.downstream, agentId(at.target));
   const text = kubeconfig.replace('"tokenFile": "token"', `"token": "${token}"`);
   const connection = connect(parseKubeconfig(text, { trust: "inline" }));
-  const stop = runningAgent({
+  const stop = startAgentWith({
     ...{ upstream: connection.client, downstream: at.downstream, target: at.target },
     resources: ["deployments.apps"],
   });
@@ -119,7 +119,7 @@ export async function startedAgent(
 }
 
 /** Returns what ends it. */
-export function runningAgent(
+export function startAgentWith(
   options: Pick<AgentOptions, "upstream" | "downstream" | "target" | "resources">,
 ): () => Promise<void> {
   const stopping = new AbortController();
@@ -135,7 +135,7 @@ export function runningAgent(
  * Of the account that an agent has in its cluster, with the rights of the manifest that is made for it and no others. The cluster is one of our own control planes, which
  * has roles; simulated clusters have none.
  */
-export async function accountIn(
+export async function agentAccountClient(
   physical: TestControlPlane,
   { target, token }: Agent,
   resources: readonly string[],

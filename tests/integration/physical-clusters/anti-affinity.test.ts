@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { placements } from "@kcp-ts/multicluster";
 import { deployments, eventually, untilSynced } from "./fixture.ts";
-import { PlacementStage } from "./placement-stage.ts";
+import { PlacementFixture } from "./placement-stage.ts";
 
 const names = ["a", "b", "c", "d"] as const;
 const clusters = { north: undefined, east: undefined, south: undefined, west: undefined };
 const alone = { group: "alone" };
 const history = "scheduling.kcp.io/placement-history";
 
-async function keepApart(stage: PlacementStage): Promise<void> {
+async function keepApart(stage: PlacementFixture): Promise<void> {
   await stage.client.resource(placements).create({
     metadata: { name: "apart" },
     spec: {
@@ -22,7 +22,7 @@ async function keepApart(stage: PlacementStage): Promise<void> {
   } as never);
 }
 
-async function placesOf(stage: PlacementStage): Promise<readonly string[]> {
+async function placesOf(stage: PlacementFixture): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of names)
     for (const [cluster, replicas = 0] of Object.entries(await stage.shares(name)))
@@ -30,7 +30,7 @@ async function placesOf(stage: PlacementStage): Promise<readonly string[]> {
   return found.sort();
 }
 
-async function untilApart(stage: PlacementStage): Promise<void> {
+async function untilApart(stage: PlacementFixture): Promise<void> {
   await eventually(async () =>
     assert.deepEqual(await placesOf(stage), Object.keys(clusters).sort()),
   );
@@ -39,7 +39,7 @@ async function untilApart(stage: PlacementStage): Promise<void> {
 
 describe("workloads that must be apart", () => {
   it("are never decided to be together, though all of them are made at once", async (t) => {
-    const stage = await PlacementStage.set(t, { clusters });
+    const stage = await PlacementFixture.set(t, { clusters });
     for (const name of Object.keys(clusters))
       await untilSynced(stage.client, name, ["deployments.apps"]);
     await keepApart(stage);
@@ -64,7 +64,7 @@ describe("workloads that must be apart", () => {
     const specs = Object.fromEntries(
       ["east", "south", "west"].map((name) => [name, { unschedulable: true }]),
     );
-    const stage = await PlacementStage.set(t, { clusters, specs });
+    const stage = await PlacementFixture.set(t, { clusters, specs });
     for (const name of names) {
       await stage.apply(name, 1, { labels: alone });
       await stage.untilShares(name, { north: 1 });

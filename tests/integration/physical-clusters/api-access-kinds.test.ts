@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { apiAccessLabel, apiAccessResources } from "@kcp-ts/multicluster";
 import type { Client, DynamicObject } from "@kcp-ts/sdk";
-import { InsidePod, type PodSpec } from "@kcp-ts/testing/internal";
+import { PodClient, type PodSpec } from "@kcp-ts/testing/internal";
 import { accessSecrets } from "./api-access-stage.ts";
-import { deployment, deployments, eventually, register, startPhysical } from "./fixture.ts";
+import { deployment, deployments, eventually, register, startPhysicalCluster } from "./fixture.ts";
 import {
   bind,
+  exportCompute,
   namespacesByOwner,
-  offer,
-  startPatientPlane,
-  untilOffered,
+  startControlPlaneForTenants,
+  untilComputeExported,
   untilReady,
 } from "./tenants.ts";
-import { type Kind, podSpec, startStage, template, workload } from "./workload-stage.ts";
+import { type Kind, podSpec, startWorkloadFixture, template, workload } from "./workload-stage.ts";
 
 const namespace = "default";
 const never = { restartPolicy: "Never", ...podSpec };
@@ -53,7 +53,7 @@ const made: readonly (readonly [Kind, string, object])[] = [
 async function whoAmI(t: TestContext, physical: Client, at: string, spec: PodSpec) {
   const metadata = { name: "inside", namespace: at };
   const pod = { apiVersion: "v1", kind: "Pod", metadata, spec };
-  const inside = await InsidePod.start(t, physical, pod);
+  const inside = await PodClient.start(t, physical, pod);
   const { client, namespace: own } = await inside.connect(t);
   const answer = (await client.json({
     method: "POST",
@@ -75,7 +75,7 @@ function podSpecOf(kind: string, { spec }: DynamicObject): PodSpec {
 
 describe("access of Pods, by kind", () => {
   it("is given to whatever makes Pods", async (t) => {
-    const stage = await startStage(t, "east");
+    const stage = await startWorkloadFixture(t, "east");
     await stage.plane.listen();
     const east = stage.cluster("east").client;
     for (const [kind, , object] of made) {
@@ -118,14 +118,14 @@ describe("access of Pods, by kind", () => {
 
 describe("access of Pods, of a tenant", () => {
   it("leads to the tenant's logical cluster, in a cluster of another workspace", async (t) => {
-    const plane = await startPatientPlane(t);
+    const plane = await startControlPlaneForTenants(t);
     await plane.listen();
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const compute = plane.clientFor("compute");
     const resources = ["deployments.apps", "secrets", "serviceaccounts"];
     await register(compute, "east", { kubeconfig: east.kubeconfig, resources });
-    await offer(compute);
-    await untilOffered(compute, "deployments.apps");
+    await exportCompute(compute);
+    await untilComputeExported(compute, "deployments.apps");
     await untilReady(compute, "east");
     for (const name of ["one", "two"]) {
       const client = plane.clientFor(name);

@@ -11,7 +11,7 @@ import {
   defineResource,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
-import { InsidePod, type Pod, pods, secrets } from "@kcp-ts/testing/internal";
+import { type Pod, PodClient, pods, secrets } from "@kcp-ts/testing/internal";
 import { eventually } from "./fixture.ts";
 
 export interface Queue extends KubernetesObject {
@@ -63,12 +63,12 @@ async function apply(client: Client, manifest: Manifest): Promise<void> {
 export async function operatorIn(
   t: TestContext,
   physical: Client,
-): Promise<{ readonly pod: Pod; readonly inside: InsidePod; readonly connection: Connection }> {
+): Promise<{ readonly pod: Pod; readonly inside: PodClient; readonly connection: Connection }> {
   return await eventually(async () => {
     const { items } = await physical.resource(pods).list({ labelSelector: "app=queue-operator" });
     const pod = items.find(({ metadata }) => metadata.deletionTimestamp === undefined);
     assert.ok(pod !== undefined, "no Pod yet");
-    const inside = await InsidePod.start(t, physical, pod);
+    const inside = await PodClient.start(t, physical, pod);
     return { pod, inside, connection: await inside.connect(t) };
   });
 }

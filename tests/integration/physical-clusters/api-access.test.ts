@@ -12,7 +12,7 @@ import { rootCluster } from "@kcp-ts/machinery/names";
 import { agentViewPath, apiAccessLabel, apiAddressLabel, readToken } from "@kcp-ts/multicluster";
 import { type Client, type Connection, connect, Informer, parseKubeconfig } from "@kcp-ts/sdk";
 import { secrets, startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { joined, runningAgent, statusOf } from "./agents.ts";
+import { registerPullTarget, startAgentWith, statusOf } from "./agents.ts";
 import {
   accessSecrets,
   accounts,
@@ -25,9 +25,9 @@ import {
 import {
   deployments,
   eventually,
-  impatient,
+  fastProbes,
   register,
-  startPhysical,
+  startPhysicalCluster,
   untilCondition,
   untilSynced,
 } from "./fixture.ts";
@@ -49,7 +49,7 @@ async function startPlane(t: TestContext, clock: Clock = systemClock): Promise<T
   const plane = await startTestControlPlane({
     clock,
     physicalClusters: {
-      ...impatient,
+      ...fastProbes,
       patience: { settleMs: 0 },
       apiAccessTokenSeconds: tokenSeconds,
     },
@@ -61,7 +61,10 @@ async function startPlane(t: TestContext, clock: Clock = systemClock): Promise<T
 }
 
 const physicalOf = (t: TestContext, name: string) =>
-  startPhysical(t, { name, kubelet: { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20 } });
+  startPhysicalCluster(t, {
+    name,
+    kubelet: { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20 },
+  });
 
 /** A physical cluster of a logical one, in Push mode. */
 async function pushed(t: TestContext, client: Client, name: string) {
@@ -257,14 +260,14 @@ describe("a Pod of a workload that asks for it", () => {
     const plane = await startPlane(t);
     const acme = plane.clientFor("acme");
     const [east, west] = [await physicalOf(t, "east"), await physicalOf(t, "west")];
-    const agents = new Map<string, Awaited<ReturnType<typeof joined>>>();
+    const agents = new Map<string, Awaited<ReturnType<typeof registerPullTarget>>>();
     for (const [name, { client: downstream }] of [
       ["east", east],
       ["west", west],
     ] as const) {
-      const agent = await joined(t, plane, name, "acme", { resources: needed });
+      const agent = await registerPullTarget(t, plane, name, "acme", { resources: needed });
       const { view: upstream, target } = agent;
-      t.after(runningAgent({ upstream, downstream, target, resources: needed }));
+      t.after(startAgentWith({ upstream, downstream, target, resources: needed }));
       agents.set(name, agent);
       await untilCondition(acme, name, { status: "True" });
       await untilSynced(acme, name, needed);

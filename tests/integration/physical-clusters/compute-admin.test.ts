@@ -8,9 +8,9 @@ import { deployment, deployments, eventually } from "./fixture.ts";
 import {
   apiBindings,
   bind,
-  called,
   namespacesByOwner,
-  startOffered,
+  sharedNameOf,
+  startSharedCompute,
   untilReplicas,
 } from "./tenants.ts";
 
@@ -27,7 +27,7 @@ const at = { namespace: "default", name: "web" };
 
 /** A workspace that offers two clusters, and two that use them. */
 async function offered(t: TestContext) {
-  const stage = await startOffered(t, { resources: ["deployments.apps"] });
+  const stage = await startSharedCompute(t, { resources: ["deployments.apps"] });
   const tenants = new Map(["one", "two"].map((name) => [name, stage.plane.clientFor(name)]));
   for (const client of tenants.values()) await bind(client, "compute");
   return { ...stage, tenants };
@@ -111,7 +111,7 @@ describe("who has the clusters that others use", () => {
     assert.deepEqual([drain?.total, drain?.moved], [2, 2]);
     for (const client of tenants.values()) {
       await untilReplicas(client, "web", 2);
-      assert.deepEqual(await placesOf(client), [called("compute", "west")]);
+      assert.deepEqual(await placesOf(client), [sharedNameOf("compute", "west")]);
     }
     assert.deepEqual(await inCluster(clusters.get("east") as SimulatedCluster), {});
     assert.deepEqual((await compute.resource(deployments).list()).items, []);
@@ -131,10 +131,12 @@ describe("who has the clusters that others use", () => {
     });
     for (const client of tenants.values()) {
       await untilReplicas(client, "web", 2);
-      assert.deepEqual(await placesOf(client), [called("compute", "west")]);
+      assert.deepEqual(await placesOf(client), [sharedNameOf("compute", "west")]);
       const { items } = await client.resource(deployments).list();
       for (const { metadata } of items)
-        assert.ok(!metadata.finalizers?.some((one) => one.includes(called("compute", "east"))));
+        assert.ok(
+          !metadata.finalizers?.some((one) => one.includes(sharedNameOf("compute", "east"))),
+        );
     }
   });
 

@@ -14,25 +14,25 @@ import {
 } from "@kcp-ts/multicluster";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
-import { type Agent, joined, runningAgent, statusOf } from "./agents.ts";
+import { type Agent, registerPullTarget, startAgentWith, statusOf } from "./agents.ts";
 import {
   deployment,
   deployments,
   eventually,
   register,
-  startPhysical,
+  startPhysicalCluster,
   untilImport,
 } from "./fixture.ts";
 import {
   bind,
-  called,
   configMaps,
+  exportCompute,
   labelled,
   namespacesByOwner,
-  offer,
   secrets,
-  startPatientPlane,
-  untilOffered,
+  sharedNameOf,
+  startControlPlaneForTenants,
+  untilComputeExported,
   untilReady,
   untilReplicas,
 } from "./tenants.ts";
@@ -81,25 +81,25 @@ async function adminOf(plane: TestControlPlane, cluster: string): Promise<Client
 
 /** Two tenants with a Deployment and a ConfigMap of the same names, in a cluster `east` of either mode; and an agent of `west`, which has nothing. */
 async function world(t: TestContext, mode: "Push" | "Pull"): Promise<World> {
-  const plane = await startPatientPlane(t);
+  const plane = await startControlPlaneForTenants(t);
   const compute = plane.clientFor("compute");
-  const physical = await startPhysical(t, { name: "east" });
+  const physical = await startPhysicalCluster(t, { name: "east" });
   let east: Agent | undefined;
   if (mode === "Push") {
     await register(compute, "east", { kubeconfig: physical.kubeconfig, resources });
   } else {
-    east = await joined(t, plane, "east", "compute", { resources });
+    east = await registerPullTarget(t, plane, "east", "compute", { resources });
     const { view: upstream, target } = east;
-    t.after(runningAgent({ upstream, downstream: physical.client, target, resources }));
+    t.after(startAgentWith({ upstream, downstream: physical.client, target, resources }));
   }
-  const west = await joined(t, plane, "west", "compute", { resources });
-  await offer(compute);
-  await untilOffered(compute, "deployments.apps");
+  const west = await registerPullTarget(t, plane, "west", "compute", { resources });
+  await exportCompute(compute);
+  await untilComputeExported(compute, "deployments.apps");
   await untilReady(compute, "east");
   for (const name of ["one", "two"]) {
     const client = plane.clientFor(name);
     await bind(client, "compute", ["configmaps"]);
-    const labels = { [clusterLabel]: called("compute", "east") };
+    const labels = { [clusterLabel]: sharedNameOf("compute", "east") };
     const metadata = { namespace: "default", name: "settings", labels };
     await client.resource(configMaps).create({ metadata, data: { of: name } });
     await client.resource(secrets).create({ metadata: { ...metadata, name: "key" } });
@@ -185,7 +185,7 @@ function tableOfPeople({ east }: World["views"]): readonly Row[] {
 
 function tableOfAgents({ east, west }: World["views"]): readonly Row[] {
   const consumers = consumersPath("compute");
-  const relabelled = { metadata: { labels: { [clusterLabel]: called("compute", "west") } } };
+  const relabelled = { metadata: { labels: { [clusterLabel]: sharedNameOf("compute", "west") } } };
   const planted = deployment("planted");
   return [
     // The agent of the cluster that has the objects.
@@ -264,16 +264,16 @@ async function showOwn({ as, views, physical }: World): Promise<void> {
 
 async function giveNothing(t: TestContext, { plane, physical }: World): Promise<void> {
   const rival = plane.clientFor("rival");
-  const other = await startPhysical(t, { name: "other" });
+  const other = await startPhysicalCluster(t, { name: "other" });
   await register(rival, "east", { kubeconfig: other.kubeconfig, resources });
-  await offer(rival);
-  await untilOffered(rival, "deployments.apps");
+  await exportCompute(rival);
+  await untilComputeExported(rival, "deployments.apps");
   await untilReady(rival, "east");
   const [three, stranger] = [plane.clientFor("three"), plane.clientFor("stranger")];
   await bind(three, "rival");
   await ownDefinition(plane.clientFor("compute"), stranger);
   // By every label that could mean the cluster of the others, and held as if it were there.
-  const ours = [called("compute", "east"), "east"];
+  const ours = [sharedNameOf("compute", "east"), "east"];
   for (const client of [three, stranger]) {
     for (const [index, name] of ours.entries()) {
       const { metadata, ...rest } = labelled(`hostile-${index}`, { [clusterLabel]: name });
@@ -287,12 +287,12 @@ async function giveNothing(t: TestContext, { plane, physical }: World): Promise<
       await client.resource(configMaps).create({ metadata: { ...at, labels }, data: {} });
     }
   }
-  const theirs = labelled("hostile-there", { [clusterLabel]: called("rival", "east") });
+  const theirs = labelled("hostile-there", { [clusterLabel]: sharedNameOf("rival", "east") });
   await plane.clientFor("one").resource(deployments).create(theirs);
   // What came later by the same ways has arrived: what came before would have, too.
   for (const [client, name] of [
-    [plane.clientFor("one"), called("compute", "east")],
-    [three, called("rival", "east")],
+    [plane.clientFor("one"), sharedNameOf("compute", "east")],
+    [three, sharedNameOf("rival", "east")],
   ] as const) {
     await client.resource(deployments).create(labelled("later", { [clusterLabel]: name }));
     await untilReplicas(client, "later", 2);
@@ -329,7 +329,7 @@ async function sameInLists(as: World["as"], views: World["views"]): Promise<void
   const lent = east.withBasePath(views.east).inCluster("*");
   assert.deepEqual((await lent.resource(secrets).list()).items, []);
   assert.equal((await lent.resource(configMaps).list()).items.length, 2);
-  const part = `web--${called("compute", "east").replace(".", "-")}`;
+  const part = `web--${sharedNameOf("compute", "east").replace(".", "-")}`;
   const wanted = ["one", "two"].flatMap((name) => [`${name}/placed`, `${name}/${part}`]);
   assert.deepEqual((await seen(east, views.east)).sort(), wanted.sort());
 }

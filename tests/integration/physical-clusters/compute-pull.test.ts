@@ -4,17 +4,17 @@ import { describe, it } from "node:test";
 import { clusterLabel, syncPolicyLabel, syncTargets } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, findCondition } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { accountIn, joined, runningAgent } from "./agents.ts";
-import { deployment, deployments, eventually, startPhysical } from "./fixture.ts";
+import { agentAccountClient, registerPullTarget, startAgentWith } from "./agents.ts";
+import { deployment, deployments, eventually, startPhysicalCluster } from "./fixture.ts";
 import {
   bind,
-  called,
   configMaps,
+  exportCompute,
   namespacesByOwner,
-  offer,
   secrets,
-  startPatientPlane,
-  untilOffered,
+  sharedNameOf,
+  startControlPlaneForTenants,
+  untilComputeExported,
   untilReady,
   untilReplicas,
 } from "./tenants.ts";
@@ -23,15 +23,19 @@ const at = { namespace: "default", name: "settings" };
 
 describe("an agent of a compute workspace", () => {
   it("runs the Deployments of two tenants with the same names, and neither meets the other", async (t) => {
-    const plane = await startPatientPlane(t);
-    const east = await startPhysical(t, { name: "east" });
-    const agent = await joined(t, plane, "east", "compute", { resources: ["deployments.apps"] });
+    const plane = await startControlPlaneForTenants(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
+    const agent = await registerPullTarget(t, plane, "east", "compute", {
+      resources: ["deployments.apps"],
+    });
     const { target, view } = agent;
     const downstream = east.client;
-    t.after(runningAgent({ upstream: view, downstream, target, resources: ["deployments.apps"] }));
+    t.after(
+      startAgentWith({ upstream: view, downstream, target, resources: ["deployments.apps"] }),
+    );
     const compute = plane.clientFor("compute");
-    await offer(compute);
-    await untilOffered(compute, "deployments.apps");
+    await exportCompute(compute);
+    await untilComputeExported(compute, "deployments.apps");
     await untilReady(compute, "east");
     for (const [index, name] of ["one", "two"].entries()) {
       const client = plane.clientFor(name);
@@ -55,14 +59,14 @@ describe("an agent of a compute workspace", () => {
   });
 
   it("takes ConfigMaps and Secrets along, with the rights in the cluster that its manifest gives and no others", async (t) => {
-    const plane = await startPatientPlane(t);
+    const plane = await startControlPlaneForTenants(t);
     // Another control plane stands for the cluster: it has roles, and asks them.
     const physical = await startTestControlPlane({ physicalClusters: false });
     const resources = ["configmaps", "secrets"];
-    const agent = await joined(t, plane, "east", "compute", { resources });
+    const agent = await registerPullTarget(t, plane, "east", "compute", { resources });
     const { target, view } = agent;
-    const downstream = await accountIn(physical, agent, resources);
-    const stop = runningAgent({ upstream: view, downstream, target, resources });
+    const downstream = await agentAccountClient(physical, agent, resources);
+    const stop = startAgentWith({ upstream: view, downstream, target, resources });
     t.after(async () => {
       await stop();
       await physical.close();
@@ -76,11 +80,11 @@ describe("an agent of a compute workspace", () => {
     const authorized = findCondition(ready.status?.conditions, "SyncerAuthorized");
     assert.notEqual(authorized?.status, "False", JSON.stringify(authorized));
     const tenant = plane.clientFor("tenant");
-    await offer(compute);
+    await exportCompute(compute);
     await bind(tenant, "compute", resources);
     for (const [client, name] of [
       [compute, "east"],
-      [tenant, called("compute", "east")],
+      [tenant, sharedNameOf("compute", "east")],
     ] as const) {
       const metadata = { ...at, labels: { [clusterLabel]: name } };
       await client.resource(configMaps).create({ metadata, data: { of: name } });
@@ -96,7 +100,7 @@ describe("an agent of a compute workspace", () => {
     });
     for (const [owner, name] of [
       ["compute", "east"],
-      ["tenant", called("compute", "east")],
+      ["tenant", sharedNameOf("compute", "east")],
     ] as const) {
       const [namespace = ""] = owners.get(owner) ?? [];
       await eventually(async () => {
@@ -135,10 +139,10 @@ describe("an agent of a compute workspace", () => {
   });
 
   it("syncs by the policies of its workspace, and reads no others", async (t) => {
-    const plane = await startPatientPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneForTenants(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const resources = ["deployments.apps", "configmaps"];
-    const { target, view } = await joined(t, plane, "east", "compute", { resources });
+    const { target, view } = await registerPullTarget(t, plane, "east", "compute", { resources });
     const compute = plane.clientFor("compute");
     for (const [name, forTarget] of [
       ["all", ""],
@@ -160,7 +164,7 @@ describe("an agent of a compute workspace", () => {
       .resource(configMaps)
       .patch({ namespace: "default", name: "own" }, { type: "merge", patch });
     await assert.rejects(change, /does not change the policies that it syncs by/);
-    t.after(runningAgent({ upstream: view, downstream: east.client, target, resources }));
+    t.after(startAgentWith({ upstream: view, downstream: east.client, target, resources }));
     await untilReady(compute, "east");
     const labels = { [clusterLabel]: "east" };
     const data = { all: "1", own: "2", others: "3" };

@@ -5,7 +5,13 @@ import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import { deployment, deployments, eventually } from "./fixture.ts";
-import { bind, called, namespacesByOwner, startOffered, untilReplicas } from "./tenants.ts";
+import {
+  bind,
+  namespacesByOwner,
+  sharedNameOf,
+  startSharedCompute,
+  untilReplicas,
+} from "./tenants.ts";
 import { claims, data, type StoredObject, volumes } from "./volume-stage.ts";
 
 const resources = [
@@ -17,7 +23,7 @@ const resources = [
 
 function offered(t: TestContext) {
   const awaited = ["deployments.apps", "persistentvolumeclaims"];
-  return startOffered(t, { resources, awaited, cordoned: "west" });
+  return startSharedCompute(t, { resources, awaited, cordoned: "west" });
 }
 
 async function apply(client: Client, annotations: Readonly<Record<string, string>>) {
@@ -69,7 +75,8 @@ describe("volumes of workspaces that use the clusters of another one", () => {
     const [home, other] = ["east", "west"] as const;
     await apply(free, { "workloads.kcp.io/volume-move": "detach" });
     await apply(tied, {});
-    for (const client of [free, tied]) assert.equal(await homeOf(client), called("compute", home));
+    for (const client of [free, tied])
+      assert.equal(await homeOf(client), sharedNameOf("compute", home));
     const [mine, theirs] = [await handlesOf("free", clusters), await handlesOf("tied", clusters)];
     assert.match(mine[home] ?? "", /^pvc-/);
     assert.match(theirs[home] ?? "", /^pvc-/);
@@ -84,11 +91,11 @@ describe("volumes of workspaces that use the clusters of another one", () => {
         [home]: undefined,
         [other]: mine[home],
       });
-      assert.equal((await said(tied, called("compute", other))).reason, "AccessMode");
+      assert.equal((await said(tied, sharedNameOf("compute", other))).reason, "AccessMode");
     });
     await untilReplicas(free, "web", 2);
     await untilReplicas(tied, "web", 2);
-    assert.equal(await homeOf(free), called("compute", other));
+    assert.equal(await homeOf(free), sharedNameOf("compute", other));
     assert.deepEqual(await handlesOf("tied", clusters), {
       [home]: theirs[home],
       [other]: undefined,

@@ -15,32 +15,32 @@ import {
   deployments,
   eventually,
   register,
-  startPhysical,
+  startPhysicalCluster,
   untilImport,
 } from "./fixture.ts";
 import {
   apiBindings,
   bind,
-  called,
   configMaps,
+  exportCompute,
   labelled,
   namespacesByOwner,
-  offer,
-  startPatientPlane,
-  untilOffered,
+  sharedNameOf,
+  startControlPlaneForTenants,
+  untilComputeExported,
   untilReady,
   untilReplicas,
 } from "./tenants.ts";
 
 /** A workspace with one cluster, which it offers. */
 async function offered(t: TestContext, resources?: readonly string[]) {
-  const plane = await startPatientPlane(t);
-  const east = await startPhysical(t, { name: "east" });
+  const plane = await startControlPlaneForTenants(t);
+  const east = await startPhysicalCluster(t, { name: "east" });
   const compute = plane.clientFor("compute");
   const spec = { kubeconfig: east.kubeconfig, ...(resources === undefined ? {} : { resources }) };
   await register(compute, "east", spec);
-  await offer(compute);
-  await untilOffered(compute, "deployments.apps");
+  await exportCompute(compute);
+  await untilComputeExported(compute, "deployments.apps");
   await untilReady(compute, "east");
   return { plane, east, compute };
 }
@@ -53,7 +53,7 @@ describe("a workspace that uses the clusters of another one", () => {
     await tenant.resource(deployments).create(deployment("web"));
     await untilReplicas(tenant, "web", 2);
     const parts = (await tenant.resource(deployments).list()).items.map(({ metadata }) => metadata);
-    const name = called("compute", "east");
+    const name = sharedNameOf("compute", "east");
     assert.deepEqual(
       parts.map((part) => part.name),
       ["web", `web--${name.replace(".", "-")}`],
@@ -116,7 +116,7 @@ describe("a workspace that uses the clusters of another one", () => {
   it("has clusters of the same name in its own workspace, which are others", async (t) => {
     const { plane, east } = await offered(t, ["deployments.apps"]);
     const tenant = plane.clientFor("tenant");
-    const own = await startPhysical(t, { name: "own" });
+    const own = await startPhysicalCluster(t, { name: "own" });
     await bind(tenant, "compute");
     await register(tenant, "east", { kubeconfig: own.kubeconfig, resources: ["services"] });
     await untilReady(tenant, "east");
@@ -141,7 +141,7 @@ describe("a workspace that uses the clusters of another one", () => {
     for (const client of [tenant, other]) {
       await bind(client, "compute", ["configmaps"]);
       await client.resource(deployments).create(deployment("web"));
-      const labels = { [clusterLabel]: called("compute", "east") };
+      const labels = { [clusterLabel]: sharedNameOf("compute", "east") };
       const metadata = { namespace: "default", name: "settings", labels };
       await client.resource(configMaps).create({ metadata, data: { colour: "green" } });
       await untilReplicas(client, "web", 2);
@@ -175,15 +175,15 @@ describe("a workspace that uses the clusters of another one", () => {
 
 describe("what a compute workspace offers", () => {
   it("is nothing until somebody says so", async (t) => {
-    const plane = await startPatientPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneForTenants(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
     await untilReady(plane.client, "east");
     const exported = await plane.client.resource(apiExports).find({ name: computeExportName });
     assert.equal(exported, undefined);
     await plane.client.resource(apiExports).create({ metadata: { name: computeExportName } });
     // Another export by that name is somebody else's affair.
-    await offer(plane.clientFor("elsewhere"));
+    await exportCompute(plane.clientFor("elsewhere"));
     await eventually(async () => {
       const negotiated = await plane.client.resource(negotiatedApiResources).list();
       assert.ok(negotiated.items.length > 0);
@@ -206,13 +206,13 @@ describe("what a compute workspace offers", () => {
     const resources = ["deployments.apps", "services"];
     const patch = { spec: { resources } };
     await compute.resource(syncTargets).patch({ name: "east" }, { type: "merge", patch });
-    await untilOffered(compute, "deployments.apps", "services");
+    await untilComputeExported(compute, "deployments.apps", "services");
     await eventually(async () => {
       const binding = await tenant.resource(apiBindings).get({ name: computeExportName });
       assert.match(JSON.stringify(binding["status"]), /"resource":"services"/);
     });
     // An older cluster knows less: the schema is narrowed when it is told to.
-    const west = await startPhysical(t, { name: "west", generation: "1.28" });
+    const west = await startPhysicalCluster(t, { name: "west", generation: "1.28" });
     await register(compute, "west", { kubeconfig: west.kubeconfig, resources });
     const name = "deployments.west.v1.apps";
     await untilImport(compute, name, { compatible: "False", available: "True" });

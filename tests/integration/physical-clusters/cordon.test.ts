@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deployments } from "./fixture.ts";
-import { PlacementStage } from "./placement-stage.ts";
+import { PlacementFixture } from "./placement-stage.ts";
 
 describe("a cordoned cluster", () => {
   it("keeps what it has when another one takes work again, and gives up of it when less is asked for", async (t) => {
-    const stage = await PlacementStage.set(t, {
+    const stage = await PlacementFixture.set(t, {
       clusters: { east: undefined, west: undefined },
       specs: { west: { unschedulable: true } },
     });

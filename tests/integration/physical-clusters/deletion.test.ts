@@ -16,8 +16,8 @@ import {
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
   untilImport,
 } from "./fixture.ts";
@@ -63,7 +63,7 @@ describe("a SyncTarget that is deleted", () => {
       assert.ok(connection !== undefined);
       return isDone ? "done" : "pending";
     });
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     await register(client, "east", { kubeconfig: east.kubeconfig });
     await untilCondition(client, "east", { type: "HeartbeatHealthy", status: "True" });
     await client.resource(syncTargets).delete({ name: "east" });
@@ -101,8 +101,8 @@ describe("a SyncTarget that is deleted", () => {
   });
 
   it("lets go of what it held in a cluster that is gone for good, so that it can be deleted", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
     const available = { compatible: "True", available: "True" };
     await untilImport(plane.client, "deployments.east.v1.apps", available);

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import {
-  handsOffAnnotation,
-  lostSinceAnnotation,
-  multiclusterParts,
+  managedAnnotation,
+  multiclusterControllers,
   syncTargets,
+  unreachableSinceAnnotation,
   weightsAnnotation,
 } from "@kcp-ts/multicluster";
 import {
@@ -24,8 +24,8 @@ import {
   deployment,
   register,
   deployments as resource,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
 } from "./fixture.ts";
 
@@ -114,11 +114,13 @@ class Stage {
 }
 
 async function stageWith(t: TestContext, ...names: string[]) {
-  const parts = multiclusterParts.filter((part) => part !== "syncer");
-  const plane = await startPlane(t, { patience, parts });
+  const parts = multiclusterControllers.filter((part) => part !== "syncer");
+  const plane = await startControlPlaneWithClusters(t, { patience, parts });
   const stage = new Stage(plane.client);
   const clusters = new Map(
-    await Promise.all(names.map(async (name) => [name, await startPhysical(t, { name })] as const)),
+    await Promise.all(
+      names.map(async (name) => [name, await startPhysicalCluster(t, { name })] as const),
+    ),
   );
   const join = async (name: string) => {
     const kubeconfig = clusters.get(name)?.kubeconfig ?? "";
@@ -230,7 +232,7 @@ describe("the Deployment splitter", () => {
     await clusters.get("west")?.faults.cut();
     await stage.untilShares({ east: 15, west: 7 });
     const lost = await stage.deployments.get({ namespace, name: "web--west" });
-    assert.ok(lost.metadata.annotations?.[lostSinceAnnotation] !== undefined);
+    assert.ok(lost.metadata.annotations?.[unreachableSinceAnnotation] !== undefined);
     await stage.untilStatus(({ readyReplicas }) => assert.equal(readyReplicas, 8));
     await stage.report("east");
     await stage.untilStatus(({ readyReplicas }) => assert.equal(readyReplicas, 15));
@@ -273,7 +275,7 @@ describe("the Deployment splitter", () => {
     await stage.report("east");
     await stage.untilShares({ east: 2, west: 2 });
     const patch = {
-      metadata: { annotations: { [handsOffAnnotation]: "true" } },
+      metadata: { annotations: { [managedAnnotation]: "true" } },
       spec: { replicas: 3 },
     };
     await stage.deployments.patch(east, { type: "merge", patch });

@@ -9,8 +9,8 @@ import {
   deployment,
   deployments,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
   untilSynced,
 } from "./fixture.ts";
@@ -33,9 +33,9 @@ class Stage {
   }
 
   static async open(t: TestContext, clusters: readonly string[]): Promise<Stage> {
-    const plane = await startPlane(t, { patience, link });
+    const plane = await startControlPlaneWithClusters(t, { patience, link });
     for (const name of clusters) {
-      const { kubeconfig } = await startPhysical(t, { name, kubelet });
+      const { kubeconfig } = await startPhysicalCluster(t, { name, kubelet });
       await register(plane.client, name, { kubeconfig });
       await untilCondition(plane.client, name, { status: "True" });
       await untilSynced(plane.client, name, ["deployments.apps"]);
@@ -171,7 +171,7 @@ describe("a drain", () => {
       assert.equal(status?.drain?.blocked?.[0]?.reason, "NoReadyClusters"),
     );
     await stage.untilParts("web--east 4");
-    const { kubeconfig } = await startPhysical(t, { name: "west", kubelet });
+    const { kubeconfig } = await startPhysicalCluster(t, { name: "west", kubelet });
     await register(stage.client, "west", { kubeconfig });
     await eventually(async () =>
       assert.equal(await stage.client.resource(syncTargets).find({ name: "east" }), undefined),
@@ -181,9 +181,9 @@ describe("a drain", () => {
   });
 
   it("counts and moves what is in its own logical cluster, and nothing of another's of the same names", async (t) => {
-    const plane = await startPlane(t, { patience, link });
-    const east = await startPhysical(t, { name: "east", kubelet });
-    const west = await startPhysical(t, { name: "west", kubelet });
+    const plane = await startControlPlaneWithClusters(t, { patience, link });
+    const east = await startPhysicalCluster(t, { name: "east", kubelet });
+    const west = await startPhysicalCluster(t, { name: "west", kubelet });
     const stages: Stage[] = [];
     for (const cluster of ["tenant-a", "tenant-b"]) {
       const client = plane.client.inCluster(cluster);

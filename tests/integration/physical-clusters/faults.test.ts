@@ -11,10 +11,10 @@ import {
   deployment,
   deployments,
   eventually,
-  impatient,
+  fastProbes,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
   untilImport,
 } from "./fixture.ts";
@@ -39,8 +39,8 @@ async function untilEvent(client: Client, name: string, reason: string): Promise
 
 describe("a fault of a cluster", () => {
   it("that nobody answers is in an Event, too", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;
     await east.faults.cut();
     await register(plane.client, "east", { kubeconfig });
@@ -50,7 +50,7 @@ describe("a fault of a cluster", () => {
   });
 
   it("an expired serving certificate is told from one that nobody trusts", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     const now = systemClock.now() - 40 * dayMs;
     const authority = createCertificateAuthority({ commonName: "old-ca", now });
     const key = generateKey();
@@ -80,8 +80,8 @@ describe("a fault of a cluster", () => {
   });
 
   it("an expired client certificate is found before anybody is asked", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const now = systemClock.now() - 40 * dayMs;
     const authority = createCertificateAuthority({ commonName: "users", now });
     const key = generateKey();
@@ -110,9 +110,9 @@ describe("a fault of a cluster", () => {
       monotonic: () => systemClock.monotonic(),
       schedule: (delayMs, callback) => systemClock.schedule(delayMs, callback),
     };
-    const plane = await startTestControlPlane({ clock, physicalClusters: impatient });
+    const plane = await startTestControlPlane({ clock, physicalClusters: fastProbes });
     t.after(() => plane.close());
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
     const target = await untilCondition(plane.client, "east", { status: "True" });
     const wanted =
@@ -122,7 +122,7 @@ describe("a fault of a cluster", () => {
   });
 
   it("two control planes that claim it are both told of each other, and both go on", async (t) => {
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const planes = [await working(t, east.kubeconfig), await working(t, east.kubeconfig)];
     for (const [at, { client, uid }] of planes.entries()) {
       const other = planes[1 - at]?.uid ?? "";
@@ -144,7 +144,7 @@ describe("a fault of a cluster", () => {
 
 /** A control plane with a Deployment in the cluster. */
 async function working(t: TestContext, kubeconfig: string) {
-  const { client } = await startPlane(t);
+  const { client } = await startControlPlaneWithClusters(t);
   const { metadata } = await register(client, "east", { kubeconfig });
   const available = { compatible: "True", available: "True" };
   await untilImport(client, "deployments.east.v1.apps", available);

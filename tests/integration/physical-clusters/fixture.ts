@@ -62,21 +62,21 @@ export function eventually<Value>(check: () => Value | Promise<Value>): Promise<
  * Often enough for a test; the figures of `kcp start` are in `linkDefaults`. Answers may take as long as the machine wants: a cluster that is cut off
  * refuses at once.
  */
-export const impatient: PhysicalClusterOptions = {
+export const fastProbes: PhysicalClusterOptions = {
   link: { probeMs: 200, probeTimeoutMs: 60_000, failuresMax: 2, inventoryMs: 400 },
   importPollMs: 300,
 };
 
-export async function startPlane(
+export async function startControlPlaneWithClusters(
   t: TestContext,
   options: PhysicalClusterOptions = {},
 ): Promise<TestControlPlane> {
-  const plane = await startTestControlPlane({ physicalClusters: { ...impatient, ...options } });
+  const plane = await startTestControlPlane({ physicalClusters: { ...fastProbes, ...options } });
   t.after(() => plane.close());
   return plane;
 }
 
-export async function startPhysical(
+export async function startPhysicalCluster(
   t: TestContext,
   options: ListeningClusterOptions,
 ): Promise<SimulatedCluster & { readonly kubeconfig: string }> {

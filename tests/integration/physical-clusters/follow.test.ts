@@ -8,8 +8,8 @@ import {
   type Kind,
   namespace,
   podSpec,
-  type Stage,
-  startStage,
+  startWorkloadFixture,
+  type WorkloadFixture,
   workload,
 } from "./workload-stage.ts";
 
@@ -39,14 +39,18 @@ const web = (name: string, replicas: number, annotations: object = {}) => {
 };
 
 /** What workloads bring along; clusters have ConfigMaps and Secrets of their own. */
-async function carried(stage: Stage, kind: Kind, cluster: string): Promise<readonly string[]> {
+async function carried(
+  stage: WorkloadFixture,
+  kind: Kind,
+  cluster: string,
+): Promise<readonly string[]> {
   const { items } = await stage.at(kind, stage.cluster(cluster).client).list({
     labelSelector: "internal.workload.kcp.io/cluster",
   });
   return items.map(({ metadata }) => metadata.name).sort();
 }
 
-async function makeNeeded(stage: Stage, client = stage.client): Promise<void> {
+async function makeNeeded(stage: WorkloadFixture, client = stage.client): Promise<void> {
   const metadata = (name: string) => ({ name, namespace });
   const data = { from: "default" };
   await stage.make("configMaps", { metadata: metadata("settings"), data }, client);
@@ -60,7 +64,7 @@ async function makeNeeded(stage: Stage, client = stage.client): Promise<void> {
 
 describe("what workloads need", () => {
   it("goes along with them, leaves with them, and nothing else does", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     await makeNeeded(stage);
     const only = { "workloads.kcp.io/cluster-weights": "west=0" };
     await stage.make("deployments", web("web", 2, only));
@@ -105,7 +109,7 @@ describe("what workloads need", () => {
   });
 
   it("is of the workload's own namespace and logical cluster, whatever others are called", async (t) => {
-    const stage = await startStage(t, "east");
+    const stage = await startWorkloadFixture(t, "east");
     await stage.client.resource(namespaces).create({ metadata: { name: "other" } });
     const elsewhere = { name: "key", namespace: "other" };
     await stage.make("secrets", { metadata: elsewhere, stringData: { from: "other" } });

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { clusterLabel, locations, placements, syncTargets } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { deployment, deployments, eventually } from "./fixture.ts";
-import { bind, called, startOffered, untilReplicas } from "./tenants.ts";
+import { bind, sharedNameOf, startSharedCompute, untilReplicas } from "./tenants.ts";
 
 async function untilIn(client: Client, clusters: readonly string[]): Promise<void> {
   await eventually(async () => {
@@ -16,7 +16,7 @@ async function untilIn(client: Client, clusters: readonly string[]): Promise<voi
 
 describe("the Placement of root, for a workspace that uses the clusters of another one", () => {
   it("says where among the Locations of that one, and an edit moves what is there", async (t) => {
-    const { plane, compute } = await startOffered(t, { resources: ["deployments.apps"] });
+    const { plane, compute } = await startSharedCompute(t, { resources: ["deployments.apps"] });
     for (const name of ["east", "west"]) {
       const patch = { metadata: { labels: { region: name } } };
       await compute.resource(syncTargets).patch({ name }, { type: "merge", patch });
@@ -33,14 +33,14 @@ describe("the Placement of root, for a workspace that uses the clusters of anoth
     await bind(tenant, "compute");
     await tenant.resource(deployments).create(deployment("web"));
     await untilReplicas(tenant, "web", 2);
-    await untilIn(tenant, [called("compute", "east")]);
+    await untilIn(tenant, [sharedNameOf("compute", "east")]);
     const edit = async (patch: object) =>
       await root.patch({ name: "default" }, { type: "merge", patch: { spec: patch } as never });
     await edit({ locationSelectors: selects("west"), locationWorkspace: "compute" });
-    await untilIn(tenant, [called("compute", "west")]);
+    await untilIn(tenant, [sharedNameOf("compute", "west")]);
     // Of a workspace that nobody here is bound to it says nothing: all clusters, as without it.
     await edit({ locationWorkspace: "elsewhere" });
-    await untilIn(tenant, [called("compute", "east"), called("compute", "west")]);
+    await untilIn(tenant, [sharedNameOf("compute", "east"), sharedNameOf("compute", "west")]);
     await untilReplicas(tenant, "web", 2);
   });
 });

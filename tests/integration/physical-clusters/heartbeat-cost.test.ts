@@ -13,9 +13,9 @@ import {
   timestamp,
 } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { settle } from "@kcp-ts/testkit";
+import { flushEventLoop } from "@kcp-ts/testkit";
 import { eventually } from "./fixture.ts";
-import { createCopy, defineKinds, defineTrafficKinds } from "./traffic-clock-stage.ts";
+import { createUpsyncedSlice, defineKinds, defineTrafficKinds } from "./traffic-clock-stage.ts";
 import { namespace, services } from "./traffic-stage.ts";
 
 const claims = defineResource<DynamicObject>({
@@ -83,7 +83,7 @@ describe("a heartbeat", () => {
     };
     await eventually(() => client.resource(services).create(made.services));
     await eventually(() => client.resource(claims).create(made.claims));
-    await eventually(() => createCopy(client, "east"));
+    await eventually(() => createUpsyncedSlice(client, "east"));
     for (let seconds = 0; seconds < 30; seconds++) {
       await clock.advanceAndSettle(1000);
       await beat(clock.now());
@@ -93,12 +93,12 @@ describe("a heartbeat", () => {
       assert.ok(isKnown(part), `${part} were never asked for`);
 
     // From here on time stands still.
-    for (let rounds = 0; rounds < 50; rounds++) await settle(4);
+    for (let rounds = 0; rounds < 50; rounds++) await flushEventLoop(4);
     asked.length = 0;
     const beats = 5;
     for (let beaten = 1; beaten <= beats; beaten++) {
       await beat(clock.now() + beaten * 2000);
-      for (let rounds = 0; rounds < 50; rounds++) await settle(4);
+      for (let rounds = 0; rounds < 50; rounds++) await flushEventLoop(4);
     }
     const account = asked.filter((one) => /^GET .*\/serviceaccounts\//.test(one));
     assert.deepEqual(asked, account);

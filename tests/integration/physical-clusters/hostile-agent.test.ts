@@ -11,14 +11,14 @@ import {
 } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
-import { type Agent, joined, statusOf } from "./agents.ts";
+import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
   deployment,
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilImport,
 } from "./fixture.ts";
 
@@ -51,8 +51,8 @@ interface Stage {
 
 /** A cluster that is run as it should be, and an agent's token in wrong hands. */
 async function stage(t: TestContext): Promise<Stage> {
-  const plane = await startPlane(t);
-  const east = await startPhysical(t, { name: "east" });
+  const plane = await startControlPlaneWithClusters(t);
+  const east = await startPhysicalCluster(t, { name: "east" });
   await register(plane.client, "east", {
     kubeconfig: east.kubeconfig,
     resources: ["deployments.apps", "pods", "secrets", "configmaps", "serviceaccounts"],
@@ -60,7 +60,7 @@ async function stage(t: TestContext): Promise<Stage> {
   const available = { compatible: "True", available: "True" };
   await untilImport(plane.client, "deployments.east.v1.apps", available);
   await untilImport(plane.client, "pods.east.v1.core", available);
-  const agent = await joined(t, plane, "mine");
+  const agent = await registerPullTarget(t, plane, "mine");
   // Something of the namespace is its own: without that, it would have nothing to say there at all.
   const labels = { [clusterLabel]: "mine" };
   await plane.client

@@ -10,7 +10,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { findCondition } from "@kcp-ts/sdk";
-import { eventually, startPlane } from "./fixture.ts";
+import { eventually, startControlPlaneWithClusters } from "./fixture.ts";
 
 type Answer = (url: string, response: ServerResponse) => void;
 
@@ -90,7 +90,7 @@ describe("a cluster that answers", () => {
   for (const [index, [way, answer]] of Object.entries(waysToAnswer).entries()) {
     it(`${way} is told so on its SyncTarget, and takes little memory`, async (t) => {
       const { kubeconfig, asked } = await hostile(t, answer);
-      const { client } = await startPlane(t);
+      const { client } = await startControlPlaneWithClusters(t);
       const name = `hostile-${index}`;
       const before = process.memoryUsage().rss;
       await client.resource(syncTargets).create({ metadata: { name }, spec: { kubeconfig } });

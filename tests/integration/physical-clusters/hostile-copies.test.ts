@@ -3,16 +3,23 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { agentViewPath, clusterLabel, stateLabel } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { type Agent, joined, statusOf } from "./agents.ts";
+import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
   deployment,
   deployments,
   eventually,
   register,
-  startPhysical,
+  startPhysicalCluster,
   untilImport,
 } from "./fixture.ts";
-import { bind, called, namespaces, offer, startPatientPlane, untilOffered } from "./tenants.ts";
+import {
+  bind,
+  exportCompute,
+  namespaces,
+  sharedNameOf,
+  startControlPlaneForTenants,
+  untilComputeExported,
+} from "./tenants.ts";
 
 const pods = defineResource<KubernetesObject>({
   ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
@@ -80,15 +87,15 @@ async function assign(client: Client, namespace: string, target: string): Promis
 
 /** A cluster that others serve well, so that there are Pods and Deployments, and the token of another one in wrong hands. */
 async function stage(t: TestContext, home: string) {
-  const plane = await startPatientPlane(t);
-  const east = await startPhysical(t, { name: "east" });
+  const plane = await startControlPlaneForTenants(t);
+  const east = await startPhysicalCluster(t, { name: "east" });
   const client = plane.clientFor(home);
   const resources = ["deployments.apps", "pods"];
   await register(client, "east", { kubeconfig: east.kubeconfig, resources });
   const available = { compatible: "True", available: "True" };
   await untilImport(client, "deployments.east.v1.apps", available);
   await untilImport(client, "pods.east.v1.core", available);
-  return { plane, client, agent: await joined(t, plane, "mine", home) };
+  return { plane, client, agent: await registerPullTarget(t, plane, "mine", home) };
 }
 
 describe("a physical cluster that was given something of one namespace", () => {
@@ -113,12 +120,12 @@ describe("a physical cluster that was given something of one namespace", () => {
 
   it("says nothing in the others of its tenants", async (t) => {
     const { plane, client, agent } = await stage(t, "compute");
-    await offer(client);
-    await untilOffered(client, "deployments.apps", "pods");
+    await exportCompute(client);
+    await untilComputeExported(client, "deployments.apps", "pods");
     const tenant = plane.clientFor("tenant");
     await bind(tenant, "compute");
     await tenant.resource(namespaces).create({ metadata: { name: "team" } });
-    const target = called("compute", "mine");
+    const target = sharedNameOf("compute", "mine");
     assert.deepEqual(await said(agent, "tenant", "default", target), nothing);
     await eventually(() => assign(tenant, "team", target));
     await eventually(async () => {

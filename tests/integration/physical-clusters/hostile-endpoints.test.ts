@@ -16,7 +16,7 @@ import {
   targetKey,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { joined, statusOf } from "./agents.ts";
+import { registerPullTarget, statusOf } from "./agents.ts";
 import { deployment, deployments, eventually } from "./fixture.ts";
 import {
   endpointSlices,
@@ -24,7 +24,7 @@ import {
   readyBySource,
   service,
   services,
-  TrafficStage,
+  TrafficFixture,
 } from "./traffic-stage.ts";
 
 const core = { group: "", version: "v1" };
@@ -77,7 +77,7 @@ async function namesFrom(client: Client, target: string) {
 
 describe("a physical cluster that lies", () => {
   it("brings nothing up from a namespace that its syncer did not make, however well it is forged", async (t) => {
-    const stage = await TrafficStage.start(t, ["us-east1", "us-west1"]);
+    const stage = await TrafficFixture.start(t, ["us-east1", "us-west1"]);
     const { client } = stage.plane;
     await stage.join("us-east1");
     await stage.join("us-west1");
@@ -143,12 +143,12 @@ describe("a physical cluster that lies", () => {
   });
 
   it("says nothing of Services that are not assigned to it by its agent's token either", async (t) => {
-    const stage = await TrafficStage.start(t, ["us-east1"]);
+    const stage = await TrafficFixture.start(t, ["us-east1"]);
     const { client } = stage.plane;
     await stage.join("us-east1");
     await assigned(client, "web", "us-east1");
     await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 1 }));
-    const agent = await joined(t, stage.plane, "mine");
+    const agent = await registerPullTarget(t, stage.plane, "mine");
     const group = "/clusters/root/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
     const path = `${agentViewPath(agent.target)}${group}?fieldManager=kcp-syncer`;
     const upsync = { [stateLabel("mine")]: "Upsync" };

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { locations, placements } from "@kcp-ts/multicluster";
 import { type Client, findCondition } from "@kcp-ts/sdk";
 import { deployment, deployments, eventually } from "./fixture.ts";
-import { PlacementStage } from "./placement-stage.ts";
-import { bind, startOffered, untilReplicas } from "./tenants.ts";
+import { PlacementFixture } from "./placement-stage.ts";
+import { bind, startSharedCompute, untilReplicas } from "./tenants.ts";
 
 async function allow(client: Client, name: string, bounds: object | null): Promise<void> {
   const patch = { spec: { bounds } } as never;
@@ -41,7 +41,7 @@ async function untilGiven(client: Client, replicas: number): Promise<void> {
 
 describe("the bounds of a Location", () => {
   it("hold without any Placement, and let in more when they grow", async (t) => {
-    const stage = await PlacementStage.set(t, { clusters: { east: undefined, west: undefined } });
+    const stage = await PlacementFixture.set(t, { clusters: { east: undefined, west: undefined } });
     await allow(stage.client, "default", { pods: 2 });
     await stage.apply("web", 8);
     await untilHeld(
@@ -58,7 +58,7 @@ describe("the bounds of a Location", () => {
   });
 
   it("do not keep what is there from moving, and a move leaves no more than is allowed", async (t) => {
-    const stage = await PlacementStage.set(t, { clusters: { east: undefined, west: undefined } });
+    const stage = await PlacementFixture.set(t, { clusters: { east: undefined, west: undefined } });
     await allow(stage.client, "default", { pods: 4 });
     await stage.apply("web", 8);
     await stage.untilShares("web", { east: 2, west: 2 });
@@ -78,7 +78,7 @@ describe("the bounds of a Location", () => {
 
   it("hold for what selects clusters by itself, each of another one", async (t) => {
     const clusters = { east: undefined, west: undefined, north: undefined };
-    const stage = await PlacementStage.set(t, { clusters });
+    const stage = await PlacementFixture.set(t, { clusters });
     await allow(stage.client, "default", { pods: 2 });
     for (const name of Object.keys(clusters)) {
       const whole = asking(`in-${name}`, 2, `workloads.kcp.io/cluster=${name}`);
@@ -98,7 +98,7 @@ describe("the bounds of a Location", () => {
   it("hold for some of the clusters, while others take what they like", async (t) => {
     const labels = { east: { tier: "small" }, west: { tier: "small" } };
     const clusters = { east: undefined, west: undefined, north: undefined };
-    const stage = await PlacementStage.set(t, { clusters, labels });
+    const stage = await PlacementFixture.set(t, { clusters, labels });
     const instanceSelector = { matchLabels: { tier: "small" } };
     await stage.client.resource(locations).create({
       metadata: { name: "small" },
@@ -110,7 +110,7 @@ describe("the bounds of a Location", () => {
   });
 
   it("hold for each workspace that uses the clusters of another one, with a Placement or without", async (t) => {
-    const { plane, compute } = await startOffered(t, { resources: ["deployments.apps"] });
+    const { plane, compute } = await startSharedCompute(t, { resources: ["deployments.apps"] });
     await allow(compute, "default", { pods: 2 });
     const [one, two] = [plane.clientFor("one"), plane.clientFor("two")];
     for (const tenant of [one, two]) await bind(tenant, "compute");

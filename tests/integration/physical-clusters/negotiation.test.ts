@@ -9,8 +9,8 @@ import {
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
   untilImport,
   untilNegotiated,
@@ -37,9 +37,11 @@ const yes = { compatible: "True", available: "True" };
 
 describe("negotiation among clusters of two generations", () => {
   it("leaves an older cluster out of what is published, until its import says otherwise, and widens when it leaves", async (t) => {
-    const { client } = await startPlane(t, { resourcesToSync: ["deployments.apps"] });
-    const newer = await startPhysical(t, { name: "us-east1" });
-    const older = await startPhysical(t, { name: "us-west1", generation: "1.28" });
+    const { client } = await startControlPlaneWithClusters(t, {
+      resourcesToSync: ["deployments.apps"],
+    });
+    const newer = await startPhysicalCluster(t, { name: "us-east1" });
+    const older = await startPhysicalCluster(t, { name: "us-west1", generation: "1.28" });
     await register(client, "us-east1", { kubeconfig: newer.kubeconfig });
     await untilImport(client, east, yes);
     const whole = await podFields(client);
@@ -68,9 +70,9 @@ describe("negotiation among clusters of two generations", () => {
 
   it("narrows what is not published yet, whoever comes first", async (t) => {
     const options = { resourcesToSync: ["deployments.apps"], autoPublishApis: false };
-    const plane = await startPlane(t, options);
-    const newer = await startPhysical(t, { name: "us-east1" });
-    const older = await startPhysical(t, { name: "us-west1", generation: "1.28" });
+    const plane = await startControlPlaneWithClusters(t, options);
+    const newer = await startPhysicalCluster(t, { name: "us-east1" });
+    const older = await startPhysicalCluster(t, { name: "us-west1", generation: "1.28" });
     const schemas: unknown[] = [];
     for (const names of [
       ["us-east1", "us-west1"],
@@ -107,7 +109,9 @@ describe("negotiation among clusters of two generations", () => {
   });
 
   it("does not touch a definition that was made by hand", async (t) => {
-    const { client } = await startPlane(t, { resourcesToSync: ["deployments.apps"] });
+    const { client } = await startControlPlaneWithClusters(t, {
+      resourcesToSync: ["deployments.apps"],
+    });
     const schema = {
       type: "object",
       properties: { spec: { type: "object", properties: { mine: { type: "string" } } } },
@@ -138,7 +142,7 @@ describe("negotiation among clusters of two generations", () => {
     const made = await definitions.create(
       byHand as unknown as Parameters<typeof definitions.create>[0],
     );
-    const newer = await startPhysical(t, { name: "us-east1" });
+    const newer = await startPhysicalCluster(t, { name: "us-east1" });
     await register(client, "us-east1", { kubeconfig: newer.kubeconfig });
     await untilImport(client, east, { compatible: "False", available: "True" });
     await untilNegotiated(
@@ -155,8 +159,10 @@ describe("negotiation among clusters of two generations", () => {
 
 describe("what was published", () => {
   it("goes with the last cluster, and stays as long as objects are stored in it", async (t) => {
-    const { client } = await startPlane(t, { resourcesToSync: ["deployments.apps"] });
-    const newer = await startPhysical(t, { name: "us-east1" });
+    const { client } = await startControlPlaneWithClusters(t, {
+      resourcesToSync: ["deployments.apps"],
+    });
+    const newer = await startPhysicalCluster(t, { name: "us-east1" });
     await register(client, "us-east1", { kubeconfig: newer.kubeconfig });
     await untilImport(client, east, yes);
     await client.resource(deployments).create(deployment("web"));
@@ -184,10 +190,10 @@ describe("what was published", () => {
   });
 
   it("is what one of several versions says, and the others say which", async (t) => {
-    const { client } = await startPlane(t, {
+    const { client } = await startControlPlaneWithClusters(t, {
       resourcesToSync: ["horizontalpodautoscalers.autoscaling"],
     });
-    const newer = await startPhysical(t, { name: "us-east1" });
+    const newer = await startPhysicalCluster(t, { name: "us-east1" });
     await register(client, "us-east1", { kubeconfig: newer.kubeconfig });
     await untilImport(client, "horizontalpodautoscalers.us-east1.v2.autoscaling", yes);
     const other = await untilImport(client, "horizontalpodautoscalers.us-east1.v1.autoscaling", {
@@ -202,8 +208,10 @@ describe("what was published", () => {
 
 describe("the imports of a cluster", () => {
   it("come back when somebody deletes one, and go when the cluster no longer serves an API", async (t) => {
-    const { client } = await startPlane(t, { resourcesToSync: ["widgets.example.io"] });
-    const newer = await startPhysical(t, { name: "us-east1" });
+    const { client } = await startControlPlaneWithClusters(t, {
+      resourcesToSync: ["widgets.example.io"],
+    });
+    const newer = await startPhysicalCluster(t, { name: "us-east1" });
     const definitions = newer.client.resource(customResourceDefinitions);
     const schema = {
       openAPIV3Schema: { type: "object", properties: { spec: { type: "object" } } },

@@ -6,10 +6,10 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import { type PlacementReviewSpec, placementReviews, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { deployment, deployments, eventually } from "./fixture.ts";
-import { PlacementStage } from "./placement-stage.ts";
-import { bind, called, configMaps, startOffered, untilReplicas } from "./tenants.ts";
+import { PlacementFixture } from "./placement-stage.ts";
+import { bind, configMaps, sharedNameOf, startSharedCompute, untilReplicas } from "./tenants.ts";
 
-const names = ["east", "west"].map((name) => called("compute", name));
+const names = ["east", "west"].map((name) => sharedNameOf("compute", name));
 const web = { resource: "deployment", namespace: "default", name: "web" };
 
 async function ask(client: Client, spec: PlacementReviewSpec) {
@@ -49,7 +49,7 @@ async function forbids(asking: Promise<unknown>): Promise<void> {
 
 describe("placement reviews where clusters are used from other workspaces", () => {
   it("tell a tenant of the clusters that it uses, and whoever has them what would leave them", async (t) => {
-    const { plane, compute } = await startOffered(t, { resources: ["deployments.apps"] });
+    const { plane, compute } = await startSharedCompute(t, { resources: ["deployments.apps"] });
     const [one, two] = [plane.clientFor("one"), plane.clientFor("two")];
     for (const tenant of [one, two]) {
       await bind(tenant, "compute");
@@ -98,7 +98,7 @@ describe("placement reviews where clusters are used from other workspaces", () =
   });
 
   it("answer by what who asks may see", async (t) => {
-    const { plane, compute } = await startOffered(t, { resources: ["deployments.apps"] });
+    const { plane, compute } = await startSharedCompute(t, { resources: ["deployments.apps"] });
     const tenant = plane.clientFor("tenant");
     await bind(tenant, "compute");
     await tenant.resource(deployments).create(asking(2));
@@ -141,7 +141,7 @@ describe("placement reviews where clusters are used from other workspaces", () =
 describe("placement reviews in a workspace of its own clusters", () => {
   it("explain what follows workloads, and say what cannot be asked", async (t) => {
     const resources = ["deployments.apps", "configmaps"];
-    const stage = await PlacementStage.set(t, {
+    const stage = await PlacementFixture.set(t, {
       clusters: { east: undefined, west: undefined },
       specs: { east: { resources }, west: { resources, unschedulable: true } },
     });

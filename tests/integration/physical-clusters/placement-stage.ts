@@ -9,12 +9,12 @@ import {
   deployment,
   deployments,
   eventually,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
 } from "./fixture.ts";
 
-export interface StageOptions {
+export interface PlacementFixtureOptions {
   /** By name: their nodes; one with much of everything if left out. */
   readonly clusters: Readonly<Record<string, readonly NodeOptions[] | undefined>>;
   /** Of their SyncTargets. */
@@ -31,7 +31,7 @@ interface Status {
 
 const kubelet = { startDelayMs: { min: 0, max: 20 }, stopDelayMs: 10, runMs: 100 };
 
-export class PlacementStage {
+export class PlacementFixture {
   readonly plane: TestControlPlane;
   readonly client: Client;
   readonly clusters = new Map<string, SimulatedCluster & { readonly kubeconfig: string }>();
@@ -43,11 +43,11 @@ export class PlacementStage {
 
   /** The same clusters, registered by somebody else. */
   static async beside(
-    { plane, clusters }: PlacementStage,
+    { plane, clusters }: PlacementFixture,
     client: Client,
-    labels: StageOptions["labels"],
-  ): Promise<PlacementStage> {
-    const stage = new PlacementStage(plane, client);
+    labels: PlacementFixtureOptions["labels"],
+  ): Promise<PlacementFixture> {
+    const stage = new PlacementFixture(plane, client);
     for (const [name, cluster] of clusters) {
       stage.clusters.set(name, cluster);
       await stage.register(name, labels === undefined ? {} : { labels });
@@ -55,12 +55,12 @@ export class PlacementStage {
     return stage;
   }
 
-  static async set(t: TestContext, options: StageOptions): Promise<PlacementStage> {
+  static async set(t: TestContext, options: PlacementFixtureOptions): Promise<PlacementFixture> {
     const { graceMs = 600_000 } = options;
-    const plane = await startPlane(t, { patience: { graceMs, settleMs: 0 } });
-    const stage = new PlacementStage(plane);
+    const plane = await startControlPlaneWithClusters(t, { patience: { graceMs, settleMs: 0 } });
+    const stage = new PlacementFixture(plane);
     for (const [name, nodes] of Object.entries(options.clusters)) {
-      const cluster = await startPhysical(t, {
+      const cluster = await startPhysicalCluster(t, {
         name,
         kubelet,
         ...(nodes === undefined ? {} : { nodes }),
@@ -73,7 +73,7 @@ export class PlacementStage {
 
   async register(
     name: string,
-    { labels, specs }: Omit<StageOptions, "clusters"> = {},
+    { labels, specs }: Omit<PlacementFixtureOptions, "clusters"> = {},
   ): Promise<void> {
     const kubeconfig = this.clusters.get(name)?.kubeconfig ?? "";
     const spec = { kubeconfig, resources: ["deployments.apps"], ...specs?.[name] };

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { locations, placements, syncTargets } from "@kcp-ts/multicluster";
 import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import { deployments, eventually } from "./fixture.ts";
-import { PlacementStage } from "./placement-stage.ts";
+import { PlacementFixture } from "./placement-stage.ts";
 
 interface Namespace extends KubernetesObject {
   readonly status?: { readonly conditions?: Parameters<typeof findCondition>[0] };
@@ -21,7 +21,7 @@ const namespaces = defineResource<Namespace>({
 const region = "topology.kubernetes.io/region";
 const labels = { east: { [region]: "us" }, west: { [region]: "eu" } };
 
-async function addLocations(stage: PlacementStage): Promise<void> {
+async function addLocations(stage: PlacementFixture): Promise<void> {
   for (const name of ["us", "eu"])
     await stage.client.resource(locations).create({
       metadata: { name, labels: { [region]: name } },
@@ -33,7 +33,7 @@ const selects = (name: string) => [{ matchLabels: { [region]: name } }];
 
 describe("Locations and Placements", () => {
   it("a workspace with clusters has a default Location, which counts them and comes back", async (t) => {
-    const stage = await PlacementStage.set(t, {
+    const stage = await PlacementFixture.set(t, {
       clusters: { east: undefined, west: undefined },
       labels,
     });
@@ -58,7 +58,7 @@ describe("Locations and Placements", () => {
   });
 
   it("a Placement for a namespace moves what is there when its selector is edited", async (t) => {
-    const stage = await PlacementStage.set(t, {
+    const stage = await PlacementFixture.set(t, {
       clusters: { east: undefined, west: undefined },
       labels,
     });
@@ -116,7 +116,7 @@ describe("Locations and Placements", () => {
   });
 
   it("the namespace's Placement goes before the workspace's, and that before root's", async (t) => {
-    const stage = await PlacementStage.set(t, {
+    const stage = await PlacementFixture.set(t, {
       clusters: { east: undefined, west: undefined },
       labels,
     });
@@ -142,7 +142,7 @@ describe("Locations and Placements", () => {
 
     // Root is a workspace like others, and its Placement `default` is everybody's.
     const tenant = stage.plane.client.inCluster("tenant");
-    const other = await PlacementStage.beside(stage, tenant, labels);
+    const other = await PlacementFixture.beside(stage, tenant, labels);
     await other.apply("web", 12);
     await other.untilShares("web", { east: 8, west: 4 });
     await tenant.resource(placements).create({
@@ -154,7 +154,7 @@ describe("Locations and Placements", () => {
   });
 
   it("taints keep new work away, and NoExecute what is there", async (t) => {
-    const stage = await PlacementStage.set(t, {
+    const stage = await PlacementFixture.set(t, {
       clusters: { east: undefined, west: undefined },
       labels,
     });
@@ -182,7 +182,7 @@ describe("capacity", () => {
 
   it("holds what does not fit, says so, and places it when there is more", async (t) => {
     const node = (name: string) => ({ name, capacity: { cpu: "2" } });
-    const stage = await PlacementStage.set(t, {
+    const stage = await PlacementFixture.set(t, {
       clusters: { east: [node("east-1")], west: [node("west-1")] },
       labels,
     });
@@ -208,7 +208,7 @@ describe("capacity", () => {
   });
 
   it("bounds of a SyncTarget and of a Location hold, and room that is given back is used", async (t) => {
-    const stage = await PlacementStage.set(t, {
+    const stage = await PlacementFixture.set(t, {
       clusters: { east: undefined, west: undefined },
       labels,
       specs: { east: { bounds: { pods: 3 } } },

@@ -9,10 +9,10 @@ import {
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
 } from "./fixture.ts";
-import { bind, offer, untilOffered, untilReady } from "./tenants.ts";
+import { bind, exportCompute, untilComputeExported, untilReady } from "./tenants.ts";
 
 const namespaces = defineResource<KubernetesObject>({
   ...{ group: "", version: "v1", resource: "namespaces", kind: "Namespace", namespaced: false },
@@ -42,12 +42,14 @@ const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 10
 
 /** A workspace with a cluster, and another one that uses it. */
 async function offeredTo(t: TestContext) {
-  const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
+  const plane = await startControlPlaneWithClusters(t, {
+    patience: { graceMs: 60_000, settleMs: 0 },
+  });
   const [home, team] = [plane.clientFor("compute"), plane.clientFor("team")];
-  const physical = await startPhysical(t, { name: "east", kubelet });
+  const physical = await startPhysicalCluster(t, { name: "east", kubelet });
   await register(home, "east", { kubeconfig: physical.kubeconfig, resources });
-  await offer(home);
-  await untilOffered(home, ...resources);
+  await exportCompute(home);
+  await untilComputeExported(home, ...resources);
   await untilReady(home, "east");
   await bind(team, "compute");
   return { home, homeCluster: "compute", team, teamCluster: "team", east: physical.client };

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
-  AgentTokenKeeper,
+  AgentTokenRenewer,
   agentId,
   agentViewPath,
   apiResourceImports,
@@ -19,14 +19,20 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
-import { clientWith, joined, secretFiles, startedAgent, statusOf } from "./agents.ts";
+import {
+  clientWith,
+  registerPullTarget,
+  secretFiles,
+  startInstalledAgent,
+  statusOf,
+} from "./agents.ts";
 import {
   deployment,
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
   untilImport,
 } from "./fixture.ts";
@@ -59,16 +65,16 @@ const clusterRoles = defineResource<KubernetesObject>({
 
 describe("the token of an agent", () => {
   it("opens its own view, and nothing else", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const pushed = await register(plane.client, "pushed", { kubeconfig: east.kubeconfig });
     await untilImport(plane.client, "deployments.pushed.v1.apps", {
       compatible: "True",
       available: "True",
     });
-    const agent = await joined(t, plane, "mine");
-    const other = await joined(t, plane, "other");
-    const foreign = await joined(t, plane, "mine", "elsewhere");
+    const agent = await registerPullTarget(t, plane, "mine");
+    const other = await registerPullTarget(t, plane, "other");
+    const foreign = await registerPullTarget(t, plane, "mine", "elsewhere");
     for (const [name, target] of [
       ["ours", "mine"],
       ["theirs", "other"],
@@ -179,12 +185,12 @@ describe("the token of an agent", () => {
   });
 
   it("tells a watch of what comes to its target and of what leaves it, and of nothing else", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "pushed", { kubeconfig: east.kubeconfig });
     const available = { compatible: "True", available: "True" };
     await untilImport(plane.client, "deployments.pushed.v1.apps", available);
-    const agent = await joined(t, plane, "mine");
+    const agent = await registerPullTarget(t, plane, "mine");
     const all = plane.client.resource(deployments);
     const inView = agent.view.inCluster("root").resource(deployments);
     const { metadata } = await inView.list();
@@ -224,12 +230,12 @@ describe("the token of an agent", () => {
   });
 
   it("lets an agent bring up what is marked as such", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "pushed", { kubeconfig: east.kubeconfig });
     const available = { compatible: "True", available: "True" };
     await untilImport(plane.client, "pods.pushed.v1.core", available);
-    const agent = await joined(t, plane, "mine");
+    const agent = await registerPullTarget(t, plane, "mine");
     const inView = agent.view.inCluster("root").resource(pods);
     const labels = { app: "born-there", [stateLabel("mine")]: "Upsync" };
     const metadata = { namespace: "default", name: "born-there", labels };
@@ -246,9 +252,9 @@ describe("the token of an agent", () => {
   });
 
   it("is renewed by the agent itself before it runs out, once, and into its own Secret", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
-    const agent = await joined(t, plane, "mine");
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
+    const agent = await registerPullTarget(t, plane, "mine");
     const folder = await mkdtemp(join(tmpdir(), "kcp-token-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const tokenFile = join(folder, "token");
@@ -259,7 +265,7 @@ describe("the token of an agent", () => {
     await east.client.resource(secrets).create({ metadata: secret, data });
     let aheadMs = 0;
     const renewed: number[] = [];
-    const keeper = new AgentTokenKeeper({
+    const keeper = new AgentTokenRenewer({
       ...{ tokenFile, secret, downstream: east.client, random: systemRandom },
       upstream: agent.client.inCluster("root"),
       clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
@@ -285,8 +291,8 @@ describe("the token of an agent", () => {
   });
 
   it("is worth nothing when the SyncTarget is gone, or its account was deleted", async (t) => {
-    const plane = await startPlane(t);
-    const agent = await joined(t, plane, "mine");
+    const plane = await startControlPlaneWithClusters(t);
+    const agent = await registerPullTarget(t, plane, "mine");
     const own = agent.view.inCluster("root").resource(syncTargets);
     await own.get({ name: "mine" });
     const at = { namespace: "default", name: agentId(agent.target) };
@@ -297,7 +303,7 @@ describe("the token of an agent", () => {
       assert.notEqual(made.metadata.uid, metadata.uid);
     });
     assert.equal(await statusOf(own.get({ name: "mine" })), 401);
-    const other = await joined(t, plane, "leaving");
+    const other = await registerPullTarget(t, plane, "leaving");
     await plane.client.resource(syncTargets).delete({ name: "leaving" });
     await eventually(async () =>
       assert.equal(await plane.client.resource(syncTargets).find({ name: "leaving" }), undefined),
@@ -311,9 +317,9 @@ describe("the token of an agent", () => {
 
 describe("an agent", () => {
   it("is installed where there is a way into the cluster, works there, is upgraded, and removed with its SyncTarget", async (t) => {
-    const plane = await startPlane(t, { agentImage: "kcp-syncer:1" });
+    const plane = await startControlPlaneWithClusters(t, { agentImage: "kcp-syncer:1" });
     await plane.listen();
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const spec = { mode: "Pull" as const, kubeconfig: east.kubeconfig };
     const { metadata } = await register(plane.client, "east", {
       ...spec,
@@ -329,7 +335,7 @@ describe("an agent", () => {
     assert.equal(readToken(token)?.name, id);
     // Nobody but the agent works in the cluster: what is assigned waits for it.
     await untilCondition(plane.client, "east", { status: "False", reason: "ErrorHeartbeat" });
-    const stop = await startedAgent(t, { plane, target, downstream: east.client });
+    const stop = await startInstalledAgent(t, { plane, target, downstream: east.client });
     await untilCondition(plane.client, "east", { status: "True" });
     const available = { compatible: "True", available: "True" };
     await untilImport(plane.client, "deployments.east.v1.apps", available);
@@ -366,9 +372,9 @@ describe("an agent", () => {
   });
 
   it("gets another token when the one that it has belongs to an account of before", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     await plane.listen();
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const spec = { mode: "Pull" as const, kubeconfig: east.kubeconfig };
     const { metadata } = await register(plane.client, "east", spec);
     const id = agentId({ name: "east", uid: metadata.uid ?? "" });
@@ -383,9 +389,9 @@ describe("an agent", () => {
   });
 
   it("is not installed into a namespace that somebody else made, and that is said", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     await plane.listen();
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { metadata } = await register(plane.client, "east", { mode: "Pull" });
     const name = agentId({ name: "east", uid: metadata.uid ?? "" });
     await east.client.resource(namespaces).create({ metadata: { name } });

@@ -35,7 +35,7 @@ import {
   deployments,
   eventually,
   register,
-  startPlane,
+  startControlPlaneWithClusters,
   untilCondition,
   untilImport,
 } from "./fixture.ts";
@@ -134,7 +134,7 @@ describe("a real cluster", { skip: kubeControllerManagerMissing() ?? false }, ()
   };
 
   it("in Push mode lends its APIs, reports its capacity, and runs a Deployment", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     await register(plane.client, "pushed", { kubeconfig: kubeconfigOf(real) });
     const target = await untilCondition(plane.client, "pushed", { status: "True" });
     assert.match(target.status?.version ?? "", /^v1\.\d+/);
@@ -150,7 +150,7 @@ describe("a real cluster", { skip: kubeControllerManagerMissing() ?? false }, ()
   });
 
   it("in Pull mode does the same with the rights of the manifest and no more", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     const { url, caPem } = await plane.listen();
     const resources = ["deployments.apps"];
     const { metadata } = await register(plane.client, "pulled", { mode: "Pull", resources });
@@ -209,7 +209,7 @@ describe("a real cluster", { skip: kubeControllerManagerMissing() ?? false }, ()
   });
 
   it("gets its agent from the control plane, and is rid of it when the SyncTarget goes", async (t) => {
-    const plane = await startPlane(t, { agentImage: "kcp-syncer:1" });
+    const plane = await startControlPlaneWithClusters(t, { agentImage: "kcp-syncer:1" });
     await plane.listen();
     const spec = { mode: "Pull" as const, kubeconfig: kubeconfigOf(real) };
     const { metadata } = await register(plane.client, "installed", spec);

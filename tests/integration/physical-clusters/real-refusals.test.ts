@@ -5,8 +5,8 @@ import { clusterLabel, downstreamLabel, syncTargets } from "@kcp-ts/multicluster
 import { type Client, type DynamicObject, defineResource, findCondition } from "@kcp-ts/sdk";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually as eventuallyWithin, kubeControllerManagerMissing } from "@kcp-ts/testkit";
-import { type GroundCluster, startRealCluster } from "../../scenarios/grounds/index.ts";
-import { deployment, deployments, impatient, register } from "./fixture.ts";
+import { startRealCluster, type TestCluster } from "../../scenarios/grounds/index.ts";
+import { deployment, deployments, fastProbes, register } from "./fixture.ts";
 
 const of = (group: string, version: string, resource: string, kind: string, namespaced = true) =>
   defineResource<DynamicObject>({ group, version, resource, kind, namespaced });
@@ -83,7 +83,7 @@ interface Told {
 }
 
 describe("what a real cluster refuses", { skip: kubeControllerManagerMissing() ?? false }, () => {
-  let cluster: GroundCluster;
+  let cluster: TestCluster;
   let plane: TestControlPlane;
   let up: Client;
   let down: Client;
@@ -94,7 +94,7 @@ describe("what a real cluster refuses", { skip: kubeControllerManagerMissing() ?
     cluster = await startRealCluster(target, [{ name: "one" }]);
     down = cluster.client;
     await down.resource(definitions).create(gadgetDefinition);
-    plane = await startTestControlPlane({ physicalClusters: impatient });
+    plane = await startTestControlPlane({ physicalClusters: fastProbes });
     up = plane.client;
     await register(up, target, { kubeconfig: cluster.kubeconfig, resources: synced });
     await eventually(async () => {

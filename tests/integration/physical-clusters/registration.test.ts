@@ -10,8 +10,8 @@ import {
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
   untilImport,
 } from "./fixture.ts";
@@ -32,8 +32,8 @@ function tokenOf(kubeconfig: string): string {
 
 describe("a physical cluster", () => {
   it("is ready after it is registered, and what it serves appears", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "us-east1" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "us-east1" });
     await register(plane.client, "us-east1", { kubeconfig: east.kubeconfig });
     const target = await untilCondition(plane.client, "us-east1", { status: "True" });
     assert.match(target.status?.version ?? "", /^v1\.36/);
@@ -47,12 +47,12 @@ describe("a physical cluster", () => {
   });
 
   it("reports the capacity of its nodes in sum", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     const nodes = [
       { name: "a", capacity: { cpu: "1500m", memory: "1Gi" } },
       { name: "b", capacity: { cpu: "1", memory: "512Mi" } },
     ];
-    const east = await startPhysical(t, { name: "east", nodes });
+    const east = await startPhysicalCluster(t, { name: "east", nodes });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
     await eventually(async () => {
       const { status } = await plane.client.resource(syncTargets).get({ name: "east" });
@@ -62,8 +62,8 @@ describe("a physical cluster", () => {
   });
 
   it("is connected to by a kubeconfig in a Secret, and by a new one when the Secret changes", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const kubeconfigSecretRef = { namespace: "default", name: "east" };
     await register(plane.client, "east", { kubeconfigSecretRef });
     const absent = { status: "False", reason: "KubeConfigSecretNotFound" };
@@ -87,9 +87,9 @@ describe("a physical cluster", () => {
   });
 
   it("stays where it was registered when somebody changes its Secret, until that is confirmed", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
-    const west = await startPhysical(t, { name: "west", generation: "1.28" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
+    const west = await startPhysicalCluster(t, { name: "west", generation: "1.28" });
     const kubeconfigSecretRef = { namespace: "default", name: "east" };
     const of = (text: string) => ({ kubeconfig: Buffer.from(text).toString("base64") });
     const secret = { metadata: kubeconfigSecretRef, data: of(east.kubeconfig) };
@@ -110,9 +110,9 @@ describe("a physical cluster", () => {
   });
 
   it("of the same name in another logical cluster is another one", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
-    const west = await startPhysical(t, { name: "west", generation: "1.28" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
+    const west = await startPhysicalCluster(t, { name: "west", generation: "1.28" });
     const [a, b, c] = ["a", "b", "c"].map((name) => plane.clientFor(name));
     assert.ok(a !== undefined && b !== undefined && c !== undefined);
     await register(a, "one", { kubeconfig: east.kubeconfig });
@@ -133,8 +133,8 @@ describe("a physical cluster", () => {
 
 describe("the mode of a SyncTarget", () => {
   it("None: nobody works in the cluster from here, and a syncer that somebody runs makes it ready", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;
     const { metadata } = await register(plane.client, "east", { mode: "None", kubeconfig });
     await untilCondition(plane.client, "east", { status: "False", reason: "ErrorHeartbeat" });
@@ -160,7 +160,7 @@ describe("the mode of a SyncTarget", () => {
   });
 
   it("Push without a kubeconfig is told what it lacks", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     await register(plane.client, "east", {});
     const reason = "InvalidKubeConfig";
     const target = await untilCondition(plane.client, "east", { status: "False", reason });
@@ -172,8 +172,8 @@ describe("the mode of a SyncTarget", () => {
   });
 
   it("is among the columns, with what people look for", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;
     await register(plane.client, "east", { kubeconfig, resources: ["deployments.apps"] });
     const row = await eventually(async () => {
@@ -194,8 +194,8 @@ describe("the mode of a SyncTarget", () => {
 
 describe("what is wrong with a cluster", () => {
   it("is said when nobody answers, and is over when somebody does", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
     await untilCondition(plane.client, "east", { status: "True" });
     const before = await plane.client.resource(apiResourceImports).list();
@@ -209,8 +209,8 @@ describe("what is wrong with a cluster", () => {
   });
 
   it("is unknown before it is false", async (t) => {
-    const plane = await startPlane(t, { link: { failuresMax: 1000 } });
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t, { link: { failuresMax: 1000 } });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;
     await east.faults.cut();
     await register(plane.client, "east", { kubeconfig });
@@ -218,9 +218,9 @@ describe("what is wrong with a cluster", () => {
   });
 
   it("is said when the authority in the kubeconfig has not signed for it", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
-    const west = await startPhysical(t, { name: "west" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
+    const west = await startPhysicalCluster(t, { name: "west" });
     const authority = /"?certificate-authority-data"?: [^\s,]+/;
     const [foreign = ""] = authority.exec(west.kubeconfig) ?? [];
     const kubeconfig = east.kubeconfig.replace(authority, foreign);
@@ -231,8 +231,8 @@ describe("what is wrong with a cluster", () => {
   });
 
   it("is said when its kubeconfig leads to an address of the operator's, and that is denied", async (t) => {
-    const plane = await startPlane(t, { denyPrivateAddresses: true });
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t, { denyPrivateAddresses: true });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const byName = east.kubeconfig.replaceAll("127.0.0.1", "localhost");
     for (const [name, kubeconfig] of [
       ["by-address", east.kubeconfig],
@@ -245,8 +245,8 @@ describe("what is wrong with a cluster", () => {
   });
 
   it("is said when the credentials are revoked", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
     await untilCondition(plane.client, "east", { status: "True" });
     east.faults.unauthorize();
@@ -254,7 +254,7 @@ describe("what is wrong with a cluster", () => {
   });
 
   it("is said verb by verb when the user may not do what syncing needs", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     const physical = await startTestControlPlane({ physicalClusters: false });
     t.after(() => physical.close());
     const user = { username: "syncer", groups: ["system:authenticated"] };
@@ -287,8 +287,8 @@ describe("what is wrong with a cluster", () => {
 
 describe("a kubeconfig that is written into a SyncTarget", () => {
   it("is refused when it cannot be used, without being repeated", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;
     const token = tokenOf(kubeconfig);
     const user = `"token": "${token}"`;
@@ -311,8 +311,8 @@ describe("a kubeconfig that is written into a SyncTarget", () => {
   });
 
   it("is shown to nobody, however it is read", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;
     const token = tokenOf(kubeconfig);
     const applied = "kubectl.kubernetes.io/last-applied-configuration";
@@ -345,9 +345,9 @@ describe("a kubeconfig that is written into a SyncTarget", () => {
   });
 
   it("stays when what is shown is written back, and changes when another one is written", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
-    const west = await startPhysical(t, { name: "west", generation: "1.28" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
+    const west = await startPhysicalCluster(t, { name: "west", generation: "1.28" });
     const targets = plane.client.resource(syncTargets);
     await register(plane.client, "one", { kubeconfig: east.kubeconfig });
     const shown = await untilCondition(plane.client, "one", { status: "True" });
@@ -365,8 +365,8 @@ describe("a kubeconfig that is written into a SyncTarget", () => {
   });
 
   it("is of no use under another name or in another logical cluster", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { spec = {} } = await register(plane.client, "one", { kubeconfig: east.kubeconfig });
     const refused = (error: unknown) => isStatusError(error, "Invalid");
     await assert.rejects(register(plane.client, "two", spec), refused);
@@ -377,7 +377,7 @@ describe("a kubeconfig that is written into a SyncTarget", () => {
 
 describe("the name of a SyncTarget", () => {
   it("has at most 56 characters", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     await register(plane.client, "n".repeat(56), { mode: "None" });
     const refused = (error: unknown) => isStatusError(error, "Invalid");
     await assert.rejects(register(plane.client, "n".repeat(57), { mode: "None" }), refused);

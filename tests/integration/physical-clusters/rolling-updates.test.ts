@@ -9,10 +9,10 @@ import { eventually } from "./fixture.ts";
 import {
   type Kind,
   namespace,
-  type Stage,
   slowKubelet,
-  startStageWith,
+  startWorkloadFixtureWith,
   template,
+  type WorkloadFixture,
   workload,
 } from "./workload-stage.ts";
 
@@ -21,7 +21,7 @@ const image = (text: string) => ({ containers: [{ name: "main", image: text }] }
 
 describe("an edit of a workload in several clusters", () => {
   it("takes no more down than its author allows, and is paused and undone as a whole", async (t) => {
-    const stage = await startStageWith(t, slowKubelet, ...names);
+    const stage = await startWorkloadFixtureWith(t, slowKubelet, ...names);
     await t.test("the Pods of a Deployment are replaced one at a time", async () => {
       const rollingUpdate = { maxUnavailable: 1, maxSurge: 0 };
       const strategy = { type: "RollingUpdate", rollingUpdate };
@@ -86,12 +86,12 @@ describe("an edit of a workload in several clusters", () => {
   });
 });
 
-async function edit(stage: Stage, kind: Kind, name: string, spec: object): Promise<void> {
+async function edit(stage: WorkloadFixture, kind: Kind, name: string, spec: object): Promise<void> {
   await stage.at(kind).patch({ namespace, name }, { type: "merge", patch: { spec } as never });
 }
 
 async function annotate(
-  stage: Stage,
+  stage: WorkloadFixture,
   name: string,
   annotations: Readonly<Record<string, string | null>>,
 ): Promise<void> {
@@ -100,7 +100,12 @@ async function annotate(
 }
 
 /** As `kubectl rollout status` judges it. */
-async function untilUpdated(stage: Stage, kind: Kind, name: string, count: number): Promise<void> {
+async function untilUpdated(
+  stage: WorkloadFixture,
+  kind: Kind,
+  name: string,
+  count: number,
+): Promise<void> {
   await eventually(async () => {
     const { metadata, status = {} } = await stage.at(kind).get({ namespace, name });
     assert.equal(status["observedGeneration"], metadata.generation);
@@ -118,7 +123,7 @@ interface FoundPod {
   readonly version: string;
 }
 
-async function podsOf(stage: Stage, app: string): Promise<FoundPod[]> {
+async function podsOf(stage: WorkloadFixture, app: string): Promise<FoundPod[]> {
   const found = await Promise.all(
     names.map(async (name) => {
       const { items } = await stage
@@ -143,12 +148,12 @@ async function podsOf(stage: Stage, app: string): Promise<FoundPod[]> {
   return found.flat();
 }
 
-async function images(stage: Stage, app: string): Promise<readonly string[]> {
+async function images(stage: WorkloadFixture, app: string): Promise<readonly string[]> {
   return (await podsOf(stage, app)).map((one) => one.image).sort();
 }
 
 /** Counts what is ready until it is asked for the least. */
-function countWhile(stage: Stage, app: string): { least(): Promise<number> } {
+function countWhile(stage: WorkloadFixture, app: string): { least(): Promise<number> } {
   let isOver = false;
   const counting = (async () => {
     let least = Number.POSITIVE_INFINITY;

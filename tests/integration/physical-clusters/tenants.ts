@@ -18,8 +18,8 @@ import {
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
 } from "./fixture.ts";
 
 export const apiBindings = defineResource<DynamicObject>({
@@ -42,19 +42,22 @@ export const namespaces = defineResource<DynamicObject>({
 });
 
 /** Asks its clusters less often than the other tests of this folder do, and waits longer for answers: here are many parts at work, and none of them is ever lost. */
-export function startPatientPlane(t: TestContext): Promise<TestControlPlane> {
+export function startControlPlaneForTenants(t: TestContext): Promise<TestControlPlane> {
   const link = { probeMs: 1000, probeTimeoutMs: 60_000, failuresMax: 5, inventoryMs: 5000 };
-  return startPlane(t, { link, importPollMs: 5000 });
+  return startControlPlaneWithClusters(t, { link, importPollMs: 5000 });
 }
 
 /** Says that others may use the clusters of this logical cluster. */
-export async function offer(client: Client): Promise<void> {
+export async function exportCompute(client: Client): Promise<void> {
   const annotations = { [computeExportAnnotation]: "true" };
   await client.resource(apiExports).create({ metadata: { name: computeExportName, annotations } });
 }
 
 /** When the offer has all of these, as in `deployments.apps`. */
-export async function untilOffered(client: Client, ...names: readonly string[]): Promise<void> {
+export async function untilComputeExported(
+  client: Client,
+  ...names: readonly string[]
+): Promise<void> {
   await eventually(async () => {
     const { spec, status } = await client.resource(apiExports).get({ name: computeExportName });
     const offered = spec?.resources?.map(({ name, group = "" }) => `${name}.${group}`) ?? [];
@@ -66,7 +69,7 @@ export async function untilOffered(client: Client, ...names: readonly string[]):
 
 const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
 
-export interface Offered {
+export interface SharedComputeOptions {
   readonly resources: readonly string[];
   /** Which of them are waited for; all if left out. */
   readonly awaited?: readonly string[];
@@ -75,21 +78,23 @@ export interface Offered {
 }
 
 /** A control plane with a workspace that offers two clusters, which lend `resources`. */
-export async function startOffered(
+export async function startSharedCompute(
   t: TestContext,
-  { resources, awaited = resources, cordoned }: Offered,
+  { resources, awaited = resources, cordoned }: SharedComputeOptions,
 ) {
-  const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
+  const plane = await startControlPlaneWithClusters(t, {
+    patience: { graceMs: 60_000, settleMs: 0 },
+  });
   const compute = plane.clientFor("compute");
   const clusters = new Map<string, SimulatedCluster>();
   for (const name of ["east", "west"]) {
-    const cluster = await startPhysical(t, { name, kubelet });
+    const cluster = await startPhysicalCluster(t, { name, kubelet });
     clusters.set(name, cluster);
     const unschedulable = name === cordoned;
     await register(compute, name, { kubeconfig: cluster.kubeconfig, resources, unschedulable });
   }
-  await offer(compute);
-  await untilOffered(compute, ...awaited);
+  await exportCompute(compute);
+  await untilComputeExported(compute, ...awaited);
   for (const name of clusters.keys()) await untilReady(compute, name);
   return { plane, compute, clusters };
 }
@@ -119,7 +124,7 @@ export async function bind(
 }
 
 /** What a SyncTarget of one logical cluster is called in others. */
-export function called(home: string, name: string): string {
+export function sharedNameOf(home: string, name: string): string {
   return sharedTargetName({ cluster: home, name });
 }
 

@@ -52,7 +52,7 @@ function definition(group: string, resource: string, kind: string) {
 }
 
 /** A slice with one endpoint, as a syncer copies it up. */
-export async function createCopy(client: Client, cluster: string): Promise<void> {
+export async function createUpsyncedSlice(client: Client, cluster: string): Promise<void> {
   const options = { fieldManager: syncerFieldManager };
   await client.resource(endpointSlices).create(copyOf(cluster) as never, options);
 }

@@ -7,9 +7,9 @@ import { describe, it, type TestContext } from "node:test";
 import { serviceExports, syncTargets, traffic } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { settle } from "@kcp-ts/testkit";
+import { flushEventLoop } from "@kcp-ts/testkit";
 import { eventually } from "./fixture.ts";
-import { createCopy, defineTrafficKinds } from "./traffic-clock-stage.ts";
+import { createUpsyncedSlice, defineTrafficKinds } from "./traffic-clock-stage.ts";
 import { namespace, readyBySource, services } from "./traffic-stage.ts";
 
 async function startTraffic(t: TestContext) {
@@ -49,7 +49,7 @@ describe("endpoints of a cluster that is not Ready", () => {
     const spec = { ports: [{ name: "http", port: 80 }] };
     const metadata = { name: "web", namespace, labels: states };
     await eventually(() => client.resource(services).create({ metadata, spec }));
-    for (const name of ["east", "west"]) await eventually(() => createCopy(client, name));
+    for (const name of ["east", "west"]) await eventually(() => createUpsyncedSlice(client, name));
     await client.resource(serviceExports).create({ metadata: { name: "web", namespace } });
     const untilBoth = () =>
       eventually(async () => {
@@ -60,7 +60,7 @@ describe("endpoints of a cluster that is not Ready", () => {
 
     const lostAtMs = clock.now();
     await report(client, lostAtMs, "west", "False");
-    await settle();
+    await flushEventLoop();
     let withdrawnAtMs: number | undefined;
     while (withdrawnAtMs === undefined && clock.now() < lostAtMs + 60_000) {
       await clock.advanceAndSettle(100);

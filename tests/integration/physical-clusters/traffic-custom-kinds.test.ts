@@ -15,13 +15,13 @@ import {
 import { deployments, eventually, register, untilCondition, untilSynced } from "./fixture.ts";
 import {
   configMaps,
-  EndpointRecord,
+  EndpointRecorder,
   exportOf,
   namespace,
   readyBySource,
   service,
   services,
-  TrafficStage,
+  TrafficFixture,
   total,
 } from "./traffic-stage.ts";
 
@@ -116,7 +116,7 @@ async function operate(client: Client, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function start(t: TestContext): Promise<TrafficStage> {
+async function start(t: TestContext): Promise<TrafficFixture> {
   // Registered first, it is done first: nobody works in clusters that are closed.
   const stop = new AbortController();
   const operators: Promise<void>[] = [];
@@ -124,7 +124,7 @@ async function start(t: TestContext): Promise<TrafficStage> {
     stop.abort();
     await Promise.all(operators);
   });
-  const stage = await TrafficStage.start(t, both);
+  const stage = await TrafficFixture.start(t, both);
   const resources = ["farms.example.com", "services", "configmaps", "pods"];
   const all = [...resources, "endpointslices.discovery.k8s.io", "poddisruptionbudgets.policy"];
   for (const name of both) {
@@ -139,7 +139,7 @@ async function start(t: TestContext): Promise<TrafficStage> {
 }
 
 /** By cluster: how many objects of ours have this name. */
-async function whereIs(stage: TrafficStage, kind: typeof services, name: string) {
+async function whereIs(stage: TrafficFixture, kind: typeof services, name: string) {
   const found: Record<string, number> = {};
   for (const cluster of both) {
     const { items } = await stage.physical(cluster).client.resource(kind).list();
@@ -150,7 +150,7 @@ async function whereIs(stage: TrafficStage, kind: typeof services, name: string)
 }
 
 /** And puts it right. That is no reason to take anything away: what runs goes on, and needs what it needed. */
-async function getsExpressionWrong(stage: TrafficStage): Promise<void> {
+async function getsExpressionWrong(stage: TrafficFixture): Promise<void> {
   const { client } = stage.plane;
   const strategies = client.resource(workloadStrategies);
   const edit = async (available: string, accepted: string) => {
@@ -207,7 +207,7 @@ describe("a Service of a custom kind", () => {
     await getsExpressionWrong(stage);
     assert.deepEqual(await whereIs(stage, services, "web"), everywhere);
 
-    const record = await EndpointRecord.start(t, client);
+    const record = await EndpointRecorder.start(t, client);
     const leave = { spec: { evictAfter: "2026-01-01T00:00:00Z" } };
     await client.resource(syncTargets).patch({ name: "us-west1" }, { type: "merge", patch: leave });
     const east = { "us-east1": 1, "us-west1": 0 };

@@ -7,7 +7,7 @@ import {
   endpointSlices,
   namespace,
   services,
-  TrafficStage,
+  TrafficFixture,
   total,
 } from "./traffic-stage.ts";
 import { kinds } from "./workload-stage.ts";
@@ -17,7 +17,7 @@ const both = ["us-east1", "us-west1"];
 
 describe("a Service", () => {
   it("is where a bare Pod is that it selects, or the Pods of a Job", async (t) => {
-    const stage = await TrafficStage.start(t, both);
+    const stage = await TrafficFixture.start(t, both);
     for (const name of both) await stage.join(name);
     const { client } = stage.plane;
     const spec = {

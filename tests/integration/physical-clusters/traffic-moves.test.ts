@@ -7,14 +7,19 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { deploymentSplitter, syncerFieldManager, syncTargets, traffic } from "@kcp-ts/multicluster";
+import {
+  deploymentCoordinator,
+  syncerFieldManager,
+  syncTargets,
+  traffic,
+} from "@kcp-ts/multicluster";
 import { Client, timestamp } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { type FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
+import { type FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
 import { deployments, eventually } from "./fixture.ts";
 import { defineTrafficKinds } from "./traffic-clock-stage.ts";
 import {
-  EndpointRecord,
+  EndpointRecorder,
   endpointSlices,
   namespace,
   readyBySource,
@@ -79,8 +84,8 @@ class History {
     const all = slowed(plane.clientFor("*"), clock, random);
     // As short as can be: whoever is seen is trusted at once.
     const shared = { client: all, clock, onError() {}, graceMs: 3_600_000 };
-    const running = [deploymentSplitter({ ...shared, settleMs: 0 }), traffic(shared)].map((one) =>
-      one.run(stop.signal),
+    const running = [deploymentCoordinator({ ...shared, settleMs: 0 }), traffic(shared)].map(
+      (one) => one.run(stop.signal),
     );
     t.after(async () => {
       stop.abort();
@@ -148,7 +153,7 @@ class History {
       if (this.#chance(0.25)) await this.#sayEndpoints(name, cluster);
     }
     await this.clock.advanceAndSettle(300 + 400 * this.#random.next());
-    await settle(4);
+    await flushEventLoop(4);
   }
 
   async #run(name: Name, cluster: Cluster): Promise<void> {
@@ -257,7 +262,7 @@ describe("a workload that moves to a cluster that is seen and not seen", () => {
       const history = await History.begin(t, seed);
       await history.join();
       await history.restIn("east");
-      const record = await EndpointRecord.start(t, history.client);
+      const record = await EndpointRecorder.start(t, history.client);
       let judged = 0;
       const isLaw = () => {
         for (const published of record.states.slice(judged)) {

@@ -14,10 +14,10 @@ import {
 } from "@kcp-ts/multicluster";
 import { connect, parseKubeconfig } from "@kcp-ts/sdk";
 import { eventually, register, untilCondition } from "./fixture.ts";
-import { readyBySource, services, TrafficStage, total } from "./traffic-stage.ts";
+import { readyBySource, services, TrafficFixture, total } from "./traffic-stage.ts";
 
 /** As it would run in a Pod of the cluster: with a token of its own, over the network. */
-async function joinByAgent(t: TestContext, stage: TrafficStage, name: string): Promise<void> {
+async function joinByAgent(t: TestContext, stage: TrafficFixture, name: string): Promise<void> {
   const { plane } = stage;
   const { metadata } = await register(plane.client, name, { mode: "Pull" });
   const target = { cluster: "root" as ClusterName, name, uid: metadata.uid ?? "" };
@@ -51,7 +51,7 @@ async function joinByAgent(t: TestContext, stage: TrafficStage, name: string): P
 
 describe("a cluster with an agent of its own", () => {
   it("has the endpoints of the others, and the others have its own", async (t) => {
-    const stage = await TrafficStage.start(t, ["us-east1", "us-west1"]);
+    const stage = await TrafficFixture.start(t, ["us-east1", "us-west1"]);
     const { client } = stage.plane;
     await stage.join("us-east1");
     await joinByAgent(t, stage, "us-west1");

@@ -28,8 +28,8 @@ import {
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
 } from "./fixture.ts";
 
@@ -78,7 +78,7 @@ const kubelet = { startDelayMs: { min: 10, max: 200 }, stopDelayMs: 20, runMs: 1
 
 type Physical = SimulatedCluster & { readonly kubeconfig: string };
 
-export class TrafficStage {
+export class TrafficFixture {
   readonly plane: TestControlPlane;
   readonly clusters: ReadonlyMap<string, Physical>;
 
@@ -91,21 +91,21 @@ export class TrafficStage {
     t: TestContext,
     names: readonly string[],
     options: PhysicalClusterOptions = {},
-  ): Promise<TrafficStage> {
-    const plane = await startPlane(t, {
+  ): Promise<TrafficFixture> {
+    const plane = await startControlPlaneWithClusters(t, {
       patience: { graceMs: 3_600_000, settleMs: 0 },
       sight: { withdrawMs: 200, returnMs: 0 },
       ...options,
     });
     const clusters = new Map<string, Physical>();
     for (const name of names) {
-      const cluster = await startPhysical(t, { name, kubelet });
+      const cluster = await startPhysicalCluster(t, { name, kubelet });
       await cluster.client
         .resource(definitions)
         .create(definitionOfKind(serviceImportKind) as unknown as DynamicObject);
       clusters.set(name, cluster);
     }
-    return new TrafficStage(plane, clusters);
+    return new TrafficFixture(plane, clusters);
   }
 
   physical(name: string): Physical {
@@ -181,7 +181,7 @@ export function countReady(slices: readonly EndpointSlice[]): Record<string, num
 }
 
 /** Everything that an import's endpoints ever were, from a watch that misses nothing. */
-export class EndpointRecord {
+export class EndpointRecorder {
   readonly states: Record<string, number>[] = [];
   readonly #slices = new Map<string, EndpointSlice>();
   readonly #stop = new AbortController();
@@ -193,9 +193,9 @@ export class EndpointRecord {
     this.#watching = this.#watch(client, resourceVersion);
   }
 
-  static async start(t: TestContext, client: Client): Promise<EndpointRecord> {
+  static async start(t: TestContext, client: Client): Promise<EndpointRecorder> {
     const { items, metadata } = await client.resource(endpointSlices).list({ labelSelector });
-    const record = new EndpointRecord(client, items, metadata.resourceVersion ?? "");
+    const record = new EndpointRecorder(client, items, metadata.resourceVersion ?? "");
     t.after(() => record.stop());
     return record;
   }

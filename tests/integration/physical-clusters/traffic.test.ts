@@ -13,7 +13,7 @@ import { deployments, eventually, register, untilCondition } from "./fixture.ts"
 import {
   configMaps,
   countReady,
-  EndpointRecord,
+  EndpointRecorder,
   endpointSlices,
   exportCondition,
   exportOf,
@@ -22,7 +22,7 @@ import {
   readyBySource,
   service,
   services,
-  TrafficStage,
+  TrafficFixture,
   total,
 } from "./traffic-stage.ts";
 
@@ -33,8 +33,8 @@ interface Placed extends KubernetesObject {
 const both = ["us-east1", "us-west1"];
 const web = { namespace, name: "web" };
 
-async function stageWith(t: TestContext, ...names: string[]): Promise<TrafficStage> {
-  const stage = await TrafficStage.start(t, names);
+async function stageWith(t: TestContext, ...names: string[]): Promise<TrafficFixture> {
+  const stage = await TrafficFixture.start(t, names);
   for (const name of names) await stage.join(name);
   return stage;
 }
@@ -218,7 +218,7 @@ describe("a Service over two clusters", () => {
 
   it("loses those of a cluster that has fallen silent, without waiting for somebody to ask how it is", async (t) => {
     const never = { probeMs: 3_600_000, probeTimeoutMs: 5000, failuresMax: 3 };
-    const stage = await TrafficStage.start(t, both, { link: { ...never, inventoryMs: 400 } });
+    const stage = await TrafficFixture.start(t, both, { link: { ...never, inventoryMs: 400 } });
     const { client } = stage.plane;
     const { kubeconfig } = stage.physical("us-west1");
     const port = Number(/https:\/\/127\.0\.0\.1:(\d+)/.exec(kubeconfig)?.[1]);
@@ -253,7 +253,7 @@ describe("a Service over two clusters", () => {
     await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-west1": 2 }));
     await stage.physical("us-west1").faults.cut();
     await untilCondition(client, "us-west1", { status: "False" });
-    const record = await EndpointRecord.start(t, client);
+    const record = await EndpointRecorder.start(t, client);
     // A change that is made after the loss has been seen tells that it was looked at.
     await client.resource(services).patch(web, {
       type: "merge",
@@ -272,7 +272,7 @@ describe("a Service over two clusters", () => {
     const { client } = stage.plane;
     await stage.deploy(3, { annotations: { [weightsAnnotation]: "us-west1=0" } });
     await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 3 }));
-    const record = await EndpointRecord.start(t, client);
+    const record = await EndpointRecorder.start(t, client);
     const move = { metadata: { annotations: { [weightsAnnotation]: "us-east1=0" } } };
     await client.resource(deployments).patch(web, { type: "merge", patch: move });
     await eventually(async () => {
@@ -305,7 +305,7 @@ describe("a Service over two clusters", () => {
     await client.resource(configMaps).create({ metadata: { ...late, labels }, data });
     await stage.deploy(3, { annotations: { [weightsAnnotation]: "us-west1=0" } });
     await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 3 }));
-    const record = await EndpointRecord.start(t, client);
+    const record = await EndpointRecorder.start(t, client);
     const move = { metadata: { annotations: { [weightsAnnotation]: "us-east1=0" } } };
     await client.resource(deployments).patch(web, { type: "merge", patch: move });
     await eventually(async () => {

@@ -9,8 +9,8 @@ import {
   deployment,
   register,
   deployments as resource,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
 } from "./fixture.ts";
 
@@ -33,9 +33,9 @@ const slowly = { timeoutMs: 120_000, intervalMs: 20 };
 
 describe("a Deployment over two clusters", () => {
   it("runs in both, survives the loss of one, and never has fewer than it asks for", async (t) => {
-    const plane = await startPlane(t, { patience });
-    const east = await startPhysical(t, { name: "us-east1", kubelet });
-    const west = await startPhysical(t, { name: "us-west1", kubelet });
+    const plane = await startControlPlaneWithClusters(t, { patience });
+    const east = await startPhysicalCluster(t, { name: "us-east1", kubelet });
+    const west = await startPhysicalCluster(t, { name: "us-west1", kubelet });
     const deployments = plane.client.resource(resource) as unknown as ResourceClient<Deployment>;
     const table = async () => {
       const { items } = await deployments.list({ namespace });

@@ -7,14 +7,14 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
 import type { ListeningClusterOptions, SimulatedCluster } from "@kcp-ts/simulator";
-import { joined, runningAgent } from "./agents.ts";
+import { registerPullTarget, startAgentWith } from "./agents.ts";
 import {
   deployment,
   deployments,
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
   untilSynced,
 } from "./fixture.ts";
@@ -53,27 +53,27 @@ export const data = { namespace, name: "data" };
 export const web = { namespace, name: "web" };
 const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
 
-export const page = readFileSync(
+export const guidePage = readFileSync(
   new URL("../../../../docs/guides/stateful.md", import.meta.url),
   "utf8",
 );
 
 /** An example of the page. */
-export function fromPage(kind: string): StoredObject {
-  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].flatMap(([, text = ""]) =>
+export function exampleFromGuide(kind: string): StoredObject {
+  const blocks = [...guidePage.matchAll(/```yaml\n(.*?)```/gs)].flatMap(([, text = ""]) =>
     parseManifests(text, "stateful.md"),
   );
   return (blocks.find((one) => one["kind"] === kind) ?? assert.fail()) as unknown as StoredObject;
 }
 
-export interface StageWays {
+export interface VolumeFixtureOptions {
   /** What is done in a cluster before it is registered. */
   readonly prepare?: (client: Client) => Promise<void>;
   /** By an agent in the cluster, with its own token and over the network. */
   readonly isPulled?: boolean;
 }
 
-export class Stage {
+export class VolumeFixture {
   readonly client: Client;
   readonly clusters: ReadonlyMap<string, SimulatedCluster>;
   /** Clusters in which the handle was attached at the same time. */
@@ -89,22 +89,31 @@ export class Stage {
     t: TestContext,
     more: readonly string[] = [],
     physical: Partial<ListeningClusterOptions> = {},
-    { prepare = async () => {}, isPulled = false }: StageWays = {},
-  ): Promise<Stage> {
+    { prepare = async () => {}, isPulled = false }: VolumeFixtureOptions = {},
+  ): Promise<VolumeFixture> {
     // Registered first, it is done first: nobody looks at clusters that are closed.
     let stopLooking = async () => {};
     t.after(() => stopLooking());
-    const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
+    const plane = await startControlPlaneWithClusters(t, {
+      patience: { graceMs: 60_000, settleMs: 0 },
+    });
     const clusters = new Map<string, SimulatedCluster>();
     for (const name of ["east", "west"]) {
-      const cluster = await startPhysical(t, { name, kubelet, ...physical });
+      const cluster = await startPhysicalCluster(t, { name, kubelet, ...physical });
       clusters.set(name, cluster);
       await prepare(cluster.client);
-      const { resources } = fromPage("SyncTarget").spec as { readonly resources: string[] };
+      const { resources } = exampleFromGuide("SyncTarget").spec as { readonly resources: string[] };
       const all = [...resources, ...more];
       if (isPulled) {
-        const { target, view: upstream } = await joined(t, plane, name, "root", { resources: all });
-        const stop = runningAgent({ upstream, downstream: cluster.client, target, resources: all });
+        const { target, view: upstream } = await registerPullTarget(t, plane, name, "root", {
+          resources: all,
+        });
+        const stop = startAgentWith({
+          upstream,
+          downstream: cluster.client,
+          target,
+          resources: all,
+        });
         t.after(stop);
       } else {
         await register(plane.client, name, { kubeconfig: cluster.kubeconfig, resources: all });
@@ -112,7 +121,7 @@ export class Stage {
       await untilCondition(plane.client, name, { status: "True" });
       await untilSynced(plane.client, name, all);
     }
-    const stage = new Stage(plane.client, clusters);
+    const stage = new VolumeFixture(plane.client, clusters);
     stopLooking = stage.#watchAttachments();
     return stage;
   }
@@ -132,7 +141,8 @@ export class Stage {
 
   /** As the page says. */
   async allow(): Promise<void> {
-    const [, name = "", value = ""] = /^kubectl annotate pvc data (\S+)=(\S+)$/m.exec(page) ?? [];
+    const [, name = "", value = ""] =
+      /^kubectl annotate pvc data (\S+)=(\S+)$/m.exec(guidePage) ?? [];
     const patch = { metadata: { annotations: { [name]: value } } };
     await this.client.resource(claims).patch(data, { type: "merge", patch });
   }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually } from "./fixture.ts";
-import { claims, data, Stage, volumes } from "./volume-stage.ts";
+import { claims, data, VolumeFixture, volumes } from "./volume-stage.ts";
 
 interface Asked {
   readonly id?: string;
@@ -13,12 +13,12 @@ interface Asked {
 
 const hooked = { "workloads.kcp.io/volume-hook": "copier" };
 
-async function asked(stage: Stage): Promise<Asked> {
+async function asked(stage: VolumeFixture): Promise<Asked> {
   const { annotations } = (await stage.claim()).metadata;
   return JSON.parse(annotations?.["workloads.kcp.io/volume-copy"] ?? "{}");
 }
 
-function untilAsked(stage: Stage, to: string): Promise<Asked> {
+function untilAsked(stage: VolumeFixture, to: string): Promise<Asked> {
   return eventually(async () => {
     const found = await asked(stage);
     assert.equal(found.to, to);
@@ -26,7 +26,7 @@ function untilAsked(stage: Stage, to: string): Promise<Asked> {
   });
 }
 
-async function makeCopy(stage: Stage, cluster: string, name: string): Promise<void> {
+async function makeCopy(stage: VolumeFixture, cluster: string, name: string): Promise<void> {
   const spec = {
     capacity: { storage: "1Gi" },
     accessModes: ["ReadWriteOnce"],
@@ -36,20 +36,20 @@ async function makeCopy(stage: Stage, cluster: string, name: string): Promise<vo
   await stage.clusters.get(cluster)?.client.resource(volumes).create({ metadata: { name }, spec });
 }
 
-async function answer(stage: Stage, request: Asked, volume: string): Promise<void> {
+async function answer(stage: VolumeFixture, request: Asked, volume: string): Promise<void> {
   const copied = JSON.stringify({ id: request.id, to: request.to, volume });
   const patch = { metadata: { annotations: { "workloads.kcp.io/volume-copied": copied } } };
   await stage.client.resource(claims).patch(data, { type: "merge", patch });
 }
 
-async function callOff(stage: Stage, cluster: string): Promise<void> {
+async function callOff(stage: VolumeFixture, cluster: string): Promise<void> {
   const patch = { spec: { evictAfter: null } };
   await stage.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
 }
 
 describe("copies of volumes", () => {
   it("that were made for a move that was called off are not taken for the next one", async (t) => {
-    const stage = await Stage.start(t);
+    const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteOnce"], hooked, "sim");
     const [home, other] = await stage.settled();
     await stage.empty(home);
@@ -71,7 +71,7 @@ describe("copies of volumes", () => {
   });
 
   it("that are not in the cluster leave the data where it is, and the workload starts there again when the move is called off", async (t) => {
-    const stage = await Stage.start(t);
+    const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteOnce"], hooked, "sim");
     const [home, other] = await stage.settled();
     const before = await stage.handles();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventually } from "./fixture.ts";
-import { claims, data, namespace, Stage, type StoredObject } from "./volume-stage.ts";
+import { claims, data, namespace, type StoredObject, VolumeFixture } from "./volume-stage.ts";
 import { kinds } from "./workload-stage.ts";
 
 const podSpec = {
@@ -13,7 +13,10 @@ const allowed = { "workloads.kcp.io/volume-move": "detach" };
 const runsLong = { "sim.kcp.io/exit-after": "24h" };
 
 /** By cluster, what of a kind is there. */
-async function present(stage: Stage, kind: keyof typeof kinds): Promise<Record<string, number>> {
+async function present(
+  stage: VolumeFixture,
+  kind: keyof typeof kinds,
+): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const [name, { client }] of stage.clusters) {
     const { items } = await client.resource(kinds[kind]).list({});
@@ -23,7 +26,7 @@ async function present(stage: Stage, kind: keyof typeof kinds): Promise<Record<s
 }
 
 /** The cluster that has the claim's volume, and the other one. */
-async function homeOf(stage: Stage): Promise<readonly [home: string, other: string]> {
+async function homeOf(stage: VolumeFixture): Promise<readonly [home: string, other: string]> {
   return await eventually(async () => {
     const handles = await stage.handles();
     const homes = Object.keys(handles).filter((name) => handles[name]?.[0]?.startsWith("pvc-"));
@@ -34,7 +37,7 @@ async function homeOf(stage: Stage): Promise<readonly [home: string, other: stri
 
 describe("volumes of what is not replicated", () => {
   it("a CronJob is suspended where it is only when its claim may leave, and keeps its schedule where the claim is", async (t) => {
-    const stage = await Stage.start(t, ["cronjobs.batch"]);
+    const stage = await VolumeFixture.start(t, ["cronjobs.batch"]);
     await stage.claimAlone(["ReadWriteOnce"]);
     const template = { spec: { template: { spec: { ...podSpec, restartPolicy: "Never" } } } };
     const metadata = { name: "nightly", namespace };
@@ -65,7 +68,7 @@ describe("volumes of what is not replicated", () => {
   });
 
   it("a DaemonSet is where its claim is, and leaves with it when that may go", async (t) => {
-    const stage = await Stage.start(t, ["daemonsets.apps"]);
+    const stage = await VolumeFixture.start(t, ["daemonsets.apps"]);
     await stage.claimAlone(["ReadWriteOnce"]);
     const labels = { app: "agent" };
     const template = { metadata: { labels }, spec: podSpec };
@@ -90,7 +93,7 @@ describe("volumes of what is not replicated", () => {
   });
 
   it("a bare Pod is stopped, and started again where its volume went", async (t) => {
-    const stage = await Stage.start(t, ["pods"]);
+    const stage = await VolumeFixture.start(t, ["pods"]);
     await stage.claimAlone(["ReadWriteOnce"], allowed);
     const pod = { metadata: { name: "solo", namespace }, spec: podSpec };
     await eventually(() => stage.client.resource(kinds.pods).create(pod));
@@ -115,7 +118,7 @@ describe("volumes of what is not replicated", () => {
   });
 
   it("a Job keeps the claim where it runs until it has ended, and nothing else of the claim's users is stopped", async (t) => {
-    const stage = await Stage.start(t, ["jobs.batch"]);
+    const stage = await VolumeFixture.start(t, ["jobs.batch"]);
     await stage.apply(["ReadWriteOnce"], allowed);
     const [home, other] = await stage.settled();
     const template = {
@@ -143,7 +146,7 @@ describe("volumes of what is not replicated", () => {
   });
 
   it("a Job that runs once its volume is there completes in one cluster, though it could be divided", async (t) => {
-    const stage = await Stage.start(t, ["jobs.batch"]);
+    const stage = await VolumeFixture.start(t, ["jobs.batch"]);
     await stage.claimAlone(["ReadWriteOnce"]);
     const template = { spec: { ...podSpec, restartPolicy: "Never" } };
     const job = {

@@ -4,7 +4,14 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually } from "./fixture.ts";
-import { claims, fromPage, namespace, Stage, type StoredObject, volumes } from "./volume-stage.ts";
+import {
+  claims,
+  exampleFromGuide,
+  namespace,
+  type StoredObject,
+  VolumeFixture,
+  volumes,
+} from "./volume-stage.ts";
 import { kinds } from "./workload-stage.ts";
 
 const key = { namespace, name: "db" };
@@ -15,7 +22,7 @@ function database(
   annotations = {},
   spec = {},
 ): Pick<StoredObject, "metadata" | "spec"> {
-  const { metadata, spec: shown = {} } = fromPage("StatefulSet");
+  const { metadata, spec: shown = {} } = exampleFromGuide("StatefulSet");
   const template = {
     metadata: { name: "data", annotations },
     spec: {
@@ -29,7 +36,7 @@ function database(
 }
 
 /** By number: the cluster that it runs in, and the handle of the volume that its claim has there. */
-async function numbers(stage: Stage): Promise<Record<string, string>> {
+async function numbers(stage: VolumeFixture): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const [name, { client }] of stage.clusters) {
     const [pods, bound, known] = [
@@ -47,7 +54,7 @@ async function numbers(stage: Stage): Promise<Record<string, string>> {
   return found;
 }
 
-async function untilReady(stage: Stage, wanted: number): Promise<Record<string, string>> {
+async function untilReady(stage: VolumeFixture, wanted: number): Promise<Record<string, string>> {
   return await eventually(async () => {
     const { status, metadata } = await stage.client.resource(kinds.statefulSets).get(key);
     assert.equal(status?.["readyReplicas"] ?? 0, wanted, JSON.stringify([status, metadata]));
@@ -65,7 +72,7 @@ const placesOf = (found: Record<string, string>) =>
 
 describe("claims of the numbers of a StatefulSet", () => {
   it("stay where they are unless they may go, and then each goes with its number", async (t) => {
-    const stage = await Stage.start(t, ["statefulsets.apps", "pods"]);
+    const stage = await VolumeFixture.start(t, ["statefulsets.apps", "pods"]);
     await eventually(() =>
       stage.client.resource(kinds.statefulSets).create(database(["ReadWriteOnce"])),
     );
@@ -121,7 +128,7 @@ describe("claims of the numbers of a StatefulSet", () => {
   });
 
   it("that can be shared are bound where their numbers go before these stop", async (t) => {
-    const stage = await Stage.start(t, ["statefulsets.apps", "pods"]);
+    const stage = await VolumeFixture.start(t, ["statefulsets.apps", "pods"]);
     await eventually(() =>
       stage.client.resource(kinds.statefulSets).create(database(["ReadWriteMany"])),
     );
@@ -136,7 +143,7 @@ describe("claims of the numbers of a StatefulSet", () => {
   });
 
   it("go with the set when it says so, and stay otherwise", async (t) => {
-    const stage = await Stage.start(t, ["statefulsets.apps", "pods"]);
+    const stage = await VolumeFixture.start(t, ["statefulsets.apps", "pods"]);
     const policy = {
       persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete", whenScaled: "Retain" },
     };
@@ -158,7 +165,7 @@ describe("claims of the numbers of a StatefulSet", () => {
   });
 
   it("are deleted with their numbers when it says so, and those of before stay", async (t) => {
-    const stage = await Stage.start(t, ["statefulsets.apps", "pods"]);
+    const stage = await VolumeFixture.start(t, ["statefulsets.apps", "pods"]);
     const sets = stage.client.resource(kinds.statefulSets);
     const names = async () =>
       (await stage.client.resource(claims).list({ namespace })).items
@@ -200,7 +207,7 @@ describe("claims of the numbers of a StatefulSet", () => {
   });
 
   it("are made by clusters that do not sync claims, as before", async (t) => {
-    const stage = await Stage.start(t, ["statefulsets.apps", "pods"]);
+    const stage = await VolumeFixture.start(t, ["statefulsets.apps", "pods"]);
     for (const name of stage.clusters.keys()) {
       const resources = ["deployments.apps", "statefulsets.apps", "pods"];
       const patch = { spec: { resources } };

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { drained, planChange, readFleet, syncTargets } from "@kcp-ts/multicluster";
+import { planChange, readSnapshot, syncTargets, withDrainedTarget } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "./fixture.ts";
-import { claims, data, Stage, type StageWays, volumes } from "./volume-stage.ts";
+import { claims, data, VolumeFixture, type VolumeFixtureOptions, volumes } from "./volume-stage.ts";
 
 const group = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
 const snapshots = defineResource<DynamicObject>({
@@ -34,24 +34,28 @@ const kinds = [
 const bySnapshot = { "workloads.kcp.io/volume-move": "snapshot" };
 const domain = { "workloads.kcp.io/snapshot-domains": "snap.sim.kcp.io=lab" };
 
-async function started(t: TestContext, ways: StageWays = {}): Promise<Stage> {
-  const stage = await Stage.start(t, kinds, { snapshots: true }, ways);
+async function started(t: TestContext, ways: VolumeFixtureOptions = {}): Promise<VolumeFixture> {
+  const stage = await VolumeFixture.start(t, kinds, { snapshots: true }, ways);
   await stage.apply(["ReadWriteOnce"], bySnapshot, "snap");
   return stage;
 }
 
-async function declare(stage: Stage, annotations: object = domain): Promise<void> {
+async function declare(stage: VolumeFixture, annotations: object = domain): Promise<void> {
   const patch = { metadata: { annotations: { ...annotations } } };
   for (const name of stage.clusters.keys())
     await stage.client.resource(syncTargets).patch({ name }, { type: "merge", patch });
 }
 
-function physical(stage: Stage, cluster: string) {
+function physical(stage: VolumeFixture, cluster: string) {
   return (stage.clusters.get(cluster) ?? assert.fail()).client;
 }
 
 /** In the order in which they come, each with the next way out. */
-async function untilRefused(stage: Stage, cluster: string, reason: string): Promise<string> {
+async function untilRefused(
+  stage: VolumeFixture,
+  cluster: string,
+  reason: string,
+): Promise<string> {
   return eventually(async () => {
     const said = await stage.said(cluster);
     assert.deepEqual([said.state, said.reason], ["refused", reason]);
@@ -65,9 +69,12 @@ describe("volumes that are snapshotted", () => {
     const [home, other] = await stage.settled();
     const [handle = ""] = (await stage.handles())[home] ?? [];
     const plan = async () => {
-      const fleet = await readFleet({ client: stage.client });
+      const fleet = await readSnapshot({ client: stage.client });
       const patience = { graceMs: 60_000, settleMs: 0 };
-      const { moves } = planChange(fleet, drained(home), { patience, nowMs: systemClock.now() });
+      const { moves } = planChange(fleet, withDrainedTarget(home), {
+        patience,
+        nowMs: systemClock.now(),
+      });
       return moves.flatMap(({ refused }) => refused.map(({ reason }) => reason));
     };
     const there = physical(stage, other);

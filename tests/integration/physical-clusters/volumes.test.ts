@@ -2,24 +2,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { drained, planChange, readFleet } from "@kcp-ts/multicluster";
+import { planChange, readSnapshot, withDrainedTarget } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
 import { deployments, eventually } from "./fixture.ts";
 import {
   claims,
   data,
-  fromPage,
+  exampleFromGuide,
   namespace,
-  Stage,
   type StoredObject,
+  VolumeFixture,
   volumes,
   web,
 } from "./volume-stage.ts";
 
 describe("volumes", () => {
   it("that cannot be shared keep their workload in one cluster, and move when that is allowed: stopped, detached, bound, started", async (t) => {
-    const stage = await Stage.start(t);
-    await stage.applyClaim(fromPage("PersistentVolumeClaim"));
+    const stage = await VolumeFixture.start(t);
+    await stage.applyClaim(exampleFromGuide("PersistentVolumeClaim"));
     const [home, other] = await stage.settled();
     const first = await stage.handles();
     const [handle = ""] = first[home] ?? [];
@@ -28,9 +28,9 @@ describe("volumes", () => {
 
     // A plan says so before anybody asks.
     const plan = async () => {
-      const fleet = await readFleet({ client: stage.client });
+      const fleet = await readSnapshot({ client: stage.client });
       const patience = { graceMs: 60_000, settleMs: 0 };
-      return planChange(fleet, drained(home), { patience, nowMs: systemClock.now() });
+      return planChange(fleet, withDrainedTarget(home), { patience, nowMs: systemClock.now() });
     };
     const [forbidden] = (await plan()).moves;
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe("volumes", () => {
   });
 
   it("that can be shared are bound beside, and the workload never stops", async (t) => {
-    const stage = await Stage.start(t);
+    const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteMany"]);
     await stage.until({ web: "2/2", "web--east": "1/1", "web--west": "1/1" });
     const handles = await stage.handles();
@@ -101,7 +101,7 @@ describe("volumes", () => {
   });
 
   it("that only one cluster can reach stay there, whatever is allowed", async (t) => {
-    const stage = await Stage.start(t);
+    const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteOnce"], { "workloads.kcp.io/volume-move": "detach" }, "sim");
     const [home, other] = await stage.settled();
     await stage.empty(home);
@@ -110,7 +110,7 @@ describe("volumes", () => {
   });
 
   it("that only one cluster can reach are copied by a hook, if one is named", async (t) => {
-    const stage = await Stage.start(t);
+    const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteOnce"], { "workloads.kcp.io/volume-hook": "copier" }, "sim");
     const [home, other] = await stage.settled();
     await stage.empty(home);
@@ -139,7 +139,7 @@ describe("volumes", () => {
   });
 
   it("are given back when their claim and its workload are deleted", async (t) => {
-    const stage = await Stage.start(t);
+    const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteOnce"]);
     const [home] = await stage.settled();
     await stage.client.resource(deployments).delete(web);

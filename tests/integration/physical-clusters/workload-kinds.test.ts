@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually, untilCondition } from "./fixture.ts";
-import { namespace, podSpec, startStage, template, workload } from "./workload-stage.ts";
+import { namespace, podSpec, startWorkloadFixture, template, workload } from "./workload-stage.ts";
 
 describe("workloads by kind", () => {
   it("a DaemonSet is in every cluster, those that join and come back included", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     await stage.make("daemonSets", workload("agent", {}));
     await stage.untilStatus("daemonSets", "agent", (status) => {
       assert.equal(status["numberReady"], 2);
@@ -29,7 +29,7 @@ describe("workloads by kind", () => {
   });
 
   it("a StatefulSet has each ordinal once, by its own name", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     const set = workload("db", { replicas: 5, serviceName: "db" });
     await stage.make("statefulSets", set);
     await stage.untilStatus("statefulSets", "db", (status) =>
@@ -40,7 +40,7 @@ describe("workloads by kind", () => {
   });
 
   it("a Job is divided, and complete when all of it is", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     const spec = { restartPolicy: "Never", ...podSpec };
     const job = {
       metadata: { name: "sum", namespace },
@@ -57,7 +57,7 @@ describe("workloads by kind", () => {
   });
 
   it("a CronJob is in one cluster", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     const jobTemplate = { spec: { template: { spec: { restartPolicy: "Never", ...podSpec } } } };
     const metadata = { name: "nightly", namespace };
     await stage.make("cronJobs", { metadata, spec: { schedule: "0 3 * * *", jobTemplate } });
@@ -68,7 +68,7 @@ describe("workloads by kind", () => {
   });
 
   it("a ClusterDaemonSet is a Deployment in every cluster", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     const spec = { selector: { matchLabels: { app: "edge" } }, template: template("edge") };
     const metadata = { name: "edge", namespace };
     await stage.make("clusterDaemonSets", { metadata, spec: { template: { spec } } });
@@ -79,7 +79,7 @@ describe("workloads by kind", () => {
   });
 
   it("an autoscaler has a share of its bounds where its Deployment is, and scales the whole", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     await stage.make("deployments", workload("web", { replicas: 4 }));
     await stage.make("autoscalers", {
       metadata: { name: "web", namespace },
@@ -100,7 +100,7 @@ describe("workloads by kind", () => {
   });
 
   it("a bare Pod is in one cluster, and its end is known", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     const metadata = { name: "once", namespace };
     await stage.make("pods", { metadata, spec: { restartPolicy: "Never", ...podSpec } });
     await stage.untilStatus("pods", "once", (status) => assert.equal(status["phase"], "Succeeded"));
@@ -111,7 +111,7 @@ describe("workloads by kind", () => {
   });
 
   it("numbers and schedules are in one cluster at a time, through loss, return and eviction", async (t) => {
-    const stage = await startStage(t, "east", "west");
+    const stage = await startWorkloadFixture(t, "east", "west");
     await stage.make("statefulSets", workload("db", { replicas: 4, serviceName: "db" }));
     const jobTemplate = { spec: { template: { spec: { restartPolicy: "Never", ...podSpec } } } };
     const metadata = { name: "nightly", namespace };

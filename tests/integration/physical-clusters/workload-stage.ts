@@ -11,20 +11,20 @@ import {
 import {
   eventually,
   register,
-  startPhysical,
-  startPlane,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
   untilCondition,
   untilSynced,
 } from "./fixture.ts";
 
-export interface Thing extends KubernetesObject {
+export interface AnyWorkload extends KubernetesObject {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;
   readonly data?: Readonly<Record<string, string>>;
 }
 
 const of = (group: string, version: string, resource: string, kind: string) =>
-  defineResource<Thing>({ group, version, resource, kind, namespaced: true });
+  defineResource<AnyWorkload>({ group, version, resource, kind, namespaced: true });
 
 export const kinds = {
   deployments: of("apps", "v1", "deployments", "Deployment"),
@@ -57,16 +57,16 @@ const coordinated = [
   "pods",
 ];
 
-export type Physical = Awaited<ReturnType<typeof startPhysical>>;
+export type Physical = Awaited<ReturnType<typeof startPhysicalCluster>>;
 
-export interface Stage {
+export interface WorkloadFixture {
   readonly client: Client;
-  readonly plane: Awaited<ReturnType<typeof startPlane>>;
+  readonly plane: Awaited<ReturnType<typeof startControlPlaneWithClusters>>;
   readonly clusters: ReadonlyMap<string, Physical>;
   readonly cluster: (name: string) => Physical;
-  readonly at: (kind: Kind, client?: Client) => ResourceClient<Thing>;
+  readonly at: (kind: Kind, client?: Client) => ResourceClient<AnyWorkload>;
   /** Creates it as soon as its kind is served. */
-  readonly make: (kind: Kind, object: object, client?: Client) => Promise<Thing>;
+  readonly make: (kind: Kind, object: object, client?: Client) => Promise<AnyWorkload>;
   readonly untilStatus: (
     kind: Kind,
     name: string,
@@ -77,29 +77,30 @@ export interface Stage {
   readonly join: (name: string, labels?: Readonly<Record<string, string>>) => Promise<void>;
 }
 
-export function startStage(t: TestContext, ...names: string[]): Promise<Stage> {
-  return startStageWith(t, kubelet, ...names);
+export function startWorkloadFixture(t: TestContext, ...names: string[]): Promise<WorkloadFixture> {
+  return startWorkloadFixtureWith(t, kubelet, ...names);
 }
 
 /** For tests that have to see what is not ready yet. */
 export const slowKubelet = { ...kubelet, startDelayMs: { min: 250, max: 350 } };
 
-export async function startStageWith(
+export async function startWorkloadFixtureWith(
   t: TestContext,
   pace: typeof kubelet,
   ...names: string[]
-): Promise<Stage> {
-  const plane = await startPlane(t, { patience });
+): Promise<WorkloadFixture> {
+  const plane = await startControlPlaneWithClusters(t, { patience });
   const { client } = plane;
   const clusters = new Map<string, Physical>();
-  for (const name of names) clusters.set(name, await startPhysical(t, { name, kubelet: pace }));
+  for (const name of names)
+    clusters.set(name, await startPhysicalCluster(t, { name, kubelet: pace }));
   const cluster = (name: string) => {
     const found = clusters.get(name);
     assert.ok(found !== undefined, `${name} is no cluster of this stage`);
     return found;
   };
   const at = (kind: Kind, where = client) => where.resource(kinds[kind]);
-  const stage: Stage = {
+  const stage: WorkloadFixture = {
     client,
     plane,
     clusters,
@@ -148,7 +149,7 @@ export function workload(name: string, spec: object): object {
 }
 
 /** The coordinators have seen it, too: some kinds stay where they are put first. A Deployment is evened out, so it tells. */
-async function untilUsed({ make, at }: Stage, cluster: string): Promise<void> {
+async function untilUsed({ make, at }: WorkloadFixture, cluster: string): Promise<void> {
   const key = { namespace, name: `probe-${cluster}` };
   await make("deployments", workload(key.name, { replicas: 4 }));
   await eventually(() => at("deployments").get({ namespace, name: `${key.name}--${cluster}` }));

@@ -9,7 +9,7 @@ import {
   type KubernetesObject,
 } from "@kcp-ts/sdk";
 import { eventually } from "./fixture.ts";
-import { data, namespace, Stage } from "./volume-stage.ts";
+import { data, namespace, VolumeFixture } from "./volume-stage.ts";
 
 const databases = defineResource<KubernetesObject & { readonly spec: object }>({
   ...{ group: "example.com", version: "v1" },
@@ -76,7 +76,7 @@ describe("a custom kind whose strategy says what it refers to", () => {
     const prepare = async (client: Client) => {
       await client.resource(definitions).create(definition as never);
     };
-    const stage = await Stage.start(t, all, {}, { prepare });
+    const stage = await VolumeFixture.start(t, all, {}, { prepare });
     const strategies = stage.client.resource(workloadStrategies);
     await strategies.create({ metadata: { name: "databases" }, spec: strategy });
     await stage.client

@@ -14,7 +14,13 @@ import {
   type KubernetesObject,
   type ResourceClient,
 } from "@kcp-ts/sdk";
-import { eventually, register, startPhysical, startPlane, untilCondition } from "./fixture.ts";
+import {
+  eventually,
+  register,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
+  untilCondition,
+} from "./fixture.ts";
 
 interface Widget extends KubernetesObject {
   readonly spec: { readonly size?: number };
@@ -109,11 +115,11 @@ async function explains(client: Client, other: Client): Promise<void> {
 describe("a kind with a WorkloadStrategy", () => {
   it("is divided and folded by it, where it counts", async (t) => {
     const patience = { graceMs: 5000, settleMs: 0 };
-    const plane = await startPlane(t, { patience });
+    const plane = await startControlPlaneWithClusters(t, { patience });
     const other = plane.clientFor("other");
     const clusters = new Map<string, Client>();
     for (const name of ["east", "west"]) {
-      const { client, kubeconfig } = await startPhysical(t, { name });
+      const { client, kubeconfig } = await startPhysicalCluster(t, { name });
       clusters.set(name, client);
       await client.resource(definitions).create(definition as never);
       await register(plane.client, name, { kubeconfig, resources: ["widgets.example.com"] });

@@ -2,24 +2,27 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
-import { type Besieged, type Sent, treasure } from "./besieged.ts";
+import { type AttackFixture, type RawRequest, victimSecret } from "./besieged.ts";
 
 export interface Attempt {
   readonly who: UserInfo;
   readonly request: readonly [method: string, path: string];
-  readonly sent?: Sent;
+  readonly sent?: RawRequest;
   readonly code?: number;
   /** In the refusal. */
   readonly says: RegExp;
 }
 
-export function attempts(besieged: () => Besieged, table: Readonly<Record<string, Attempt>>): void {
+export function attempts(
+  besieged: () => AttackFixture,
+  table: Readonly<Record<string, Attempt>>,
+): void {
   for (const [title, { who, request, sent, code = 403, says }] of Object.entries(table)) {
     it(title, async () => {
       const { status, text } = await besieged().send(who, ...request, sent);
       assert.equal(status, code, text);
       assert.match(text, says);
-      assert.ok(!text.includes(treasure), text);
+      assert.ok(!text.includes(victimSecret), text);
     });
   }
 }

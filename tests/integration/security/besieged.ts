@@ -29,13 +29,13 @@ export const master: UserInfo = {
   groups: ["system:masters", "system:authenticated"],
 };
 
-export interface Reply {
+export interface RawReply {
   readonly status: number;
   readonly text: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-export interface Sent {
+export interface RawRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** An object is sent as JSON, text as it is. */
   readonly body?: object | string;
@@ -43,9 +43,9 @@ export interface Sent {
 }
 
 /** Stands in what is the victim's, and in nothing that anybody else may read. */
-export const treasure = "vvv-treasure-vvv";
+export const victimSecret = "vvv-treasure-vvv";
 
-export class Besieged {
+export class AttackFixture {
   readonly plane: TestControlPlane;
   /** The logical cluster of `root:org:mine`. */
   mine = "";
@@ -56,14 +56,14 @@ export class Besieged {
     this.plane = plane;
   }
 
-  static async start(): Promise<Besieged> {
-    const besieged = new Besieged(await startTestControlPlane({ log: quiet }));
+  static async start(): Promise<AttackFixture> {
+    const besieged = new AttackFixture(await startTestControlPlane({ log: quiet }));
     const org = await besieged.#workspace(master, "root", "org", "organization");
     for (const owner of [alice, vera]) await besieged.#own(owner, org);
     besieged.mine = await besieged.#workspace(alice, "root:org", "mine", "universal");
     besieged.theirs = await besieged.#workspace(vera, "root:org", "theirs", "universal");
     await besieged.must(vera, "POST", `/clusters/${besieged.theirs}${secrets}`, {
-      body: { metadata: { name: treasure }, stringData: { key: treasure } },
+      body: { metadata: { name: victimSecret }, stringData: { key: victimSecret } },
     });
     return besieged;
   }
@@ -72,7 +72,12 @@ export class Besieged {
     return this.plane.close();
   }
 
-  async send(who: UserInfo, method: string, path: string, sent: Sent = {}): Promise<Reply> {
+  async send(
+    who: UserInfo,
+    method: string,
+    path: string,
+    sent: RawRequest = {},
+  ): Promise<RawReply> {
     const { body, type = "application/json", headers = {} } = sent;
     const { transport } = this.plane.clientFor("root", who);
     const response = await transport.send({
@@ -91,7 +96,7 @@ export class Besieged {
     who: UserInfo,
     method: string,
     path: string,
-    sent: Sent = {},
+    sent: RawRequest = {},
   ): Promise<Answer> {
     const { status, text } = await this.send(who, method, path, sent);
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);

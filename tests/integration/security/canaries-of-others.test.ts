@@ -9,7 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { parseAuditPolicy } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { createLog } from "@kcp-ts/controlplane";
-import { Core, processUser } from "@kcp-ts/controlplane/internal";
+import { ControlPlaneCore, processUser } from "@kcp-ts/controlplane/internal";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { eventually } from "@kcp-ts/testkit";
 
@@ -31,20 +31,20 @@ class Trial {
   readonly #storage = new MemoryStorage();
   readonly #level: string;
   readonly adminToken = this.canary("admin-token");
-  #core: Core | undefined;
+  #core: ControlPlaneCore | undefined;
 
   constructor(level: string) {
     this.#level = level;
   }
 
-  get core(): Core {
+  get core(): ControlPlaneCore {
     assert.ok(this.#core !== undefined);
     return this.#core;
   }
 
   async start(): Promise<void> {
     const write = (line: string) => void this.written.push(line);
-    this.#core = await Core.compose({
+    this.#core = await ControlPlaneCore.compose({
       storage: this.#storage,
       tokens: { adminToken: this.adminToken, shardAdminToken: this.canary("shard-admin-token") },
       anonymousAuth: true,

@@ -10,7 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { parseAuditPolicy, type UserInfo } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { createLog } from "@kcp-ts/controlplane";
-import { Core, processUser } from "@kcp-ts/controlplane/internal";
+import { ControlPlaneCore, processUser } from "@kcp-ts/controlplane/internal";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 
 const written: string[] = [];
@@ -30,11 +30,11 @@ const json = "application/json";
 const merge = "application/merge-patch+json";
 
 describe("canaries", () => {
-  let core: Core;
+  let core: ControlPlaneCore;
   const storage = new MemoryStorage();
   const answers: string[] = [];
   before(async () => {
-    core = await Core.compose({
+    core = await ControlPlaneCore.compose({
       storage,
       tokens: undefined,
       anonymousAuth: true,

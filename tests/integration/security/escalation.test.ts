@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { attempts } from "./attempts.ts";
-import { admin, alice, Besieged, mallory, master, tom } from "./besieged.ts";
+import { AttackFixture, admin, alice, mallory, master, tom } from "./besieged.ts";
 
 const rbac = "apis/rbac.authorization.k8s.io/v1";
 const mine = "/clusters/root:org:mine";
@@ -25,9 +25,9 @@ const subject = (name: string, kind = "User") => ({
 const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
 const apply = "application/apply-patch+yaml";
 
-let besieged: Besieged;
+let besieged: AttackFixture;
 before(async () => {
-  besieged = await Besieged.start();
+  besieged = await AttackFixture.start();
   await besieged.grant(tom, besieged.mine, "tom", [
     { verbs: ["access"], nonResourceURLs: ["/"] },
     {

@@ -1,14 +1,14 @@
 /** Goal: nobody learns from a refusal whether something is there that they may not use: a type of workspaces, an export, a workspace. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { admin, alice, Besieged, type Sent, tom, vera } from "./besieged.ts";
+import { AttackFixture, admin, alice, type RawRequest, tom, vera } from "./besieged.ts";
 
 const tenancy = "apis/tenancy.kcp.io/v1alpha1";
 const apis = "apis/apis.kcp.io";
 
-let besieged: Besieged;
+let besieged: AttackFixture;
 before(async () => {
-  besieged = await Besieged.start();
+  besieged = await AttackFixture.start();
   const types = `/clusters/root:org:theirs/${tenancy}/workspacetypes`;
   const makeType = (name: string, spec: object) =>
     besieged.must(vera, "POST", types, { body: { metadata: { name }, spec } });
@@ -42,7 +42,7 @@ async function areAnsweredAlike(
     one.path === "root:org:theirs" ? { ...one, path: besieged.theirs } : one,
   );
   for (const reference of [...references, ...byName, { path: "no-such-name", name: "hidden" }]) {
-    const sent: Sent = { body: bodyOf(reference) };
+    const sent: RawRequest = { body: bodyOf(reference) };
     const { status, text } = await besieged.send(alice, "POST", path, sent);
     const { path: at, name } = reference;
     seen.add(`${status} ${text.replaceAll(`${at}:${name}`, "<reference>")}`);

@@ -7,17 +7,17 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
-import { eventually, ownedBy, Plane, type Tenant } from "../control-loops/index.ts";
+import { ControllersFixture, eventually, ownedBy, type Tenant } from "../control-loops/index.ts";
 
 const namespace = "default";
 const target = { namespace, name: "treasure" };
 
 describe("metadata that a tenant forges", () => {
-  let plane: Plane;
+  let plane: ControllersFixture;
   let mallory: Tenant;
   let victim: Tenant;
   beforeEach(async () => {
-    plane = await Plane.start();
+    plane = await ControllersFixture.start();
     mallory = plane.in("mallory");
     victim = plane.in("victim");
     await mallory.defineWidgets();

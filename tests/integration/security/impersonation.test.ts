@@ -9,16 +9,16 @@ import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { eventually } from "@kcp-ts/testkit";
 import { attempts } from "./attempts.ts";
-import { admin, alice, Besieged, master, treasure, vera } from "./besieged.ts";
+import { AttackFixture, admin, alice, master, vera, victimSecret } from "./besieged.ts";
 
 const ivy: UserInfo = { username: "ivy", groups: ["system:authenticated"] };
 const mine = "/clusters/root:org:mine";
 const theirs = "/clusters/root:org:theirs";
 const things = "/apis/things.example.com/v1/namespaces/default/things";
 
-let besieged: Besieged;
+let besieged: AttackFixture;
 before(async () => {
-  besieged = await Besieged.start();
+  besieged = await AttackFixture.start();
   const impersonate = (group: string, ...resources: string[]) => ({
     verbs: ["impersonate"],
     apiGroups: [group],
@@ -191,7 +191,7 @@ describe("a virtual workspace is not entered in another's name", () => {
       ]) {
         const { status, text } = await besieged.send(who, "GET", path, { headers });
         assert.ok(status === 403 || status === 404, `${path}: ${status} ${text}`);
-        assert.ok(!text.includes(treasure) && !text.includes("thing-of-mine"), text);
+        assert.ok(!text.includes(victimSecret) && !text.includes("thing-of-mine"), text);
       }
     });
   }

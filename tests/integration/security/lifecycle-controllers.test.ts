@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { eventually } from "@kcp-ts/testkit";
-import { admin, alice, Besieged, master, treasure, vera } from "./besieged.ts";
+import { AttackFixture, admin, alice, master, vera, victimSecret } from "./besieged.ts";
 
 const workspaces = "apis/tenancy.kcp.io/v1alpha1/workspaces";
 const secrets = "api/v1/namespaces/default/secrets";
@@ -14,9 +14,9 @@ const logical = "apis/core.kcp.io/v1alpha1/logicalclusters/cluster";
 const merge = "application/merge-patch+json";
 const ownerKey = "experimental.tenancy.kcp.io/owner";
 
-let besieged: Besieged;
+let besieged: AttackFixture;
 before(async () => {
-  besieged = await Besieged.start();
+  besieged = await AttackFixture.start();
   const types = `/clusters/${besieged.mine}/apis/tenancy.kcp.io/v1alpha1/workspacetypes`;
   const spec = { initializer: true, terminator: true };
   await besieged.must(alice, "POST", types, { body: { metadata: { name: "trap" }, spec } });
@@ -121,7 +121,7 @@ describe("a member of system:masters within a scope", () => {
     ]) {
       const { status, text } = await besieged.send(scoped, "GET", path);
       assert.equal(status, 403, `${path}: ${text}`);
-      assert.ok(!text.includes(treasure), text);
+      assert.ok(!text.includes(victimSecret), text);
     }
   });
 
@@ -148,7 +148,7 @@ describe("a Workspace that is to have a certain logical cluster", () => {
     });
   const isWhole = async () => {
     const found = await besieged.send(vera, "GET", `/clusters/${besieged.theirs}/${secrets}`);
-    assert.ok(found.text.includes(treasure), found.text);
+    assert.ok(found.text.includes(victimSecret), found.text);
     await besieged.must(vera, "GET", `/clusters/${besieged.theirs}/${logical}`);
   };
 

@@ -4,14 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { alice, anonymous, Besieged, mallory, treasure } from "./besieged.ts";
+import { AttackFixture, alice, anonymous, mallory, victimSecret } from "./besieged.ts";
 
 const secrets = "api/v1/namespaces/default/secrets";
 const theirs = "root:org:theirs";
 
-let besieged: Besieged;
+let besieged: AttackFixture;
 before(async () => {
-  besieged = await Besieged.start();
+  besieged = await AttackFixture.start();
 });
 after(() => besieged.close());
 
@@ -19,7 +19,7 @@ async function refusedToAll(path: string, headers: Readonly<Record<string, strin
   for (const who of [anonymous, mallory, alice]) {
     const { status, text } = await besieged.send(who, "GET", path, { headers });
     assert.ok(status >= 400 && status < 500, `${who.username}: ${status}`);
-    assert.ok(!text.includes(treasure), text);
+    assert.ok(!text.includes(victimSecret), text);
   }
 }
 
@@ -149,7 +149,7 @@ describe("refusals tell nobody what there is", () => {
       const { status, text } = await besieged.send(alice, "GET", path);
       return `${status} ${text.replaceAll(name, "")}`;
     };
-    assert.equal(await get(treasure), await get("vvv-nothing-vvv"));
+    assert.equal(await get(victimSecret), await get("vvv-nothing-vvv"));
   });
 
   it("to impersonate in a workspace that exists and in one that does not is refused in the same words", async () => {

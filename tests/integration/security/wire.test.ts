@@ -11,18 +11,18 @@ import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TestListener } from "@kcp-ts/testing/internal";
-import { alice, Besieged, mallory, treasure, vera } from "./besieged.ts";
+import { AttackFixture, alice, mallory, vera, victimSecret } from "./besieged.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";
 const mine = "root:org:mine";
 const theirs = "root:org:theirs";
 const path = `/clusters/${theirs}${secrets}`;
 
-let besieged: Besieged;
+let besieged: AttackFixture;
 let port: TestListener;
 const tokens = new Map<UserInfo, string>();
 before(async () => {
-  besieged = await Besieged.start();
+  besieged = await AttackFixture.start();
   port = await besieged.plane.listen();
   for (const user of [alice, mallory, vera]) {
     const kubeconfig = await besieged.plane.kubeconfig({ user });
@@ -75,16 +75,16 @@ const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.
 /** A refusal, or no answer at all. */
 function assertRefused(status: number, text: string, who: UserInfo): void {
   assert.ok(status === 0 || (status >= 400 && status < 500), `${who.username}: ${status} ${text}`);
-  assert.ok(!text.includes(treasure), text);
+  assert.ok(!text.includes(victimSecret), text);
 }
 
 describe("the wire", () => {
   it("carries what is the owner's to the owner, so that the refusals below mean something", async () => {
     const answer = await sendHttp1(vera, { line: `GET ${path} HTTP/1.1` });
     assert.equal(statusOf(answer), 200);
-    assert.ok(answer.includes(treasure));
+    assert.ok(answer.includes(victimSecret));
     const byHeader = await sendHttp1(vera, { lines: [`X-Kubernetes-Cluster: ${theirs}`] });
-    assert.ok(byHeader.includes(treasure));
+    assert.ok(byHeader.includes(victimSecret));
   });
 });
 
@@ -193,8 +193,8 @@ describe("HTTP/1.1 does not lead into another's cluster", () => {
       lines,
     });
     assert.equal(statusOf(answer), 200);
-    assert.ok(!answer.includes(treasure), answer);
-    const still = await besieged.send(vera, "GET", `${path}/${treasure}`);
+    assert.ok(!answer.includes(victimSecret), answer);
+    const still = await besieged.send(vera, "GET", `${path}/${victimSecret}`);
     assert.equal(still.status, 200);
   });
 
@@ -274,6 +274,6 @@ describe("HTTP/2 does not lead into another's cluster", () => {
   it("and leads its owner there", async () => {
     const { status, text } = await send(vera, { ":path": path });
     assert.equal(status, constants.HTTP_STATUS_OK);
-    assert.ok(text.includes(treasure));
+    assert.ok(text.includes(victimSecret));
   });
 });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { attempts } from "./attempts.ts";
-import { admin, alice, Besieged, mallory, master, vera } from "./besieged.ts";
+import { AttackFixture, admin, alice, mallory, master, vera } from "./besieged.ts";
 
 const rbac = "apis/rbac.authorization.k8s.io/v1";
 const mine = "/clusters/root:org:mine";
@@ -24,9 +24,9 @@ const subject = (name: string, kind = "User") => ({
 const merge = "application/merge-patch+json";
 const apply = "application/apply-patch+yaml";
 
-let besieged: Besieged;
+let besieged: AttackFixture;
 before(async () => {
-  besieged = await Besieged.start();
+  besieged = await AttackFixture.start();
   await besieged.must(
     master,
     "POST",

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { allow, deny, noOpinion, startReviewServer } from "./review-server.ts";
-import { startPlane } from "./started-plane.ts";
+import { startControlPlaneWithFlags } from "./started-plane.ts";
 
 const workspaces = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces";
 const configMaps = "/clusters/root/api/v1/namespaces/default/configmaps";
 
 async function withWebhook(t: TestContext, order: readonly string[] | undefined, version?: string) {
   const reviews = await startReviewServer(t);
-  const plane = await startPlane(t, {
+  const plane = await startControlPlaneWithFlags(t, {
     authorizationOrder: order,
     authorizationWebhookConfigFile: reviews.configFile,
     authorizationWebhookVersion: version,
@@ -110,12 +110,15 @@ describe("the order of authorizers", () => {
 
   it("is refused with names that nobody knows, and without those whom the server needs", async (t) => {
     await assert.rejects(
-      startPlane(t, { authorizationOrder: ["AlwaysAllowGroups", "Nobody"] }),
+      startControlPlaneWithFlags(t, { authorizationOrder: ["AlwaysAllowGroups", "Nobody"] }),
       /--authorization-order: invalid authorizer: "Nobody"/,
     );
-    await assert.rejects(startPlane(t, { authorizationOrder: ["RBAC"] }), /AlwaysAllowGroups/);
     await assert.rejects(
-      startPlane(t, { authorizationWebhookVersion: "v2" }),
+      startControlPlaneWithFlags(t, { authorizationOrder: ["RBAC"] }),
+      /AlwaysAllowGroups/,
+    );
+    await assert.rejects(
+      startControlPlaneWithFlags(t, { authorizationWebhookVersion: "v2" }),
       /unsupported webhook authorizer version "v2", supported versions are "v1beta1", "v1"/,
     );
   });
@@ -123,7 +126,7 @@ describe("the order of authorizers", () => {
 
 describe("paths that are always allowed", () => {
   it("are open to strangers, those of a beginning too, and no others", async (t) => {
-    const { ask } = await startPlane(t, {
+    const { ask } = await startControlPlaneWithFlags(t, {
       authorizationAlwaysAllowPaths: ["/metrics", "openapi/*"],
     });
     const statuses = ["/metrics", "/openapi/v3", "/openapi/v2", "/api", "/healthz", workspaces].map(
@@ -133,13 +136,13 @@ describe("paths that are always allowed", () => {
   });
 
   it("are closed again when they are not listed", async (t) => {
-    const { ask } = await startPlane(t);
+    const { ask } = await startControlPlaneWithFlags(t);
     assert.equal((await ask("/metrics")).status, 403);
   });
 
   it("have a star at the end or nowhere", async (t) => {
     await assert.rejects(
-      startPlane(t, { authorizationAlwaysAllowPaths: ["/a*b"] }),
+      startControlPlaneWithFlags(t, { authorizationAlwaysAllowPaths: ["/a*b"] }),
       /only trailing \* allowed in "a\*b"/,
     );
   });

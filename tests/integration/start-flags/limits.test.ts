@@ -4,13 +4,15 @@ import { connect, type Settings } from "node:http2";
 import { describe, it } from "node:test";
 import { controlPlaneDefaults } from "@kcp-ts/controlplane";
 import { listenerLimitsOf, trafficOf } from "@kcp-ts/controlplane/internal";
-import { startPlane } from "./started-plane.ts";
+import { startControlPlaneWithFlags } from "./started-plane.ts";
 
 const { traffic } = controlPlaneDefaults;
 
 describe("limits of a control plane", () => {
   it("says to clients how many streams a connection may have", async (t) => {
-    const { plane } = await startPlane(t, { traffic: { ...traffic, streamsPerConnectionMax: 7 } });
+    const { plane } = await startControlPlaneWithFlags(t, {
+      traffic: { ...traffic, streamsPerConnectionMax: 7 },
+    });
     const session = connect(plane.url, { rejectUnauthorized: false });
     const settings = await new Promise<Settings>((resolve) =>
       session.once("remoteSettings", resolve),

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { createTestAuthority, type TestAuthority } from "@kcp-ts/testkit";
-import { type Asking, startPlane } from "./started-plane.ts";
+import { type RawRequestOptions, startControlPlaneWithFlags } from "./started-plane.ts";
 
 const reviews = "/clusters/root/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const said = {
@@ -27,7 +27,7 @@ describe("a proxy that says who asks", () => {
   after(() => rmSync(folder, { recursive: true }));
 
   async function whoIs(t: TestContext, allowedNames: readonly string[] = []) {
-    const { ask, tokenOf } = await startPlane(t, {
+    const { ask, tokenOf } = await startControlPlaneWithFlags(t, {
       clientCaFile: people.caFile,
       requestHeaderClientCaFile: proxies.caFile,
       requestHeaderAllowedNames: allowedNames,
@@ -36,7 +36,7 @@ describe("a proxy that says who asks", () => {
       requestHeaderGroupHeaders: ["X-Remote-Group"],
       requestHeaderExtraHeadersPrefix: ["X-Remote-Extra-"],
     });
-    const review = async (how: Asking) => {
+    const review = async (how: RawRequestOptions) => {
       const { status, body } = await ask(reviews, { ...how, method: "POST", body: {} });
       return status === 201 ? (body["status"] as Record<string, unknown>)["userInfo"] : status;
     };
@@ -83,11 +83,11 @@ describe("a proxy that says who asks", () => {
 
   it("needs headers that have a name", async (t) => {
     await assert.rejects(
-      startPlane(t, { requestHeaderUsernameHeaders: [" "] }),
+      startControlPlaneWithFlags(t, { requestHeaderUsernameHeaders: [" "] }),
       /empty value in "requestheader-username-headers"/,
     );
     await assert.rejects(
-      startPlane(t, { requestHeaderUidHeaders: ["X-Uid"] }),
+      startControlPlaneWithFlags(t, { requestHeaderUidHeaders: ["X-Uid"] }),
       /without specifying the standard X-Remote-Uid header/,
     );
   });

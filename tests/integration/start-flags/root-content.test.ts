@@ -4,14 +4,14 @@ import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { eventually } from "@kcp-ts/testkit";
-import { startPlane } from "./started-plane.ts";
+import { startControlPlaneWithFlags } from "./started-plane.ts";
 
 const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
 const home = `${tenancy}/workspaces/~`;
 
 describe("batteries", () => {
   const typesOf = async (
-    plane: Awaited<ReturnType<typeof startPlane>>,
+    plane: Awaited<ReturnType<typeof startControlPlaneWithFlags>>,
   ): Promise<readonly string[]> => {
     const { body } = await plane.ask(`${tenancy}/workspacetypes`, {
       token: await plane.tokenOf("kcp-admin"),
@@ -20,13 +20,13 @@ describe("batteries", () => {
   };
 
   it("are the types of organizations and an administrator, if nothing is said", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithFlags(t);
     assert.deepEqual(await typesOf(plane), ["home", "organization", "root", "team", "universal"]);
     await assert.rejects(plane.tokenOf("user"), /user is not in the kubeconfig/);
   });
 
   it("can be changed: a plain user, no organizations, somebody who reads metrics", async (t) => {
-    const plane = await startPlane(t, {
+    const plane = await startControlPlaneWithFlags(t, {
       batteriesIncluded: ["+user", "-workspace-types", "+metrics-viewer"],
       controllers: true,
     });
@@ -60,7 +60,7 @@ describe("batteries", () => {
   });
 
   it("without an administrator have no kubeconfig and no tokens", async (t) => {
-    const plane = await startPlane(t, { batteriesIncluded: ["workspace-types"] });
+    const plane = await startControlPlaneWithFlags(t, { batteriesIncluded: ["workspace-types"] });
     await assert.rejects(access(plane.plane.kubeconfigPath));
     assert.equal((await plane.ask("/healthz")).status, 200);
   });
@@ -71,20 +71,23 @@ describe("batteries", () => {
     [["user"], /battery user enabled which requires admin as well/],
   ] as const) {
     it(`are refused as ${given.join(",")}`, (t) =>
-      assert.rejects(startPlane(t, { batteriesIncluded: given }), message));
+      assert.rejects(startControlPlaneWithFlags(t, { batteriesIncluded: given }), message));
   }
 });
 
 describe("home workspaces", () => {
   it("are for the groups that are named, and follow the next start", async (t) => {
     const tokens = 'one,alice,1,"builders"\ntwo,bob,2\n';
-    const first = await startPlane(t);
+    const first = await startControlPlaneWithFlags(t);
     const tokenAuthFile = join(first.rootDirectory, "tokens.csv");
     await writeFile(tokenAuthFile, tokens);
     const storage = { kind: "embedded" } as const;
     const rootDirectory = join(first.rootDirectory, "data");
     const options = { tokenAuthFile, storage, rootDirectory };
-    const before = await startPlane(t, { ...options, homeCreatorGroups: ["builders"] });
+    const before = await startControlPlaneWithFlags(t, {
+      ...options,
+      homeCreatorGroups: ["builders"],
+    });
     assert.equal((await before.ask(home, { token: "one" })).status, 200);
     const refused = await before.ask(home, { token: "two" });
     assert.equal(refused.status, 403);
@@ -93,12 +96,15 @@ describe("home workspaces", () => {
       'workspaces.tenancy.kcp.io "~" is forbidden: User "bob" cannot create resource "workspaces" in API group "tenancy.kcp.io" at the cluster scope: workspace access not permitted',
     );
     await before.plane.stop();
-    const after = await startPlane(t, { ...options, homeCreatorGroups: ["others"] });
+    const after = await startControlPlaneWithFlags(t, {
+      ...options,
+      homeCreatorGroups: ["others"],
+    });
     assert.equal((await after.ask(home, { token: "one" })).status, 403);
   });
 
   it("can be turned off: then ~ is the name of no workspace", async (t) => {
-    const plane = await startPlane(t, { homeWorkspaces: false });
+    const plane = await startControlPlaneWithFlags(t, { homeWorkspaces: false });
     const { status, body } = await plane.ask(home, { token: await plane.tokenOf("kcp-admin") });
     assert.equal(status, 404);
     assert.equal(body["message"], 'workspaces.tenancy.kcp.io "~" not found');
@@ -107,7 +113,7 @@ describe("home workspaces", () => {
 
 describe("names that are given at the start", () => {
   it("of feature gates are those that kcp knows; what they switch nothing of is told", async (t) => {
-    const plane = await startPlane(t, {
+    const plane = await startControlPlaneWithFlags(t, {
       featureGates: ["WorkspaceMounts=true", "CacheAPIs=true", "WatchList=false"],
     });
     const told = plane.lines.filter((line) => line.includes("this feature gate switches nothing"));
@@ -123,11 +129,14 @@ describe("names that are given at the start", () => {
     ["WatchList=yes", /invalid value of WatchList=yes, err: strconv.ParseBool: parsing "yes"/],
   ] as const) {
     it(`are refused as ${gate}`, (t) =>
-      assert.rejects(startPlane(t, { featureGates: [gate] }), message));
+      assert.rejects(startControlPlaneWithFlags(t, { featureGates: [gate] }), message));
   }
 
   it("of the shard is root", async (t) => {
-    await startPlane(t, { shardName: "root" });
-    await assert.rejects(startPlane(t, { shardName: "two" }), /there is one shard, and it is root/);
+    await startControlPlaneWithFlags(t, { shardName: "root" });
+    await assert.rejects(
+      startControlPlaneWithFlags(t, { shardName: "two" }),
+      /there is one shard, and it is root/,
+    );
   });
 });

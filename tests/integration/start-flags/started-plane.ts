@@ -14,7 +14,7 @@ import {
 } from "@kcp-ts/controlplane";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 
-export interface Asking {
+export interface RawRequestOptions {
   readonly token?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -23,21 +23,24 @@ export interface Asking {
   readonly body?: object;
 }
 
-export interface StartedPlane {
+export interface StartedControlPlane {
   readonly plane: ControlPlane;
   readonly rootDirectory: string;
   /** What was written to the log, a line each. */
   readonly lines: readonly string[];
   /** Of a user of the admin kubeconfig. */
   tokenOf(user: string): Promise<string>;
-  ask(path: string, how?: Asking): Promise<{ readonly status: number; readonly body: JsonObject }>;
+  ask(
+    path: string,
+    how?: RawRequestOptions,
+  ): Promise<{ readonly status: number; readonly body: JsonObject }>;
 }
 
 /** In memory, without control loops unless it is told otherwise; stopped when the test is over. */
-export async function startPlane(
+export async function startControlPlaneWithFlags(
   t: TestContext,
   options: Partial<ControlPlaneOptions> = {},
-): Promise<StartedPlane> {
+): Promise<StartedControlPlane> {
   const rootDirectory = await mkdtemp(join(tmpdir(), "kcp-started-"));
   const lines: string[] = [];
   t.after(() => rm(rootDirectory, { recursive: true, force: true }));
@@ -70,7 +73,7 @@ function tokenIn(kubeconfig: string, user: string): string {
 
 function send(
   url: string,
-  { token, cert, key, headers = {}, method = "GET", body }: Asking,
+  { token, cert, key, headers = {}, method = "GET", body }: RawRequestOptions,
 ): Promise<{ status: number; body: JsonObject }> {
   return new Promise((resolve, reject) => {
     const call = request(url, {

@@ -2,22 +2,22 @@
 import type { SyncedResource } from "@kcp-ts/multicluster";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { differencesOf, isAssigned, originOf } from "./object-facts.ts";
-import type { Side, widgets } from "./side.ts";
+import type { FaultyServer, widgets } from "./side.ts";
 
-export interface Member {
+export interface ComparedCluster {
   readonly name: string;
   readonly uid: string;
-  readonly side: Side;
+  readonly side: FaultyServer;
 }
 
-export interface Compared {
-  readonly up: Side;
+export interface Comparison {
+  readonly up: FaultyServer;
   readonly clusters: readonly string[];
   readonly kinds: readonly SyncedResource[];
-  readonly members: readonly Member[];
+  readonly members: readonly ComparedCluster[];
 }
 
-export async function differences({ up, clusters, kinds, members }: Compared): Promise<string[]> {
+export async function differences({ up, clusters, kinds, members }: Comparison): Promise<string[]> {
   const found: string[] = [];
   for (const { resource } of kinds) {
     const originals = new Map<string, DynamicObject>();
@@ -37,7 +37,7 @@ export async function differences({ up, clusters, kinds, members }: Compared): P
 
 /** Of the SyncTarget as it is now. */
 export async function copiesIn(
-  { side, uid }: Member,
+  { side, uid }: ComparedCluster,
   resource: typeof widgets,
 ): Promise<readonly DynamicObject[]> {
   const { items } = await side.client.resource(resource).list();
@@ -47,7 +47,7 @@ export async function copiesIn(
 }
 
 function compare(
-  { name: target }: Member,
+  { name: target }: ComparedCluster,
   kind: string,
   originals: ReadonlyMap<string, DynamicObject>,
   copies: readonly DynamicObject[],

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { parseClusterName } from "@kcp-ts/machinery/names";
-import { deploymentSplitter, type Syncer, startSyncer, syncTargets } from "@kcp-ts/multicluster";
+import { deploymentCoordinator, type Syncer, startSyncer, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
-import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
-import { passUntil } from "./pass-until.ts";
-import { deployments, namespaces, Side } from "./side.ts";
+import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
+import { advanceUntil } from "./pass-until.ts";
+import { deployments, FaultyServer, namespaces } from "./side.ts";
 
 type Mode = "Push" | "Pull";
 const names = ["east", "west"] as const;
@@ -20,16 +20,21 @@ const replicas = 2;
 class Stage {
   readonly clock: FakeClock;
   readonly mode: Mode;
-  readonly up: Side;
+  readonly up: FaultyServer;
   readonly home: Client;
-  readonly down: ReadonlyMap<Name, Side>;
+  readonly down: ReadonlyMap<Name, FaultyServer>;
   readonly #syncers: Syncer[] = [];
   readonly #stop = new AbortController();
   #splitting: Promise<void> = Promise.resolve();
   /** The most that ran at a time, in all clusters together. */
   most = 0;
 
-  private constructor(mode: Mode, clock: FakeClock, up: Side, down: ReadonlyMap<Name, Side>) {
+  private constructor(
+    mode: Mode,
+    clock: FakeClock,
+    up: FaultyServer,
+    down: ReadonlyMap<Name, FaultyServer>,
+  ) {
     this.mode = mode;
     this.clock = clock;
     this.up = up;
@@ -39,16 +44,20 @@ class Stage {
 
   static async open(t: TestContext, mode: Mode): Promise<Stage> {
     const clock = new FakeClock();
-    const up = await Side.start(clock, new SeededRandom(1));
-    const down = new Map<Name, Side>();
-    for (const name of names) down.set(name, await Side.start(clock, new SeededRandom(2)));
+    const up = await FaultyServer.start(clock, new SeededRandom(1));
+    const down = new Map<Name, FaultyServer>();
+    for (const name of names) down.set(name, await FaultyServer.start(clock, new SeededRandom(2)));
     const stage = new Stage(mode, clock, up, down);
     await stage.home.resource(namespaces).create({ metadata: { name: "shop" } });
     for (const name of names) await stage.#join(name);
     const metadata = { ...whole, annotations: { "workloads.kcp.io/at-most-one": "true" } };
     const spec = { replicas, template: { image: "db:0" } };
     await stage.home.resource(deployments).create({ metadata, spec });
-    const splitter = deploymentSplitter({ client: up.clientOf("splitter"), clock, onError() {} });
+    const splitter = deploymentCoordinator({
+      client: up.clientOf("splitter"),
+      clock,
+      onError() {},
+    });
     stage.#splitting = splitter.run(stage.#stop.signal);
     t.after(() => stage.#close());
     return stage;
@@ -82,7 +91,7 @@ class Stage {
     this.up.heal();
     this.#stop.abort();
     const stopping = [this.#splitting, ...this.#syncers.map((one) => one.stop())];
-    await passUntil(this.clock, Promise.all(stopping));
+    await advanceUntil(this.clock, Promise.all(stopping));
     const closing = Promise.all([this.up, ...this.down.values()].map((side) => side.close()));
     await this.clock.advanceAndSettle(60_000);
     await closing;
@@ -116,7 +125,7 @@ class Stage {
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1000) {
       await this.clock.advanceAndSettle(Math.min(left, 1000));
-      await settle(4);
+      await flushEventLoop(4);
       const running = Object.values(await this.runs()).reduce((sum, one) => sum + one, 0);
       this.most = Math.max(this.most, running);
     }

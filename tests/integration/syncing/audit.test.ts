@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { auditPeriodMs, startSyncer } from "@kcp-ts/multicluster";
+import { cacheVerifyPeriodMs, startSyncer } from "@kcp-ts/multicluster";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
-import { passUntil } from "./pass-until.ts";
-import { namespaces, Side, widgets } from "./side.ts";
+import { advanceUntil } from "./pass-until.ts";
+import { FaultyServer, namespaces, widgets } from "./side.ts";
 
 const labels = { "workloads.kcp.io/cluster": "east" };
 const at = (name: string) => ({ name, namespace: "shop" });
@@ -13,7 +13,10 @@ const at = (name: string) => ({ name, namespace: "shop" });
 async function stage() {
   const clock = new FakeClock();
   const random = new SeededRandom(1);
-  const [up, down] = [await Side.start(clock, random), await Side.start(clock, random)];
+  const [up, down] = [
+    await FaultyServer.start(clock, random),
+    await FaultyServer.start(clock, random),
+  ];
   const client = up.client.inCluster("root");
   await client.resource(namespaces).create({ metadata: { name: "shop" } });
   const errors: string[] = [];
@@ -39,11 +42,11 @@ async function stage() {
     // Watches begin anew meanwhile, from versions behind what was lost.
     await clock.advanceAndSettle(60_000);
   };
-  const audited = () => clock.advanceAndSettle(1.5 * auditPeriodMs + 60_000);
+  const audited = () => clock.advanceAndSettle(1.5 * cacheVerifyPeriodMs + 60_000);
   const copies = async () => (await down.client.resource(widgets).list()).items;
   const end = async () => {
-    await passUntil(clock, syncer.stop());
-    await passUntil(clock, Promise.all([up.close(), down.close()]));
+    await advanceUntil(clock, syncer.stop());
+    await advanceUntil(clock, Promise.all([up.close(), down.close()]));
   };
   return { clock, up, down, widgets: client.resource(widgets), lose, audited, copies, end, errors };
 }

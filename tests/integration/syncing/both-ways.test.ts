@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventually } from "@kcp-ts/testkit";
-import { Pair } from "./pair.ts";
+import { SyncerFixture } from "./pair.ts";
 import { widgets } from "./side.ts";
 
 describe("kinds that go both ways", () => {
@@ -10,7 +10,7 @@ describe("kinds that go both ways", () => {
     const policies = {
       "widgets.example.com": { direction: "both", copyNames: "by-cluster" },
     } as const;
-    const pair = await Pair.start(t, { policies });
+    const pair = await SyncerFixture.start(t, { policies });
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     const down = pair.down.client.resource(widgets);

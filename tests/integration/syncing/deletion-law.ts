@@ -9,16 +9,16 @@
  */
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { isAssigned, originOf } from "./object-facts.ts";
-import type { Answered } from "./side.ts";
+import type { ObservedAnswer } from "./side.ts";
 
 /** What the control plane said last about an object. */
-type Word = { readonly isGone: true } | { readonly object: DynamicObject };
+type LastAnswer = { readonly isGone: true } | { readonly object: DynamicObject };
 
-export class DeletionLaw {
-  readonly #words = new Map<string, Word>();
+export class DeletionInvariant {
+  readonly #words = new Map<string, LastAnswer>();
 
   /** For `onAnswer` of the control plane's side. */
-  heard({ who, method, target, status, body }: Answered): void {
+  heard({ who, method, target, status, body }: ObservedAnswer): void {
     const match = objectPath.exec(decodeURIComponent(target));
     if (match === null) return;
     const [, cluster = "", plural = "", name = "", subresource] = match;

@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { deploymentSplitter, syncTargets } from "@kcp-ts/multicluster";
+import { deploymentCoordinator, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
-import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
-import { passUntil } from "./pass-until.ts";
-import { deployments, namespaces, Side } from "./side.ts";
+import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
+import { advanceUntil } from "./pass-until.ts";
+import { deployments, FaultyServer, namespaces } from "./side.ts";
 
 const wholes = 100;
 const replicas = 20;
@@ -19,20 +19,20 @@ class Failover {
   readonly clock: FakeClock;
   readonly client: Client;
 
-  private constructor(up: Side, clock: FakeClock) {
+  private constructor(up: FaultyServer, clock: FakeClock) {
     this.client = up.client.inCluster("tenant");
     this.clock = clock;
   }
 
   static async open(t: TestContext): Promise<Failover> {
     const clock = new FakeClock();
-    const up = await Side.start(clock, new SeededRandom(1));
+    const up = await FaultyServer.start(clock, new SeededRandom(1));
     const one = new Failover(up, clock);
     const stop = new AbortController();
     const patience = { graceMs: 60_000, settleMs: 10_000 };
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
-    const splitter = deploymentSplitter({ client: up.client, clock, ...patience, onError });
+    const splitter = deploymentCoordinator({ client: up.client, clock, ...patience, onError });
     await one.client.resource(namespaces).create({ metadata: { name: namespace } });
     for (const name of ["east", "west"]) {
       await one.client.resource(syncTargets).create({ metadata: { name }, spec: {} });
@@ -41,7 +41,7 @@ class Failover {
     const running = splitter.run(stop.signal);
     t.after(async () => {
       stop.abort();
-      await passUntil(clock, running);
+      await advanceUntil(clock, running);
       const closing = up.close();
       await clock.advanceAndSettle(60_000);
       await closing;
@@ -70,7 +70,7 @@ class Failover {
 
   async pass(ms: number): Promise<void> {
     await this.clock.advanceAndSettle(ms);
-    await settle(20);
+    await flushEventLoop(20);
   }
 
   /** What is asked for in a cluster, by whole. */

@@ -9,8 +9,8 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { startSyncer } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { assigned, Pair } from "./pair.ts";
-import { events, type FaultAnswer, namespaces, Side, widgets } from "./side.ts";
+import { assigned, SyncerFixture } from "./pair.ts";
+import { events, type FaultResponse, FaultyServer, namespaces, widgets } from "./side.ts";
 
 interface Told {
   readonly reason?: string;
@@ -22,7 +22,7 @@ function told(object: DynamicObject | undefined, target = "east"): Told {
   return text === undefined ? {} : (JSON.parse(text) as Told);
 }
 
-async function eventsOf(pair: Pair, name: string, namespace = "shop"): Promise<Told[]> {
+async function eventsOf(pair: SyncerFixture, name: string, namespace = "shop"): Promise<Told[]> {
   const { items } = await pair.in("root").resource(events).list({ namespace });
   return items.filter(
     ({ involvedObject }) => (involvedObject as { name?: string }).name === name,
@@ -30,7 +30,12 @@ async function eventsOf(pair: Pair, name: string, namespace = "shop"): Promise<T
 }
 
 /** On the object and in an Event, in the same words. */
-async function isTold(pair: Pair, name: string, reason: string, words: RegExp): Promise<void> {
+async function isTold(
+  pair: SyncerFixture,
+  name: string,
+  reason: string,
+  words: RegExp,
+): Promise<void> {
   await eventually(async () => {
     const found = told(await pair.original(name));
     assert.equal(found.reason, reason, found.message);
@@ -44,7 +49,7 @@ async function isTold(pair: Pair, name: string, reason: string, words: RegExp): 
 
 const refusals: readonly {
   readonly what: string;
-  readonly fault: FaultAnswer;
+  readonly fault: FaultResponse;
   readonly reason: string;
   readonly words: RegExp;
 }[] = [
@@ -102,7 +107,7 @@ const refusals: readonly {
 describe("a refusal of the cluster", () => {
   for (const { what, fault, reason, words } of refusals) {
     it(`is told, tried again, and forgotten when it is over: ${what}`, async (t) => {
-      const pair = await Pair.start(t);
+      const pair = await SyncerFixture.start(t);
       let tries = 0;
       let isRefusing = true;
       pair.down.suffer(({ method, target }) => {
@@ -129,7 +134,7 @@ describe("a refusal of the cluster", () => {
   }
 
   it("in words that differ every time is not tried more often for that", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("first");
     await pair.copied("first");
     await pair.stopSyncer();
@@ -157,7 +162,7 @@ describe("a refusal of the cluster", () => {
   });
 
   it("for each verb that is missing names the verb", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     let verb = "get";
     const methods: Record<string, string> = { get: "GET", patch: "PATCH", delete: "DELETE" };
     pair.down.suffer(({ method, target }) =>
@@ -186,7 +191,7 @@ describe("a refusal of the cluster", () => {
 
 describe("a namespace in the cluster that has the name and was not made by a syncer", () => {
   it("is left alone, told, and used when its marks are back", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const name = (await pair.copied("a")).metadata.namespace ?? "";
     await pair.stopSyncer();
@@ -221,8 +226,8 @@ describe("two control planes that claim one cluster", () => {
       { resource: widgets, hasStatus: true },
       { resource: clusterRoles, hasStatus: false },
     ];
-    const pair = await Pair.start(t, { syncer: { resources: kinds } });
-    const other = await Side.start(systemClock);
+    const pair = await SyncerFixture.start(t, { syncer: { resources: kinds } });
+    const other = await FaultyServer.start(systemClock);
     const syncer = startSyncer({
       upstream: other.syncerClient,
       scope: "all-clusters",
@@ -279,7 +284,7 @@ describe("a cluster whose clock is hours off", () => {
         monotonic: () => systemClock.monotonic(),
         schedule: systemClock.schedule.bind(systemClock),
       };
-      const pair = await Pair.start(t, { downClock: clock });
+      const pair = await SyncerFixture.start(t, { downClock: clock });
       await pair.widget("a");
       const { metadata } = await pair.copied("a");
       const patch = { type: "merge", patch: { status: { phase: "Ready" } } } as const;

@@ -8,22 +8,22 @@ import { describe, it, type TestContext } from "node:test";
 import { parseClusterName } from "@kcp-ts/machinery/names";
 import { type Syncer, startSyncer, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
-import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
-import { passUntil } from "./pass-until.ts";
-import { cronJobs, deployments, jobs, namespaces, Side } from "./side.ts";
+import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
+import { advanceUntil } from "./pass-until.ts";
+import { cronJobs, deployments, FaultyServer, jobs, namespaces } from "./side.ts";
 
 const name = "east";
 const leaseMs = 60_000;
 
 class Agent {
   readonly clock: FakeClock;
-  readonly up: Side;
-  readonly down: Side;
+  readonly up: FaultyServer;
+  readonly down: FaultyServer;
   readonly home: Client;
   #syncer: Syncer | undefined;
   #uid = "";
 
-  private constructor(clock: FakeClock, up: Side, down: Side) {
+  private constructor(clock: FakeClock, up: FaultyServer, down: FaultyServer) {
     this.clock = clock;
     this.up = up;
     this.down = down;
@@ -32,8 +32,8 @@ class Agent {
 
   static async open(t: TestContext): Promise<Agent> {
     const clock = new FakeClock();
-    const up = await Side.start(clock, new SeededRandom(1));
-    const down = await Side.start(clock, new SeededRandom(2));
+    const up = await FaultyServer.start(clock, new SeededRandom(1));
+    const down = await FaultyServer.start(clock, new SeededRandom(2));
     const agent = new Agent(clock, up, down);
     const made = await agent.home.resource(syncTargets).create({ metadata: { name }, spec: {} });
     agent.#uid = made.metadata.uid ?? "";
@@ -77,7 +77,7 @@ class Agent {
   }
 
   async stop(): Promise<void> {
-    await passUntil(this.clock, this.#syncer?.stop());
+    await advanceUntil(this.clock, this.#syncer?.stop());
   }
 
   /** What the controller of SyncTargets says, by whether it hears of the agent. */
@@ -93,7 +93,7 @@ class Agent {
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1000) {
       await this.clock.advanceAndSettle(Math.min(left, 1000));
-      await settle(4);
+      await flushEventLoop(4);
     }
   }
 

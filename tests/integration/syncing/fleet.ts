@@ -13,29 +13,29 @@ import {
   Targets,
 } from "@kcp-ts/multicluster";
 import { type Client, logicalClusters, timestamp } from "@kcp-ts/sdk";
-import { configMaps, namespaces, Side, widgets } from "./side.ts";
+import { configMaps, FaultyServer, namespaces, widgets } from "./side.ts";
 
-export const fleetKinds: readonly SyncedResource[] = [
+export const syncedKinds: readonly SyncedResource[] = [
   { resource: widgets, hasStatus: true },
   { resource: configMaps, hasStatus: false },
 ];
 
-export class Fleet {
-  readonly up: Side;
+export class SyncedClusterSet {
+  readonly up: FaultyServer;
   readonly targets = new Targets();
   readonly errors: unknown[] = [];
   readonly #stop = new AbortController();
   readonly #connections = new Map<string, TargetConnection & { readonly end: AbortController }>();
-  readonly #sides: Side[] = [];
+  readonly #sides: FaultyServer[] = [];
   #syncers: Syncers | undefined;
   #running: Promise<void> = Promise.resolve();
 
-  private constructor(up: Side) {
+  private constructor(up: FaultyServer) {
     this.up = up;
   }
 
-  static async start(): Promise<Fleet> {
-    const fleet = new Fleet(await Side.start(systemClock));
+  static async start(): Promise<SyncedClusterSet> {
+    const fleet = new SyncedClusterSet(await FaultyServer.start(systemClock));
     fleet.startSyncers();
     return fleet;
   }
@@ -54,11 +54,11 @@ export class Fleet {
   async join(
     home: string,
     name: string,
-    kinds: readonly SyncedResource[] = fleetKinds,
-    side?: Side,
-  ): Promise<Side> {
+    kinds: readonly SyncedResource[] = syncedKinds,
+    side?: FaultyServer,
+  ): Promise<FaultyServer> {
     const client = this.up.client.inCluster(home);
-    const down = side ?? (await Side.start(systemClock));
+    const down = side ?? (await FaultyServer.start(systemClock));
     if (side === undefined) this.#sides.push(down);
     const made = await client.resource(syncTargets).create({ metadata: { name }, spec: {} });
     for (const { resource, hasStatus } of kinds) {

@@ -5,27 +5,27 @@
  */
 import assert from "node:assert/strict";
 import {
-  auditPeriodMs,
+  cacheVerifyPeriodMs,
   ResourceSet,
   type SyncedResource,
   type Syncer,
   startSyncer,
 } from "@kcp-ts/multicluster";
 import type { StringMap } from "@kcp-ts/sdk";
-import { type FakeClock, type SeededRandom, settle } from "@kcp-ts/testkit";
+import { type FakeClock, flushEventLoop, type SeededRandom } from "@kcp-ts/testkit";
 import { copiesIn, differences } from "./agreement.ts";
-import { DeletionLaw } from "./deletion-law.ts";
-import { placeOf } from "./object-facts.ts";
-import { passUntil } from "./pass-until.ts";
+import { DeletionInvariant } from "./deletion-law.ts";
+import { namespacedNameOf } from "./object-facts.ts";
+import { advanceUntil } from "./pass-until.ts";
 import { randomFault } from "./random-fault.ts";
-import { configMaps, namespaces, type Side, widgets } from "./side.ts";
-import { Strangers } from "./strangers.ts";
+import { configMaps, type FaultyServer, namespaces, widgets } from "./side.ts";
+import { ForeignObjects } from "./strangers.ts";
 
-export interface Stage {
+export interface SyncHistoryServers {
   readonly clock: FakeClock;
-  readonly up: Side;
+  readonly up: FaultyServer;
   /** By the names of their SyncTargets. */
-  readonly down: ReadonlyMap<string, Side>;
+  readonly down: ReadonlyMap<string, FaultyServer>;
 }
 
 const names = ["a", "b", "c"] as const;
@@ -35,26 +35,26 @@ const kinds: readonly SyncedResource[] = [
   { resource: configMaps, hasStatus: false },
 ];
 
-interface Running {
+interface RunningSyncer {
   readonly name: string;
   uid: string;
-  readonly side: Side;
+  readonly side: FaultyServer;
   readonly resources: ResourceSet;
   syncer: Syncer | undefined;
 }
 
-export class History {
+export class SyncHistory {
   /** What happened, for who has to find out why it failed. */
   readonly log: string[] = [];
-  readonly #stage: Stage;
+  readonly #stage: SyncHistoryServers;
   readonly #random: SeededRandom;
   readonly #clusters: readonly [string, string];
-  readonly #targets: readonly [Running, ...Running[]];
+  readonly #targets: readonly [RunningSyncer, ...RunningSyncer[]];
   readonly #violations: string[] = [];
-  readonly #law = new DeletionLaw();
-  readonly #strangers = new Strangers();
+  readonly #law = new DeletionInvariant();
+  readonly #strangers = new ForeignObjects();
 
-  constructor(stage: Stage, random: SeededRandom) {
+  constructor(stage: SyncHistoryServers, random: SeededRandom) {
     this.#stage = stage;
     this.#random = random;
     const { seed } = random;
@@ -65,7 +65,7 @@ export class History {
       side,
       resources: new ResourceSet(kinds),
       syncer: undefined,
-    })) as unknown as readonly [Running, ...Running[]];
+    })) as unknown as readonly [RunningSyncer, ...RunningSyncer[]];
   }
 
   async play(steps: number): Promise<void> {
@@ -95,10 +95,10 @@ export class History {
     for (const { side } of this.#targets) side.heal();
     this.#stage.up.heal();
     const stopping = this.#targets.map(({ syncer }) => syncer?.stop());
-    await passUntil(this.#stage.clock, Promise.all(stopping));
+    await advanceUntil(this.#stage.clock, Promise.all(stopping));
   }
 
-  #start(target: Running): void {
+  #start(target: RunningSyncer): void {
     const { up, clock } = this.#stage;
     const [home] = this.#clusters;
     target.syncer = startSyncer({
@@ -116,7 +116,7 @@ export class History {
 
   async #pass(ms: number): Promise<void> {
     await this.#stage.clock.advanceAndSettle(ms);
-    await settle(4);
+    await flushEventLoop(4);
   }
 
   async #step(): Promise<void> {
@@ -231,7 +231,9 @@ export class History {
     const client = target.side.client.resource(resource);
     const found = await copiesIn(target, resource);
     const one = found[this.#random.integer(found.length)];
-    return one && { target, resource, client, at: placeOf(one), uid: one.metadata.uid ?? "" };
+    return (
+      one && { target, resource, client, at: namespacedNameOf(one), uid: one.metadata.uid ?? "" }
+    );
   }
 
   async #editDownstream(): Promise<void> {
@@ -294,17 +296,17 @@ export class History {
     this.#start(target);
   }
 
-  async #stopSyncer(target: Running): Promise<void> {
+  async #stopSyncer(target: RunningSyncer): Promise<void> {
     const stopping = target.syncer?.stop();
     await this.#pass(this.#random.integer(2000));
-    await passUntil(this.#stage.clock, stopping);
+    await advanceUntil(this.#stage.clock, stopping);
   }
 
   async #restartServer(): Promise<void> {
     const target = this.#random.pick(this.#targets);
     const isUpstream = this.#random.chance(0.5);
     this.log.push(`restart the server of ${isUpstream ? "the control plane" : target.name}`);
-    await passUntil(this.#stage.clock, (isUpstream ? this.#stage.up : target.side).restart());
+    await advanceUntil(this.#stage.clock, (isUpstream ? this.#stage.up : target.side).restart());
   }
 
   /** The SyncTarget is deleted while nobody can drain it, and made anew under its name: what the earlier one left behind is not the new one's. */
@@ -330,7 +332,7 @@ export class History {
     target.resources.set(chosen);
   }
 
-  async #check(target: Running, method: string, path: string): Promise<void> {
+  async #check(target: RunningSyncer, method: string, path: string): Promise<void> {
     if (method !== "DELETE") return;
     const match = /\/namespaces\/([^/]+)\/(widgets|configmaps)\/([^/?]+)/.exec(path);
     if (match === null) return;
@@ -377,7 +379,7 @@ export class History {
     await this.#pass(320_000);
     const before = this.#writes();
     // An audit and all its consequences included.
-    await this.#pass(1.5 * auditPeriodMs + 60_000);
+    await this.#pass(1.5 * cacheVerifyPeriodMs + 60_000);
     assert.deepEqual(this.#writes().slice(before.length), [], "writes although nothing happens");
     assert.deepEqual(await this.#differences(), []);
     assert.deepEqual(this.#violations, []);

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultPolicies } from "@kcp-ts/multicluster";
-import { assigned, Pair } from "./pair.ts";
+import { assigned, SyncerFixture } from "./pair.ts";
 import { namespaces, widgets } from "./side.ts";
 
 describe("kinds of the owner of a cluster", () => {
   it("are synced from the logical cluster of the SyncTarget, and from no tenant's", async (t) => {
     assert.equal(defaultPolicies["persistentvolumes"]?.of, "home");
     const policies = { "widgets.example.com": { of: "home" } } as const;
-    const pair = await Pair.start(t, { policies });
+    const pair = await SyncerFixture.start(t, { policies });
     const tenant = pair.in("tenant");
     await tenant.resource(namespaces).create({ metadata: { name: "shop" } });
     const metadata = { name: "theirs", namespace: "shop", labels: assigned };
@@ -25,7 +25,7 @@ describe("kinds of the owner of a cluster", () => {
   });
 
   it("are every tenant's otherwise", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     const tenant = pair.in("tenant");
     await tenant.resource(namespaces).create({ metadata: { name: "shop" } });
     const metadata = { name: "theirs", namespace: "shop", labels: assigned };

@@ -1,15 +1,15 @@
 /** How long a change upstream takes to the cluster, and a status back, at so many changes a second over several targets; all in one process. Prints; asserts nothing. */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { Fleet } from "./fleet.ts";
-import { type Side, widgets } from "./side.ts";
+import { SyncedClusterSet } from "./fleet.ts";
+import { type FaultyServer, widgets } from "./side.ts";
 
 const targets = Number(process.env["TARGETS"] ?? 2);
 const perSecond = Number(process.env["CHANGES_PER_SECOND"] ?? 50);
 const seconds = Number(process.env["SECONDS"] ?? 1);
 
-const fleet = await Fleet.start();
+const fleet = await SyncedClusterSet.start();
 const { up } = fleet;
-const sides: Side[] = [];
+const sides: FaultyServer[] = [];
 for (let index = 0; index < targets; index++) sides.push(await fleet.join("root", `t${index}`));
 const client = up.client.inCluster("root");
 await fleet.namespace("root");

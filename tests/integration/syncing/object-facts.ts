@@ -33,6 +33,6 @@ export function originOf({ metadata }: DynamicObject): Partial<Record<string, st
   return JSON.parse(metadata.annotations?.["workload.kcp.io/origin"] ?? "{}");
 }
 
-export function placeOf({ metadata }: DynamicObject) {
+export function namespacedNameOf({ metadata }: DynamicObject) {
   return { namespace: metadata.namespace ?? "", name: metadata.name };
 }

@@ -8,8 +8,8 @@ import { type Syncer, startSyncer } from "@kcp-ts/multicluster";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { assigned, bothKinds, target } from "./pair.ts";
-import { passUntil } from "./pass-until.ts";
-import { type Fault, namespaces, Side, widgets } from "./side.ts";
+import { advanceUntil } from "./pass-until.ts";
+import { type Fault, FaultyServer, namespaces, widgets } from "./side.ts";
 
 const outageMs = 900_000;
 /** From the first watch that is accepted again. */
@@ -17,12 +17,17 @@ const promptMs = 3000;
 const at = { name: "a", namespace: "shop" };
 
 class Outage {
-  readonly up: Side;
-  readonly down: Side;
+  readonly up: FaultyServer;
+  readonly down: FaultyServer;
   readonly #clock: FakeClock;
   readonly #syncer: Syncer;
 
-  private constructor(up: Side, down: Side, clock: FakeClock, random: SeededRandom) {
+  private constructor(
+    up: FaultyServer,
+    down: FaultyServer,
+    clock: FakeClock,
+    random: SeededRandom,
+  ) {
     this.up = up;
     this.down = down;
     this.#clock = clock;
@@ -41,15 +46,18 @@ class Outage {
   static async start(t: TestContext, seed: number): Promise<Outage> {
     const clock = new FakeClock();
     const random = new SeededRandom(seed);
-    const [up, down] = [await Side.start(clock, random), await Side.start(clock, random)];
+    const [up, down] = [
+      await FaultyServer.start(clock, random),
+      await FaultyServer.start(clock, random),
+    ];
     await up.client
       .inCluster("root")
       .resource(namespaces)
       .create({ metadata: { name: at.namespace } });
     const one = new Outage(up, down, clock, random);
     t.after(async () => {
-      await passUntil(clock, one.#syncer.stop());
-      await passUntil(clock, Promise.all([up.close(), down.close()]));
+      await advanceUntil(clock, one.#syncer.stop());
+      await advanceUntil(clock, Promise.all([up.close(), down.close()]));
     });
     return one;
   }

@@ -14,7 +14,7 @@ import {
 } from "@kcp-ts/multicluster";
 import type { Client, DynamicObject, ObjectMeta } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { configMaps, namespaces, Side, widgets } from "./side.ts";
+import { configMaps, FaultyServer, namespaces, widgets } from "./side.ts";
 
 export const assigned = { "workloads.kcp.io/cluster": "east" };
 export const target: TargetIdentity = { name: "east", cluster: "root", uid: "target-east" };
@@ -25,7 +25,7 @@ export const bothKinds: readonly SyncedResource[] = [
   { resource: configMaps, hasStatus: false },
 ];
 
-export interface PairOptions {
+export interface SyncerFixtureOptions {
   readonly policies?: Policies;
   readonly syncer?: Partial<SyncerOptions>;
   readonly downClock?: Clock;
@@ -33,25 +33,25 @@ export interface PairOptions {
   readonly downStatus?: Shape;
 }
 
-export class Pair {
-  readonly up: Side;
-  readonly down: Side;
+export class SyncerFixture {
+  readonly up: FaultyServer;
+  readonly down: FaultyServer;
   readonly resources = new ResourceSet(bothKinds);
   readonly errors: unknown[] = [];
-  readonly #options: PairOptions;
+  readonly #options: SyncerFixtureOptions;
   #syncer: Syncer | undefined;
 
-  private constructor(up: Side, down: Side, options: PairOptions) {
+  private constructor(up: FaultyServer, down: FaultyServer, options: SyncerFixtureOptions) {
     this.up = up;
     this.down = down;
     this.#options = options;
   }
 
-  static async start(t: TestContext, options: PairOptions = {}): Promise<Pair> {
-    const up = await Side.start(systemClock);
+  static async start(t: TestContext, options: SyncerFixtureOptions = {}): Promise<SyncerFixture> {
+    const up = await FaultyServer.start(systemClock);
     const { downClock = systemClock, downStatus } = options;
-    const down = await Side.start(downClock, systemRandom, downStatus);
-    const pair = new Pair(up, down, options);
+    const down = await FaultyServer.start(downClock, systemRandom, downStatus);
+    const pair = new SyncerFixture(up, down, options);
     t.after(async () => {
       await pair.stopSyncer();
       await up.close();

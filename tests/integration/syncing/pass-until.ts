@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { FakeClock } from "@kcp-ts/testkit";
 
-export async function passUntil(
+export async function advanceUntil(
   clock: FakeClock,
   end: Promise<unknown> | undefined,
 ): Promise<void> {

@@ -4,8 +4,8 @@ import { describe, it, type TestContext } from "node:test";
 import { parsePolicies } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { Fleet } from "./fleet.ts";
-import { configMaps, deployments, events, type Side, widgets } from "./side.ts";
+import { SyncedClusterSet } from "./fleet.ts";
+import { configMaps, deployments, events, type FaultyServer, widgets } from "./side.ts";
 
 const assigned = { "workloads.kcp.io/cluster": "east" };
 const at = { name: "a", namespace: "shop" };
@@ -22,8 +22,10 @@ const kinds = [
   { resource: clusterRoles, hasStatus: false },
 ];
 
-async function startFleet(t: TestContext): Promise<{ fleet: Fleet; east: Side }> {
-  const fleet = await Fleet.start();
+async function startFleet(
+  t: TestContext,
+): Promise<{ fleet: SyncedClusterSet; east: FaultyServer }> {
+  const fleet = await SyncedClusterSet.start();
   t.after(() => fleet.close());
   await fleet.namespace("root");
   return { fleet, east: await fleet.join("root", "east", kinds) };
@@ -34,7 +36,11 @@ function policyMap(name: string, target: string, data: Record<string, string>) {
   return { metadata: { name, namespace: "shop", labels }, data };
 }
 
-async function copyOf(side: Side, resource: typeof widgets, name = "a"): Promise<DynamicObject> {
+async function copyOf(
+  side: FaultyServer,
+  resource: typeof widgets,
+  name = "a",
+): Promise<DynamicObject> {
   return await eventually(async () => {
     const { items } = await side.client.resource(resource).list();
     const found = items.find(({ metadata }) => metadata.name === name);

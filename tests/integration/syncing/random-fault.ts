@@ -1,13 +1,13 @@
 /** For the histories: what befalls the requests of syncers to one side, drawn by chance, and its name for the log. */
 import type { SeededRandom } from "@kcp-ts/testkit";
-import type { Fault, FaultAnswer } from "./side.ts";
+import type { Fault, FaultResponse } from "./side.ts";
 
 export function randomFault(random: SeededRandom): {
   readonly fault: Fault;
   readonly name: string;
 } {
   const lost = random.fork();
-  const choices: readonly [FaultAnswer, ...FaultAnswer[]] = [
+  const choices: readonly [FaultResponse, ...FaultResponse[]] = [
     "cut",
     "lost-answer",
     "empty",

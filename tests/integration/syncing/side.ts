@@ -29,7 +29,7 @@ import {
 } from "@kcp-ts/machinery/shape";
 import { multiclusterKinds } from "@kcp-ts/multicluster";
 import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { EndableBody, serverTransport } from "@kcp-ts/sdk/client";
+import { AbortableBody, serverTransport } from "@kcp-ts/sdk/client";
 import { tenancy } from "@kcp-ts/tenancy";
 
 export const widgets = defineResource<DynamicObject>({
@@ -162,8 +162,8 @@ export type Fault = (request: {
   readonly target: string;
   /** Whose client it is. */
   readonly who: string;
-}) => FaultAnswer;
-export type FaultAnswer =
+}) => FaultResponse;
+export type FaultResponse =
   | undefined
   /** Nothing goes through. */
   | "cut"
@@ -176,7 +176,7 @@ export type FaultAnswer =
   | { readonly status: number; readonly message?: string };
 
 /** An answer as a syncer got it. */
-export interface Answered {
+export interface ObservedAnswer {
   /** Whose client it is. */
   readonly who: string;
   readonly method: string;
@@ -185,7 +185,7 @@ export interface Answered {
   readonly body: unknown;
 }
 
-export class Side {
+export class FaultyServer {
   /** Straight to the server. */
   readonly client: Client;
   /** For the syncer. */
@@ -197,15 +197,15 @@ export class Side {
   /** Called with every write of the syncer before the server sees it. */
   beforeWrite: (method: string, target: string) => Promise<void> = async () => {};
   /** Called with every answer of one object that a syncer gets. */
-  onAnswer: ((answered: Answered) => void) | undefined;
+  onAnswer: ((answered: ObservedAnswer) => void) | undefined;
   readonly #make: () => ApiServer;
   readonly #storage: MemoryStorage;
-  readonly #options: SideClients;
-  readonly #streams = new Set<EndableBody>();
+  readonly #options: FaultyServerClients;
+  readonly #streams = new Set<AbortableBody>();
   #server: ApiServer;
   #fault: Fault = () => undefined;
 
-  private constructor(make: () => ApiServer, storage: MemoryStorage, options: SideClients) {
+  private constructor(make: () => ApiServer, storage: MemoryStorage, options: FaultyServerClients) {
     this.#make = make;
     this.#server = make();
     this.#storage = storage;
@@ -218,7 +218,11 @@ export class Side {
   }
 
   /** `status`: what a Widget's may be; a phase and a note if left out. */
-  static async start(clock: Clock, random: Random = systemRandom, status?: Shape): Promise<Side> {
+  static async start(
+    clock: Clock,
+    random: Random = systemRandom,
+    status?: Shape,
+  ): Promise<FaultyServer> {
     const { authorization, staticToken } = createInternalCredential();
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const storage = new MemoryStorage();
@@ -238,9 +242,9 @@ export class Side {
           ...batchTypes,
           ...multiclusterKinds.map(systemDefinition),
         ],
-        log: silent,
+        log: silentLog,
       });
-    const side = new Side(make, storage, { authorization, clock, random });
+    const side = new FaultyServer(make, storage, { authorization, clock, random });
     await side.#server.start();
     return side;
   }
@@ -301,12 +305,12 @@ export class Side {
     }
     const loses = typeof fault === "object" && "lose" in fault && response.isWatch === true;
     const source = loses ? withLosses(body, fault.lose) : body;
-    const stream: EndableBody = new EndableBody(source, () => this.#streams.delete(stream));
+    const stream: AbortableBody = new AbortableBody(source, () => this.#streams.delete(stream));
     this.#streams.add(stream);
     return { ...response, body: stream };
   }
 
-  async #answer(request: ApiRequest, fault: FaultAnswer): Promise<ApiResponse> {
+  async #answer(request: ApiRequest, fault: FaultResponse): Promise<ApiResponse> {
     if (typeof fault === "object" && "status" in fault) return failure(fault.status, fault.message);
     if (fault === "empty" && request.method === "GET") {
       const empty = await this.#emptied(request);
@@ -344,7 +348,7 @@ async function* withLosses(
   }
 }
 
-interface SideClients {
+interface FaultyServerClients {
   readonly authorization: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -379,7 +383,7 @@ const reasons = new Map([
   [422, "Invalid"],
 ]);
 
-export const silent = {
+export const silentLog = {
   debug: () => {},
   info: () => {},
   warn: () => {},

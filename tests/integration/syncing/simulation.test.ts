@@ -5,14 +5,14 @@
  * `KCP_HISTORIES=2000` plays that many of them, `KCP_SEED=17 KCP_HISTORIES=1` one of them again; `KCP_SPLIT_HISTORIES` is for those of split Deployments.
  */
 import { describe, it } from "node:test";
-import { playHistories, playSplitHistories } from "./simulation.ts";
+import { runCoordinatorHistories, runSyncHistories } from "./simulation.ts";
 
 const histories = Number(process.env["KCP_HISTORIES"] ?? 40);
 const seed = Number(process.env["KCP_SEED"] ?? 1);
 
 describe("the syncer in random histories", () => {
   it(`keeps its promises in ${histories} of them, from seed ${seed}`, async () => {
-    await playHistories(histories, seed);
+    await runSyncHistories(histories, seed);
   });
 });
 
@@ -20,6 +20,6 @@ const splitHistories = Number(process.env["KCP_SPLIT_HISTORIES"] ?? 5);
 
 describe("split Deployments in random histories", () => {
   it(`add up in ${splitHistories} of them, from seed ${seed}`, async () => {
-    await playSplitHistories(splitHistories, seed);
+    await runCoordinatorHistories(splitHistories, seed);
   });
 });

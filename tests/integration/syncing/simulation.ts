@@ -2,27 +2,27 @@
 import assert from "node:assert/strict";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
-import { History, type Stage } from "./history.ts";
-import { Side } from "./side.ts";
-import { SplitHistory } from "./split-history.ts";
+import { SyncHistory, type SyncHistoryServers } from "./history.ts";
+import { FaultyServer } from "./side.ts";
+import { CoordinatorHistory } from "./split-history.ts";
 
 /** Every history has servers of its own, and all chance from its seed: played again, it is the same. */
-export async function playHistories(count: number, firstSeed: number): Promise<void> {
+export async function runSyncHistories(count: number, firstSeed: number): Promise<void> {
   for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     const random = new SeededRandom(seed);
-    await withStage(random, (stage) => play(new History(stage, random), random));
+    await withStage(random, (stage) => play(new SyncHistory(stage, random), random));
   }
 }
 
 /** The same of Deployments that are split over the clusters. */
-export async function playSplitHistories(count: number, firstSeed: number): Promise<void> {
+export async function runCoordinatorHistories(count: number, firstSeed: number): Promise<void> {
   for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     const random = new SeededRandom(seed);
-    await withStage(random, (stage) => play(new SplitHistory(stage, random), random));
+    await withStage(random, (stage) => play(new CoordinatorHistory(stage, random), random));
   }
 }
 
-interface Playable {
+interface RunnableHistory {
   readonly log: readonly string[];
   play(steps: number): Promise<void>;
   stop(): Promise<void>;
@@ -40,7 +40,7 @@ function skewed(clock: Clock, byMs: number): Clock {
   };
 }
 
-async function play(history: Playable, random: SeededRandom): Promise<void> {
+async function play(history: RunnableHistory, random: SeededRandom): Promise<void> {
   try {
     await history.play(10 + random.integer(25));
   } catch (error) {
@@ -53,13 +53,13 @@ async function play(history: Playable, random: SeededRandom): Promise<void> {
 
 async function withStage(
   random: SeededRandom,
-  body: (stage: Stage) => Promise<void>,
+  body: (stage: SyncHistoryServers) => Promise<void>,
 ): Promise<void> {
   const clock = new FakeClock();
   // Clocks that differ: what a server writes down as its time is compared with no other's.
-  const up = await Side.start(clock, random.fork());
-  const east = await Side.start(skewed(clock, -5 * hourMs), random.fork());
-  const west = await Side.start(skewed(clock, 7 * hourMs), random.fork());
+  const up = await FaultyServer.start(clock, random.fork());
+  const east = await FaultyServer.start(skewed(clock, -5 * hourMs), random.fork());
+  const west = await FaultyServer.start(skewed(clock, 7 * hourMs), random.fork());
   const down = new Map([
     ["east", east],
     ["west", west],

@@ -5,26 +5,26 @@
 import assert from "node:assert/strict";
 import { parseClusterName } from "@kcp-ts/machinery/names";
 import {
-  deploymentSplitter,
+  deploymentCoordinator,
   type SyncedResource,
   type Syncer,
   startSyncer,
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type DynamicObject, timestamp } from "@kcp-ts/sdk";
-import { type SeededRandom, settle } from "@kcp-ts/testkit";
-import { DeletionLaw } from "./deletion-law.ts";
-import type { Stage } from "./history.ts";
+import { flushEventLoop, type SeededRandom } from "@kcp-ts/testkit";
+import { DeletionInvariant } from "./deletion-law.ts";
+import type { SyncHistoryServers } from "./history.ts";
 import { originOf } from "./object-facts.ts";
-import { passUntil } from "./pass-until.ts";
-import { deployments, namespaces, type Side } from "./side.ts";
+import { advanceUntil } from "./pass-until.ts";
+import { deployments, type FaultyServer, namespaces } from "./side.ts";
 
-interface Link {
+interface SyncedLink {
   readonly tenant: string;
   /** Of the SyncTarget, and of the physical cluster. */
   readonly name: string;
   readonly uid: string;
-  readonly side: Side;
+  readonly side: FaultyServer;
   syncer: Syncer | undefined;
 }
 
@@ -40,18 +40,18 @@ const counted = ["replicas", "updatedReplicas", "readyReplicas"] as const;
 const restSteps: readonly number[] = [...Array(20).fill(10_000), ...Array(10).fill(300_000)];
 const web = { namespace: "shop", name: "web" };
 
-export class SplitHistory {
+export class CoordinatorHistory {
   readonly log: string[] = [];
-  readonly #stage: Stage;
+  readonly #stage: SyncHistoryServers;
   readonly #random: SeededRandom;
   readonly #tenants: readonly [string, string];
-  readonly #links: Link[] = [];
-  readonly #law = new DeletionLaw();
+  readonly #links: SyncedLink[] = [];
+  readonly #law = new DeletionInvariant();
   readonly #violations: string[] = [];
   readonly #cut = new Set<string>();
   #splitter = { stop: new AbortController(), running: Promise.resolve() };
 
-  constructor(stage: Stage, random: SeededRandom) {
+  constructor(stage: SyncHistoryServers, random: SeededRandom) {
     this.#stage = stage;
     this.#random = random;
     this.#tenants = [`s${random.seed}-a`, `s${random.seed}-b`];
@@ -73,7 +73,7 @@ export class SplitHistory {
     for (const side of this.#stage.down.values()) side.heal();
     this.#splitter.stop.abort();
     const stopping = [this.#splitter.running, ...this.#links.map(({ syncer }) => syncer?.stop())];
-    await passUntil(this.#stage.clock, Promise.all(stopping));
+    await advanceUntil(this.#stage.clock, Promise.all(stopping));
   }
 
   async #begin(): Promise<void> {
@@ -98,7 +98,7 @@ export class SplitHistory {
     this.#startSplitter();
   }
 
-  #startSyncer(link: Link): void {
+  #startSyncer(link: SyncedLink): void {
     const { up, clock } = this.#stage;
     const { tenant, name, uid, side } = link;
     const cluster = parseClusterName(tenant);
@@ -119,7 +119,7 @@ export class SplitHistory {
     const { up, clock } = this.#stage;
     const stop = new AbortController();
     const client = up.clientOf("splitter");
-    const splitter = deploymentSplitter({ client, clock, onError: () => {} });
+    const splitter = deploymentCoordinator({ client, clock, onError: () => {} });
     this.#splitter = { stop, running: splitter.run(stop.signal) };
   }
 
@@ -127,7 +127,7 @@ export class SplitHistory {
   async #pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 2000) {
       await this.#stage.clock.advanceAndSettle(Math.min(left, 2000));
-      await settle(4);
+      await flushEventLoop(4);
       if (this.#random.chance(0.7)) await this.#run(0.8);
     }
   }
@@ -226,14 +226,14 @@ export class SplitHistory {
     if (which === 0) {
       this.log.push("the splitter restarts");
       this.#splitter.stop.abort();
-      await passUntil(this.#stage.clock, this.#splitter.running);
+      await advanceUntil(this.#stage.clock, this.#splitter.running);
       this.#startSplitter();
     } else if (which === 1) {
       this.log.push("the control plane restarts");
-      await passUntil(this.#stage.clock, this.#stage.up.restart());
+      await advanceUntil(this.#stage.clock, this.#stage.up.restart());
     } else if (link !== undefined) {
       this.log.push(`the syncer of ${link.tenant} to ${link.name} restarts`);
-      await passUntil(this.#stage.clock, link.syncer?.stop());
+      await advanceUntil(this.#stage.clock, link.syncer?.stop());
       this.#startSyncer(link);
     }
   }
@@ -246,8 +246,8 @@ export class SplitHistory {
     side.suffer(() => ({ lose: () => lost.chance(0.3) }));
   }
 
-  #someCluster(): [string, Side] {
-    const all = [...this.#stage.down] as [[string, Side], ...[string, Side][]];
+  #someCluster(): [string, FaultyServer] {
+    const all = [...this.#stage.down] as [[string, FaultyServer], ...[string, FaultyServer][]];
     return this.#random.pick(all);
   }
 
@@ -270,7 +270,7 @@ export class SplitHistory {
     }
   }
 
-  async #check(side: Side, method: string, path: string): Promise<void> {
+  async #check(side: FaultyServer, method: string, path: string): Promise<void> {
     const match = /\/namespaces\/([^/]+)\/deployments\/([^/?]+)/.exec(path);
     if (method !== "DELETE" || match === null) return;
     const [, namespace = "", name = ""] = match;
@@ -308,7 +308,7 @@ export class SplitHistory {
     let found: string[] = [];
     for (const ms of restSteps) {
       await this.#stage.clock.advanceAndSettle(ms);
-      await settle(4);
+      await flushEventLoop(4);
       await this.#run(1);
       found = await this.#differences();
       if (found.length === 0) break;

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { eventually } from "@kcp-ts/testkit";
-import { Pair } from "./pair.ts";
+import { SyncerFixture } from "./pair.ts";
 import { widgets } from "./side.ts";
 
 describe("a status that is owned upstream", () => {
   it("follows when it changes twice in a moment, and when something of it goes", async (t) => {
     const policies = { "widgets.example.com": { statusOwner: "upstream" } } as const;
-    const pair = await Pair.start(t, { policies });
+    const pair = await SyncerFixture.start(t, { policies });
     await pair.widget("a");
     await pair.copied("a");
     const resource = pair.in("root").resource(widgets);

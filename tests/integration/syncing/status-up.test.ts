@@ -4,20 +4,23 @@ import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { raw } from "@kcp-ts/machinery/shape";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { Pair, type PairOptions } from "./pair.ts";
+import { SyncerFixture, type SyncerFixtureOptions } from "./pair.ts";
 import { widgets } from "./side.ts";
 
 /** More than any of these tests needs, and an end to what would have none. */
 const writesMax = 50;
 
-async function startPair(t: TestContext, options: PairOptions = {}): Promise<Pair> {
-  const pair = await Pair.start(t, { ...options, downStatus: raw });
+async function startPair(
+  t: TestContext,
+  options: SyncerFixtureOptions = {},
+): Promise<SyncerFixture> {
+  const pair = await SyncerFixture.start(t, { ...options, downStatus: raw });
   pair.up.writesMax = writesMax;
   return pair;
 }
 
 /** One that is sent down, and one that was born in the cluster and is copied up. */
-async function twoWidgets(pair: Pair): Promise<(status: JsonObject) => Promise<void>> {
+async function twoWidgets(pair: SyncerFixture): Promise<(status: JsonObject) => Promise<void>> {
   await pair.widget("sent");
   const { namespace = "" } = (await pair.copied("sent")).metadata;
   const down = pair.down.client.resource(widgets);

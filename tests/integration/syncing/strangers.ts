@@ -1,15 +1,15 @@
 /** For the histories: things that are not a syncer's and stand where its copy was, put there between its look and its delete. They must survive. */
-import type { Side, widgets } from "./side.ts";
+import type { FaultyServer, widgets } from "./side.ts";
 
-export interface Place {
+export interface NamespacedName {
   readonly namespace: string;
   readonly name: string;
 }
 
-export class Strangers {
+export class ForeignObjects {
   readonly #checks: (() => Promise<string | undefined>)[] = [];
 
-  async replace(side: Side, resource: typeof widgets, at: Place): Promise<void> {
+  async replace(side: FaultyServer, resource: typeof widgets, at: NamespacedName): Promise<void> {
     const client = side.client.resource(resource);
     await client.delete(at);
     await client.create({ metadata: { ...at, annotations: { theirs: "yes" } } });

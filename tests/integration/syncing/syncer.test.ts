@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { assigned, finalizer, Pair } from "./pair.ts";
+import { assigned, finalizer, SyncerFixture } from "./pair.ts";
 import { namespaces, widgets } from "./side.ts";
 
 const at = (name: string) => ({ name, namespace: "shop" });
@@ -14,7 +14,7 @@ function trouble(object: DynamicObject | undefined): { reason?: string; message?
 
 describe("an assigned object", () => {
   it("is held by a finalizer and copied to a namespace of its own", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     const annotations = { note: "mine", "kcp.io/internal": "not for clusters" };
     await pair.widget("a", { annotations });
     const copy = await pair.copied("a");
@@ -32,7 +32,7 @@ describe("an assigned object", () => {
   });
 
   it("is assigned by every spelling of the label and by a state", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a", { labels: { "workloads.kcp.dev/cluster": "east" } });
     await pair.widget("b", { labels: { "kcp.dev/cluster": "east" } });
     await pair.widget("c", { labels: { "state.workload.kcp.io/east": "Sync" } });
@@ -45,7 +45,7 @@ describe("an assigned object", () => {
   });
 
   it("follows changes of its spec, also of fields that are taken away", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair
       .in("root")
       .resource(widgets)
@@ -65,7 +65,7 @@ describe("an assigned object", () => {
   });
 
   it("gets the status that the cluster gives its copy", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     const patch = { type: "merge", patch: { status: { phase: "Ready" } } } as const;
@@ -77,7 +77,7 @@ describe("an assigned object", () => {
   });
 
   it("in two clusters has the status of each in an annotation, and none of its own", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     const labels = { "state.workload.kcp.io/east": "Sync", "state.workload.kcp.io/west": "Sync" };
     await pair.widget("a", { labels });
     const { metadata } = await pair.copied("a");
@@ -93,7 +93,7 @@ describe("an assigned object", () => {
   });
 
   it("is deleted upstream only when its copy is gone", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const copy = await pair.copied("a");
     const place = { namespace: copy.metadata.namespace, name: "a" };
@@ -114,7 +114,7 @@ describe("an assigned object", () => {
   });
 
   it("leaves when its label goes, and is free of the finalizer and the status then", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     const patch = { type: "merge", patch: { status: { phase: "Ready" } } } as const;
@@ -137,7 +137,7 @@ describe("an assigned object", () => {
   });
 
   it("stays while soft finalizers need it, and leaves the target by annotation then", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     const soft = "finalizers.workload.kcp.io/east";
     const leave = "deletion.internal.workload.kcp.io/east";
     const state = "state.workload.kcp.io/east";
@@ -167,7 +167,7 @@ describe("an assigned object", () => {
 
 describe("tenants", () => {
   it("with the same names have namespaces of their own and never see each other's objects", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     for (const cluster of ["tenant-a", "tenant-b"]) {
       await pair
         .in(cluster)
@@ -187,7 +187,9 @@ describe("tenants", () => {
   });
 
   it("that a SyncTarget does not serve cannot use it by knowing its name", async (t) => {
-    const pair = await Pair.start(t, { syncer: { serves: (cluster) => cluster === "root" } });
+    const pair = await SyncerFixture.start(t, {
+      syncer: { serves: (cluster) => cluster === "root" },
+    });
     await pair
       .in("stranger")
       .resource(namespaces)
@@ -203,7 +205,7 @@ describe("tenants", () => {
 
 describe("a syncer", () => {
   it("writes nothing when it or a server on either side restarts and nothing has changed", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     const down = pair.down.client.resource(widgets);
     for (let n = 0; n < 20; n++) await pair.widget(`w${n}`);
     for (let n = 0; n < 20; n++) {
@@ -239,7 +241,7 @@ describe("a syncer", () => {
   });
 
   it("deletes nothing when its upstream lists nothing, fails, or is not there", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     await pair.copied("a");
     for (const fault of ["empty", "cut", { status: 404 }, { status: 500 }] as const) {
@@ -254,7 +256,7 @@ describe("a syncer", () => {
   });
 
   it("deletes nothing when the control plane has lost its SyncTarget with everything else", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     await pair.copied("a");
     await pair.stopSyncer();
@@ -277,7 +279,7 @@ describe("a syncer", () => {
   });
 
   it("puts right what is changed in the cluster, and recreates what is deleted there", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     const place = { namespace: metadata.namespace, name: "a" };
@@ -294,7 +296,7 @@ describe("a syncer", () => {
   });
 
   it("leaves alone what the cluster adds", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     const place = { namespace: metadata.namespace, name: "a" };
@@ -321,7 +323,7 @@ describe("a syncer", () => {
   });
 
   it("does not fight without end with something that keeps changing a field back", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     const place = { namespace: metadata.namespace, name: "a" };
@@ -339,7 +341,9 @@ describe("policies", () => {
   it("leave a contested field to who took it in the cluster, or lift its value", async (t) => {
     for (const mode of ["leave", "lift"] as const) {
       const contested = [{ path: "spec.size", mode }];
-      const pair = await Pair.start(t, { policies: { "widgets.example.com": { contested } } });
+      const pair = await SyncerFixture.start(t, {
+        policies: { "widgets.example.com": { contested } },
+      });
       await pair.widget("a");
       const { metadata } = await pair.copied("a");
       const place = { namespace: metadata.namespace, name: "a" };
@@ -369,7 +373,7 @@ describe("policies", () => {
 
   it("propagate a deletion in the cluster where it is asked for", async (t) => {
     const policies = { "widgets.example.com": { onDownstreamDeletion: "propagate" } } as const;
-    const pair = await Pair.start(t, { policies });
+    const pair = await SyncerFixture.start(t, { policies });
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     await pair.down.client.resource(widgets).delete({ namespace: metadata.namespace, name: "a" });
@@ -378,7 +382,7 @@ describe("policies", () => {
 
   it("send the status down where upstream owns it", async (t) => {
     const policies = { "widgets.example.com": { statusOwner: "upstream" } } as const;
-    const pair = await Pair.start(t, { policies });
+    const pair = await SyncerFixture.start(t, { policies });
     await pair.widget("a");
     await pair.copied("a");
     const patch = { type: "merge", patch: { status: { phase: "Bound" } } } as const;
@@ -390,7 +394,7 @@ describe("policies", () => {
 
   it("copy up what is born in namespaces of ours, and nothing of other namespaces", async (t) => {
     const policies = { "widgets.example.com": { direction: "up" } } as const;
-    const pair = await Pair.start(t, { policies });
+    const pair = await SyncerFixture.start(t, { policies });
     const { configMaps } = await import("./side.ts");
     await pair
       .in("root")
@@ -425,7 +429,7 @@ describe("policies", () => {
 
 describe("what cannot be synced", () => {
   it("is not taken over when it exists already, says so, and goes when that is gone", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     const namespace = metadata.namespace ?? "";
@@ -445,7 +449,7 @@ describe("what cannot be synced", () => {
   });
 
   it("for a namespace that somebody else has, says so", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
     await pair.stopSyncer();
@@ -472,7 +476,7 @@ describe("what cannot be synced", () => {
   });
 
   it("of one kind does not hold up another", async (t) => {
-    const pair = await Pair.start(t);
+    const pair = await SyncerFixture.start(t);
     const { configMaps } = await import("./side.ts");
     pair.down.suffer(({ target }) => (target.includes("widgets") ? { status: 404 } : undefined));
     await pair.widget("a");

@@ -5,16 +5,16 @@ import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, findCondition, type ObjectInput } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { Fleet } from "./fleet.ts";
-import { configMaps, type Side, widgets } from "./side.ts";
+import { SyncedClusterSet } from "./fleet.ts";
+import { configMaps, type FaultyServer, widgets } from "./side.ts";
 
-async function startFleet(t: TestContext): Promise<Fleet> {
-  const fleet = await Fleet.start();
+async function startFleet(t: TestContext): Promise<SyncedClusterSet> {
+  const fleet = await SyncedClusterSet.start();
   t.after(() => fleet.close());
   return fleet;
 }
 
-async function namesIn(side: Side, resource = widgets): Promise<string[]> {
+async function namesIn(side: FaultyServer, resource = widgets): Promise<string[]> {
   const { items } = await side.client.resource(resource).list();
   return items.map(({ metadata }) => metadata.name);
 }
@@ -131,7 +131,7 @@ describe("logical clusters that define a kind in different ways", () => {
     const fleet = await startFleet(t);
     const anything = { size: { "x-kubernetes-preserve-unknown-fields": true } };
     const schemas = { red: { size: { type: "integer" } }, blue: { size: { type: "string" } } };
-    const sides: Record<string, Side> = {};
+    const sides: Record<string, FaultyServer> = {};
     for (const [home, properties] of Object.entries(schemas)) {
       await fleet.namespace(home);
       const client = fleet.up.client.inCluster(home);
@@ -162,12 +162,12 @@ describe("logical clusters that define a kind in different ways", () => {
     await eventually(async () => {
       const sizes = await Promise.all(
         ["red", "blue"].map(async (home) => {
-          const { items } = await (sides[home] as Side).client.resource(gadgets).list();
+          const { items } = await (sides[home] as FaultyServer).client.resource(gadgets).list();
           return items.map(({ spec }) => (spec as { size: unknown }).size);
         }),
       );
       assert.deepEqual(sizes, [[3], ["three"]]);
     });
-    assert.deepEqual(await namesIn(sides["red"] as Side, configMaps), []);
+    assert.deepEqual(await namesIn(sides["red"] as FaultyServer, configMaps), []);
   });
 });

@@ -6,16 +6,25 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { eventually } from "@kcp-ts/testkit";
-import { admin, alice, bob, kinds, master, refusal, specOf, Tenants } from "./tenants.ts";
+import {
+  admin,
+  alice,
+  bob,
+  kinds,
+  master,
+  specOf,
+  statusOfRejection,
+  WorkspaceFixture,
+} from "./tenants.ts";
 
 const carol: UserInfo = { username: "carol", groups: ["system:authenticated"] };
 const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 describe("who may enter a workspace", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   let cluster = "";
   before(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
     await tenants.workspace("root", "org", { user: master });
     await tenants.grant("root:org", alice, ["cluster-admin"]);
     await tenants.grant("root:org", bob, ["system:kcp:workspace:access"]);
@@ -31,9 +40,11 @@ describe("who may enter a workspace", () => {
   after(() => tenants.close());
 
   const list = (path: string, user: UserInfo) =>
-    refusal(tenants.at(path, user).resource(kinds.configMaps).list({ namespace: "default" }));
+    statusOfRejection(
+      tenants.at(path, user).resource(kinds.configMaps).list({ namespace: "default" }),
+    );
   const discover = (path: string, user: UserInfo) =>
-    refusal(tenants.at(path, user).json({ method: "GET", path: "/apis" }));
+    statusOfRejection(tenants.at(path, user).json({ method: "GET", path: "/apis" }));
 
   const table: readonly [who: string, user: UserInfo, list: number, discover: number][] = [
     ["a stranger", carol, 403, 403],
@@ -65,7 +76,7 @@ describe("who may enter a workspace", () => {
     await tenants.workspace("root:org", "other", { user: master, type: "root:universal" });
     assert.equal((await list("root:org:other", alice)).code, 403);
     const read = tenants.at("root:org:other", alice).resource(kinds.workspaces).list({});
-    assert.equal((await refusal(read)).code, 403);
+    assert.equal((await statusOfRejection(read)).code, 403);
   });
 
   it("only members of system:masters read all logical clusters at once", async () => {
@@ -75,24 +86,30 @@ describe("who may enter a workspace", () => {
       [master, 200],
     ] as const) {
       const read = tenants.at("*", user).resource(kinds.workspaces).list({});
-      assert.equal((await refusal(read)).code, code, user.username);
+      assert.equal((await statusOfRejection(read)).code, code, user.username);
     }
   });
 
   it("the administrator of a workspace cannot delete, create or restart its LogicalCluster", async () => {
     const logical = tenants.at("root:org:team", alice).resource(kinds.logicalClusters);
-    assert.deepEqual(await refusal(logical.delete({ name: "cluster" })), {
+    assert.deepEqual(await statusOfRejection(logical.delete({ name: "cluster" })), {
       code: 403,
       message:
         'logicalclusters.core.kcp.io "cluster" is forbidden: LogicalCluster cannot be deleted',
     });
     const found = await logical.get({ name: "cluster" });
     const spec = { ...specOf(found), initializers: ["root:other"] };
-    assert.equal((await refusal(logical.update({ ...found, spec } as never))).code, 403);
+    assert.equal((await statusOfRejection(logical.update({ ...found, spec } as never))).code, 403);
     const status = { ...(found["status"] as object), initializers: ["root:other"] };
-    assert.equal((await refusal(logical.updateStatus({ ...found, status } as never))).code, 403);
+    assert.equal(
+      (await statusOfRejection(logical.updateStatus({ ...found, status } as never))).code,
+      403,
+    );
     const second = tenants.at("root:org:team", alice).resource(kinds.logicalClusters);
-    assert.equal((await refusal(second.create({ metadata: { name: "cluster" } }))).code, 403);
+    assert.equal(
+      (await statusOfRejection(second.create({ metadata: { name: "cluster" } }))).code,
+      403,
+    );
   });
 
   it("required groups keep out those who are not in them, and go on to workspaces below", async () => {
@@ -174,9 +191,9 @@ describe("who may enter a workspace", () => {
 });
 
 describe("a home workspace", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   before(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
   });
   after(() => tenants.close());
 
@@ -206,7 +223,7 @@ describe("a home workspace", () => {
     const configMap = { metadata: { name: "mine", namespace: "default" } };
     await tenants.at("user:alice", alice).resource(kinds.configMaps).create(configMap);
     const intruding = tenants.at("user:alice", bob).resource(kinds.configMaps).list({});
-    assert.equal((await refusal(intruding)).code, 403);
+    assert.equal((await statusOfRejection(intruding)).code, 403);
     const below = await tenants.workspace("user:alice", "project", { user: alice });
     assert.equal(specOf(below)["URL"], "https://localhost:6443/clusters/user:alice:project");
     await tenants
@@ -252,7 +269,7 @@ describe("a home workspace", () => {
   }
 
   it("is refused to those who are not known, in kcp's words", async () => {
-    assert.deepEqual(await refusal(home(nobody)), {
+    assert.deepEqual(await statusOfRejection(home(nobody)), {
       code: 403,
       message:
         'workspaces.tenancy.kcp.io "~" is forbidden: User "system:anonymous" cannot create resource "workspaces" in API group "tenancy.kcp.io" at the cluster scope: workspace access not permitted',

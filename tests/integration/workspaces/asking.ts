@@ -5,25 +5,25 @@ import type { TransportRequest } from "@kcp-ts/sdk/client";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 
 /** What tests look at in objects, lists and Statuses alike. */
-export interface Thing {
+export interface AnyResponse {
   readonly metadata: {
     readonly name: string;
     readonly resourceVersion?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly [member: string]: unknown;
   };
-  readonly items?: readonly Thing[];
+  readonly items?: readonly AnyResponse[];
   readonly message?: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests reach into whatever they were answered.
   readonly [member: string]: any;
 }
 
-export interface Asked {
+export interface RequestResult {
   readonly status: number;
-  readonly body: Thing;
+  readonly body: AnyResponse;
 }
 
-export class Asking {
+export class WorkspaceRequests {
   readonly #plane: TestControlPlane;
 
   constructor(plane: TestControlPlane) {
@@ -35,7 +35,7 @@ export class Asking {
     method: TransportRequest["method"],
     path: string,
     body?: object,
-  ): Promise<Asked> {
+  ): Promise<RequestResult> {
     const { transport } = this.#plane.clientFor("root", user);
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const response = await transport.send({
@@ -43,7 +43,7 @@ export class Asking {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.body.text();
-    return { status: response.status, body: JSON.parse(text === "" ? "{}" : text) as Thing };
+    return { status: response.status, body: JSON.parse(text === "" ? "{}" : text) as AnyResponse };
   }
 
   /** Like `ask`, but a refusal is an error of the test. */
@@ -52,7 +52,7 @@ export class Asking {
     method: TransportRequest["method"],
     path: string,
     body?: object,
-  ): Promise<Thing> {
+  ): Promise<AnyResponse> {
     const asked = await this.ask(user, method, path, body);
     assert.ok(asked.status < 300, `${method} ${path}: ${asked.status} ${asked.body.message}`);
     return asked.body;
@@ -115,7 +115,7 @@ export class Asking {
 
 export interface WatchedEvent {
   readonly type: string;
-  readonly object: Thing;
+  readonly object: AnyResponse;
 }
 
 export interface WatchedEvents {

@@ -11,7 +11,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { alice, kinds, master, refusal, specOf, Tenants } from "./tenants.ts";
+import { alice, kinds, master, specOf, statusOfRejection, WorkspaceFixture } from "./tenants.ts";
 
 const configurations = defineResource<DynamicObject>({
   group: "tenancy.kcp.io",
@@ -77,12 +77,12 @@ class Issuer {
 
 describe("tokens of a workspace type's issuers", () => {
   const [first, second] = [new Issuer(), new Issuer()];
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   let cluster = "";
 
   before(async () => {
     await Promise.all([first.start(), second.start()]);
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
     await tenants.workspace("root", "org", { user: master });
     const own = tenants.at("root:org", master).resource(configurations);
     const extra = [
@@ -239,7 +239,7 @@ describe("tokens of a workspace type's issuers", () => {
 
   it("do not hold against users that everybody knows", async () => {
     const known = tenants.at("root:org:team", alice).resource(kinds.configMaps).list({});
-    assert.equal((await refusal(known)).code, 403);
+    assert.equal((await statusOfRejection(known)).code, 403);
   });
 
   const wrong: readonly [says: RegExp, jwt: object][] = [
@@ -257,7 +257,7 @@ describe("tokens of a workspace type's issuers", () => {
     it(`are configured by what makes sense: ${says.source}`, async () => {
       const issuer = { url: "https://x.example.com", audiences: ["team"] };
       const body = { metadata: { name: "wrong" }, spec: { jwt: [{ issuer, claimMappings }] } };
-      const refused = await refusal(
+      const refused = await statusOfRejection(
         tenants
           .at("root:org", master)
           .resource(configurations)

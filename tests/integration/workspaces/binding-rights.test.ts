@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { Asking, apisOf, bindRule, groupSubject, tenancyOf, userSubject } from "./asking.ts";
+import {
+  apisOf,
+  bindRule,
+  groupSubject,
+  tenancyOf,
+  userSubject,
+  WorkspaceRequests,
+} from "./asking.ts";
 import { bindingTo, cowboy, cowboySchema, cowboysIn } from "./cowboys.ts";
 import { admin, alice, bob } from "./tenants.ts";
 
@@ -19,13 +26,13 @@ const account = (cluster: string, name: string): UserInfo => ({
 
 describe("exports that not everybody may bind to", () => {
   let plane: TestControlPlane;
-  let asking: Asking;
+  let asking: WorkspaceRequests;
   let provider: string;
   let consumer: string;
   let robot: UserInfo;
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new Asking(plane);
+    asking = new WorkspaceRequests(plane);
     await asking.letEverybodyMakeWorkspaces(admin);
     provider = await asking.workspace(bob, "provider");
     consumer = await asking.workspace(alice, "consumer");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { Asking, apisOf, bindRule, userSubject } from "./asking.ts";
+import { apisOf, bindRule, userSubject, WorkspaceRequests } from "./asking.ts";
 import { bindingTo } from "./cowboys.ts";
 import { admin, alice, bob } from "./tenants.ts";
 
@@ -18,7 +18,7 @@ const cacheOf = (cluster: string) => `/clusters/${cluster}/apis/cache.kcp.io/v1a
 const slice = { apiGroup: "cache.kcp.io", kind: "ClusterCachedResourceEndpointSlice" };
 
 /** The definition in bob's workspace, and two objects: one for everybody, and one that is not. */
-async function makeFlavors(asking: Asking, provider: string): Promise<void> {
+async function makeFlavors(asking: WorkspaceRequests, provider: string): Promise<void> {
   await asking.must(
     bob,
     "POST",
@@ -45,13 +45,13 @@ async function makeFlavors(asking: Asking, provider: string): Promise<void> {
 
 describe("objects that a provider publishes", () => {
   let plane: TestControlPlane;
-  let asking: Asking;
+  let asking: WorkspaceRequests;
   let provider: string;
   let consumer: string;
 
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new Asking(plane);
+    asking = new WorkspaceRequests(plane);
     await asking.letEverybodyMakeWorkspaces(admin);
     provider = await asking.workspace(bob, "provider");
     consumer = await asking.workspace(alice, "consumer");

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { Asking, apisOf } from "./asking.ts";
+import { apisOf, WorkspaceRequests } from "./asking.ts";
 import { admin, alice } from "./tenants.ts";
 
 /** As kcp v0.32.3 has them. */
@@ -46,7 +46,7 @@ const further = [
 
 it("what is built in can be claimed without an identity, and reviews of oneself cannot", async () => {
   await using plane = await startTestControlPlane();
-  const asking = new Asking(plane);
+  const asking = new WorkspaceRequests(plane);
   await asking.letEverybodyMakeWorkspaces(admin);
   const cluster = await asking.workspace(alice, "team");
   const served = await resourcesIn(asking, cluster);
@@ -72,7 +72,7 @@ it("what is built in can be claimed without an identity, and reviews of oneself 
 
 /** Of all groups but those of kcp, where the core of them counts. */
 async function resourcesIn(
-  asking: Asking,
+  asking: WorkspaceRequests,
   cluster: string,
 ): Promise<readonly { readonly group: string; readonly resource: string }[]> {
   const { groups } = await asking.must(alice, "GET", `/clusters/${cluster}/apis`);

@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually } from "@kcp-ts/testkit";
-import { admin, alice, bob, kinds, master, Tenants } from "./tenants.ts";
+import { admin, alice, bob, kinds, master, WorkspaceFixture } from "./tenants.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 
@@ -19,9 +19,9 @@ async function statusOf(answer: Promise<unknown>): Promise<number> {
 }
 
 describe("registering a cluster", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   before(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
     await tenants.workspace("root", "org", { user: master });
     await tenants.grant("root:org", alice, ["cluster-admin"]);
     await tenants.grant("root:org", bob, ["cluster-admin"]);

@@ -1,7 +1,13 @@
 /** For tests: an API that a tenant offers and others bind to, made by these tenants themselves. */
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { eventually } from "@kcp-ts/testkit";
-import { type Asking, apisOf, bindRule, groupSubject, type Thing } from "./asking.ts";
+import {
+  type AnyResponse,
+  apisOf,
+  bindRule,
+  groupSubject,
+  type WorkspaceRequests,
+} from "./asking.ts";
 
 export const cowboysIn = (cluster: string, prefix = "/clusters/") =>
   `${prefix}${cluster}/apis/wildwest.dev/v1/namespaces/default/cowboys`;
@@ -33,8 +39,8 @@ export const cowboySchema = (name: string, more: object = {}) => ({
 });
 
 /** Offered to everybody who is known. Returns the identity. */
-export async function offerCowboys(
-  asking: Asking,
+export async function exportCowboys(
+  asking: WorkspaceRequests,
   owner: UserInfo,
   cluster: string,
   spec: object = {},
@@ -52,7 +58,7 @@ export async function offerCowboys(
 }
 
 export function identityOf(
-  asking: Asking,
+  asking: WorkspaceRequests,
   user: UserInfo,
   cluster: string,
   name: string,
@@ -73,10 +79,10 @@ export function bindingTo(path: string, name: string, permissionClaims: readonly
 }
 
 export function bind(
-  asking: Asking,
+  asking: WorkspaceRequests,
   user: UserInfo,
   cluster: string,
   binding: ReturnType<typeof bindingTo>,
-): Promise<Thing> {
+): Promise<AnyResponse> {
   return asking.must(user, "POST", `${apisOf(cluster)}/apibindings`, binding);
 }

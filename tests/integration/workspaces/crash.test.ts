@@ -13,7 +13,7 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { Asking, userSubject } from "./asking.ts";
+import { userSubject, WorkspaceRequests } from "./asking.ts";
 import { admin, alice, kinds, phaseOf } from "./tenants.ts";
 
 const serviceAccounts = defineResource<DynamicObject>({
@@ -84,7 +84,7 @@ async function prepared(clock: FakeClock): Promise<MemoryStorage> {
     { apiGroups: ["tenancy.kcp.io"], resources: ["workspaces"], verbs: ["create", "delete"] },
   ];
   const subjects = [userSubject(alice.username)];
-  await new Asking(plane).allow(admin, "root", "makers", { rules, subjects });
+  await new WorkspaceRequests(plane).allow(admin, "root", "makers", { rules, subjects });
   const accounts = plane.client.resource(serviceAccounts);
   await eventually(async () => {
     clock.advance(stepMs);

@@ -4,15 +4,15 @@ import { after, before, describe, it } from "node:test";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { Asking, apisOf, type Thing, tenancyOf } from "./asking.ts";
-import { cowboySchema, offerCowboys } from "./cowboys.ts";
+import { type AnyResponse, apisOf, tenancyOf, WorkspaceRequests } from "./asking.ts";
+import { cowboySchema, exportCowboys } from "./cowboys.ts";
 import { admin, alice, bob } from "./tenants.ts";
 
 const initializer = "system:apibindings";
 
 /** A type of bob's that binds workspaces to exports of his, which everybody may use. */
 async function makeType(
-  asking: Asking,
+  asking: WorkspaceRequests,
   cluster: string,
   name: string,
   exports: readonly string[],
@@ -41,29 +41,29 @@ const exported = (schema: string, name: string, spec: object = {}) => ({
 
 describe("a workspace whose type has default bindings", () => {
   let plane: TestControlPlane;
-  let asking: Asking;
+  let asking: WorkspaceRequests;
   let provider: string;
   let home: string;
   const storage = new MemoryStorage();
   before(async () => {
     plane = await startTestControlPlane({ storage });
-    asking = new Asking(plane);
+    asking = new WorkspaceRequests(plane);
     await asking.letEverybodyMakeWorkspaces(admin);
     provider = await asking.workspace(bob, "provider");
     home = await asking.workspace(alice, "home");
-    await offerCowboys(asking, bob, provider);
+    await exportCowboys(asking, bob, provider);
   });
   after(() => plane.close());
 
-  const make = (name: string, type: string): Promise<Thing> =>
+  const make = (name: string, type: string): Promise<AnyResponse> =>
     asking.must(alice, "POST", `${tenancyOf(home)}/workspaces`, {
       metadata: { name },
       spec: { type: { name: type, path: "root:provider" } },
     });
   const found = (name: string) =>
     asking.must(alice, "GET", `${tenancyOf(home)}/workspaces/${name}`);
-  const phaseOf = ({ status }: Thing) => status.phase as string;
-  const conditionOf = async ({ spec }: Thing) => {
+  const phaseOf = ({ status }: AnyResponse) => status.phase as string;
+  const conditionOf = async ({ spec }: AnyResponse) => {
     const path = `/clusters/${spec.cluster}/apis/core.kcp.io/v1alpha1/logicalclusters/cluster`;
     const { status } = await asking.must(alice, "GET", path);
     const conditions = status.conditions as { type: string; reason?: string; message?: string }[];
@@ -134,7 +134,7 @@ describe("a workspace whose type has default bindings", () => {
     await make("patient", "patient");
     await plane.server.close();
     const next = await startTestControlPlane({ storage });
-    asking = new Asking(next);
+    asking = new WorkspaceRequests(next);
     const body = exported("later.cowboys.wildwest.dev", "much-later");
     await asking.must(bob, "POST", `${apisOf(provider)}/apiexports`, body);
     await ready("patient");

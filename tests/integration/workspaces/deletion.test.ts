@@ -4,7 +4,14 @@ import { after, before, describe, it } from "node:test";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { eventually } from "@kcp-ts/testkit";
-import { conditionOf, kinds, phaseOf, refusal, specOf, Tenants } from "./tenants.ts";
+import {
+  conditionOf,
+  kinds,
+  phaseOf,
+  specOf,
+  statusOfRejection,
+  WorkspaceFixture,
+} from "./tenants.ts";
 
 const signal = new AbortController().signal;
 
@@ -43,9 +50,9 @@ const widgets = {
 
 describe("deleting a workspace", () => {
   const storage = new ListedStorage();
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   before(async () => {
-    tenants = await Tenants.start({ storage });
+    tenants = await WorkspaceFixture.start({ storage });
   });
   after(() => tenants.close());
 
@@ -73,7 +80,7 @@ describe("deleting a workspace", () => {
     assert.deepEqual(await keysOf(storage, cluster), []);
     assert.deepEqual(await keysOf(storage, String(specOf(neighbour)["cluster"])), before);
     assert.equal(
-      (await refusal(tenants.at("root:full").resource(kinds.namespaces).list({}))).code,
+      (await statusOfRejection(tenants.at("root:full").resource(kinds.namespaces).list({}))).code,
       404,
     );
   });
@@ -160,7 +167,7 @@ describe("deleting a workspace", () => {
       const create = configMaps.create({
         metadata: { generateName: "late-", namespace: "default" },
       } as never);
-      const { code, message } = await refusal(create);
+      const { code, message } = await statusOfRejection(create);
       assert.equal(code, 403);
       assert.match(message, /being deleted/);
     });

@@ -6,13 +6,13 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { Asking, tenancyOf } from "./asking.ts";
+import { tenancyOf, WorkspaceRequests } from "./asking.ts";
 import { admin, alice, master } from "./tenants.ts";
 
 it("a workspace whose logical cluster disappeared is unavailable after a minute, and says why", async () => {
   const [storage, clock] = [new MemoryStorage(), new FakeClock()];
   await using plane = await startTestControlPlane({ storage, clock });
-  const asking = new Asking(plane);
+  const asking = new WorkspaceRequests(plane);
   await asking.letEverybodyMakeWorkspaces(admin);
   const cluster = (await asking.workspace(alice, "lost")) as ClusterName;
   const { signal } = new AbortController();

@@ -7,15 +7,15 @@ import type { Duplex } from "node:stream";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 
-export interface Heard {
+export interface ReceivedRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: IncomingMessage["headers"];
   readonly isUpgrade: boolean;
 }
 
-export class FarServer {
-  readonly heard: Heard[] = [];
+export class RemoteServer {
+  readonly heard: ReceivedRequest[] = [];
   readonly sessions = new Set<Duplex>();
   readonly #server: Server;
   #url = "";
@@ -24,7 +24,7 @@ export class FarServer {
     this.#server = server;
   }
 
-  static async start(): Promise<{ far: FarServer; caPem: string }> {
+  static async start(): Promise<{ far: RemoteServer; caPem: string }> {
     const now = systemClock.now();
     const authority = createCertificateAuthority({ commonName: "far", now });
     const key = generateKey();
@@ -33,7 +33,7 @@ export class FarServer {
       ...{ purposes: ["serverAuth"], hostnames: ["127.0.0.1"] },
     });
     const server = createServer({ cert, key: exportKey(key) });
-    const far = new FarServer(server);
+    const far = new RemoteServer(server);
     server.on("request", (request, response) => {
       far.#hear(request, false);
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
@@ -54,8 +54,8 @@ export class FarServer {
     return new URL(this.#url).host;
   }
 
-  get last(): Heard {
-    return this.heard.at(-1) as Heard;
+  get last(): ReceivedRequest {
+    return this.heard.at(-1) as ReceivedRequest;
   }
 
   async close(): Promise<void> {

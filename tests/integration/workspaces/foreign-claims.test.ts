@@ -4,8 +4,8 @@ import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { Asking, apisOf, bindRule, groupSubject, userSubject } from "./asking.ts";
-import { bind, bindingTo, cowboy, cowboysIn, offerCowboys } from "./cowboys.ts";
+import { apisOf, bindRule, groupSubject, userSubject, WorkspaceRequests } from "./asking.ts";
+import { bind, bindingTo, cowboy, cowboysIn, exportCowboys } from "./cowboys.ts";
 import { admin, alice, bob } from "./tenants.ts";
 
 const carol: UserInfo = { username: "carol", groups: ["system:authenticated"] };
@@ -13,11 +13,11 @@ const accepted = (claim: object) => ({ ...claim, selector: { matchAll: true }, s
 
 describe("claims", () => {
   let plane: TestControlPlane;
-  let asking: Asking;
+  let asking: WorkspaceRequests;
   let carols: string;
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new Asking(plane);
+    asking = new WorkspaceRequests(plane);
     await asking.letEverybodyMakeWorkspaces(admin);
     carols = await asking.workspace(carol, "carols");
     const everybody = [groupSubject("system:authenticated")];
@@ -40,7 +40,7 @@ describe("claims", () => {
 
   it("on another's resources are by its identity, and within its policy", async () => {
     const bobs = await asking.workspace(bob, "bobs");
-    const identityHash = await offerCowboys(asking, bob, bobs, {
+    const identityHash = await exportCowboys(asking, bob, bobs, {
       maximalPermissionPolicy: { local: {} },
     });
     const claim = { group: "wildwest.dev", resource: "cowboys", identityHash, verbs: ["*"] };

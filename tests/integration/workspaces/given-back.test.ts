@@ -9,7 +9,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { countInHeap } from "./heap-text.ts";
-import { alice, kinds, specOf, Tenants } from "./tenants.ts";
+import { alice, kinds, specOf, WorkspaceFixture } from "./tenants.ts";
 
 const workspacesMade = 20;
 const minute = 60_000;
@@ -19,7 +19,7 @@ async function started(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), "given-back-"));
   const clock = new FakeClock();
   const storage = await EmbeddedStorage.open({ directory, clock, log: () => {} });
-  const tenants = await Tenants.start({ storage, clock });
+  const tenants = await WorkspaceFixture.start({ storage, clock });
   t.after(async () => {
     await tenants.close();
     await rm(directory, { recursive: true });
@@ -28,7 +28,7 @@ async function started(t: TestContext) {
 }
 
 /** Some of everything that a server remembers of a logical cluster: roles, definitions, quotas, lists, users, workspaces below it. */
-async function use(tenants: Tenants, name: string): Promise<string> {
+async function use(tenants: WorkspaceFixture, name: string): Promise<string> {
   const path = `root:${name}`;
   const workspace = await tenants.workspace("root", name, { type: "root:universal" });
   await tenants.grant(path, alice, ["cluster-admin", "system:kcp:workspace:access"]);
@@ -54,7 +54,7 @@ const widgets = {
 };
 
 /** Deletes all that is below root and lets so much time pass that nobody has a reason to remember. */
-async function deleteAll(tenants: Tenants, clock: FakeClock): Promise<void> {
+async function deleteAll(tenants: WorkspaceFixture, clock: FakeClock): Promise<void> {
   const workspaces = tenants.at("root").resource(kinds.workspaces);
   const { items } = await workspaces.list();
   await Promise.all(items.map(({ metadata: { name } }) => workspaces.delete({ name })));

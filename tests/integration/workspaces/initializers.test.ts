@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { Asking, accessRule, tenancyOf, userSubject } from "./asking.ts";
+import { accessRule, tenancyOf, userSubject, WorkspaceRequests } from "./asking.ts";
 import { admin, alice, bob } from "./tenants.ts";
 
 const carol: UserInfo = { username: "carol", groups: ["system:authenticated"] };
@@ -15,12 +15,12 @@ const logicalClusters = "apis/core.kcp.io/v1alpha1/logicalclusters";
 
 describe("the controllers of a type's initializer", () => {
   let plane: TestControlPlane;
-  let asking: Asking;
+  let asking: WorkspaceRequests;
   let typesIn: string;
   let home: string;
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new Asking(plane);
+    asking = new WorkspaceRequests(plane);
     await asking.letEverybodyMakeWorkspaces(admin);
     typesIn = await asking.workspace(bob, "types");
     home = await asking.workspace(alice, "home");

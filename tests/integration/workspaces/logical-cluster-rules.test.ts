@@ -3,14 +3,23 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { admin, alice, kinds, master, phaseOf, refusal, specOf, Tenants } from "./tenants.ts";
+import {
+  admin,
+  alice,
+  kinds,
+  master,
+  phaseOf,
+  specOf,
+  statusOfRejection,
+  WorkspaceFixture,
+} from "./tenants.ts";
 
 const finalizer = "core.kcp.io/logicalcluster-deletion";
 
 describe("the LogicalCluster of a workspace", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   before(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
     await tenants.workspace("root", "org");
     await tenants.grant("root:org", alice, ["cluster-admin"]);
     const extend = { with: [{ name: "universal", path: "root" }] };
@@ -39,7 +48,7 @@ describe("the LogicalCluster of a workspace", () => {
     const client = logicalIn(cluster, user);
     const found = await client.get({ name: "cluster" });
     const next = { ...found, status: { ...(found["status"] as object), ...status } };
-    return refusal(client.updateStatus(next as never));
+    return statusOfRejection(client.updateStatus(next as never));
   };
   const refused = (words: string) => ({
     code: 403,
@@ -83,7 +92,7 @@ describe("the LogicalCluster of a workspace", () => {
       "experimental.tenancy.kcp.io/owner": more,
     };
     const changed = { ...before, metadata: { ...before.metadata, annotations } };
-    assert.equal((await refusal(logicalIn(cluster).update(changed as never))).code, 403);
+    assert.equal((await statusOfRejection(logicalIn(cluster).update(changed as never))).code, 403);
     assert.equal((await write(cluster, { initializers: [] })).code, 200);
     const found = await logicalIn(cluster).get({ name: "cluster" });
     assert.deepEqual(ownerOf(found), { username: "alice" });
@@ -114,7 +123,7 @@ describe("the LogicalCluster of a workspace", () => {
   it("is the system's to make", async () => {
     const cluster = await make("there");
     const object = { metadata: { name: "cluster" } };
-    const { message } = await refusal(logicalIn(cluster).create(object as never));
+    const { message } = await statusOfRejection(logicalIn(cluster).create(object as never));
     assert.match(message, /LogicalCluster cannot be created/);
   });
 
@@ -138,7 +147,7 @@ describe("the LogicalCluster of a workspace", () => {
     });
     for (const user of [alice, admin])
       assert.deepEqual(
-        await refusal(withoutIt(user)),
+        await statusOfRejection(withoutIt(user)),
         refused(`removing the finalizer ${finalizer} is forbidden`),
       );
     assert.equal((await write(cluster, { terminators: [] })).code, 200);

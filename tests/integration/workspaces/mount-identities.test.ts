@@ -14,8 +14,8 @@ import {
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { mountWorkspace } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { FarServer } from "./far-server.ts";
-import { alice, master, Tenants } from "./tenants.ts";
+import { RemoteServer } from "./far-server.ts";
+import { alice, master, WorkspaceFixture } from "./tenants.ts";
 
 const accounts = defineResource<DynamicObject>({
   ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },
@@ -32,16 +32,16 @@ const handshake = () =>
   ({ ...clientHandshake(["v5.channel.k8s.io"]).headers }) as Record<string, string>;
 
 describe("a mount of another server", () => {
-  let tenants: Tenants;
-  let allowed: FarServer;
-  let chosen: FarServer;
+  let tenants: WorkspaceFixture;
+  let allowed: RemoteServer;
+  let chosen: RemoteServer;
   const closing: (() => Promise<void>)[] = [];
 
   before(async () => {
-    const [one, other] = [await FarServer.start(), await FarServer.start()];
+    const [one, other] = [await RemoteServer.start(), await RemoteServer.start()];
     [allowed, chosen] = [one.far, other.far];
     const caPem = one.caPem + other.caPem;
-    tenants = await Tenants.start({ mounts: { caPem, allowedHosts: [allowed.host] } });
+    tenants = await WorkspaceFixture.start({ mounts: { caPem, allowedHosts: [allowed.host] } });
     await tenants.workspace("root", "org", { user: master });
     await tenants.grant("root:org", alice, ["cluster-admin"]);
     const org = tenants.at("root:org", alice);

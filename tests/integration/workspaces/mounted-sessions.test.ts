@@ -12,8 +12,8 @@ import { type Client, connect, isUpgraded, parseKubeconfig } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { mountWorkspace } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { FarServer } from "./far-server.ts";
-import { alice, bob, master, Tenants } from "./tenants.ts";
+import { RemoteServer } from "./far-server.ts";
+import { alice, bob, master, WorkspaceFixture } from "./tenants.ts";
 
 const execPath = "/api/v1/namespaces/default/pods/p/exec?command=ls&stdout=true";
 const websocket = () =>
@@ -34,14 +34,14 @@ async function readUntil(stream: Duplex, wanted: RegExp): Promise<string> {
 }
 
 describe("a session through a mount of another server", () => {
-  let tenants: Tenants;
-  let far: FarServer;
+  let tenants: WorkspaceFixture;
+  let far: RemoteServer;
   const closing: (() => Promise<void>)[] = [];
 
   before(async () => {
-    const started = await FarServer.start();
+    const started = await RemoteServer.start();
     far = started.far;
-    tenants = await Tenants.start({
+    tenants = await WorkspaceFixture.start({
       mounts: { caPem: started.caPem, allowedHosts: [far.host] },
     });
     await tenants.workspace("root", "org", { user: master });
@@ -249,9 +249,9 @@ describe("a session through a mount of another server", () => {
   });
 
   it("ends with this server", async (t) => {
-    const started = await FarServer.start();
+    const started = await RemoteServer.start();
     t.after(() => started.far.close());
-    const other = await Tenants.start({
+    const other = await WorkspaceFixture.start({
       mounts: { caPem: started.caPem, allowedHosts: [started.far.host] },
     });
     t.after(() => other.close());

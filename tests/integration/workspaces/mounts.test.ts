@@ -19,9 +19,9 @@ import {
   kinds,
   master,
   phaseOf,
-  refusal,
   specOf,
-  Tenants,
+  statusOfRejection,
+  WorkspaceFixture,
 } from "./tenants.ts";
 
 const remotes = defineResource<DynamicObject>({
@@ -63,7 +63,7 @@ const eventually = <Value>(check: () => Promise<Value>): Promise<Value> =>
   eventuallySoon(check, { timeoutMs: 60_000 });
 
 describe("a workspace that is a mount", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   let remote: Server;
   let remoteUrl = "";
   const heard: Heard[] = [];
@@ -95,7 +95,7 @@ describe("a workspace that is a mount", () => {
     await new Promise<void>((resolve) => remote.listen(0, "127.0.0.1", resolve));
     remoteUrl = `https://127.0.0.1:${(remote.address() as AddressInfo).port}/far`;
     const allowedHosts = [new URL(remoteUrl).host];
-    tenants = await Tenants.start({
+    tenants = await WorkspaceFixture.start({
       mounts: { caPem: authority.certificatePem, allowedHosts },
     });
     await tenants.workspace("root", "org", { user: master });
@@ -148,7 +148,7 @@ describe("a workspace that is a mount", () => {
     });
     await isIn("here", "Unavailable", "MountObjectNotReady");
     const closed = tenants.at("root:org:here", master).resource(kinds.namespaces).list({});
-    assert.equal((await refusal(closed)).code, 503);
+    assert.equal((await statusOfRejection(closed)).code, 503);
     await say("here", { phase: "Ready", URL: "http://localhost/plain" });
     await isIn("here", "Unavailable", "MountObjectNotReady");
     await say("here", { phase: "Ready", URL: "https://localhost:6443/clusters/root:org:team" });
@@ -166,7 +166,7 @@ describe("a workspace that is a mount", () => {
       .resource(kinds.configMaps)
       .get({ name: "through", namespace: "default" });
     const stranger = tenants.at("root:org:here", bob).resource(kinds.configMaps).list({});
-    assert.equal((await refusal(stranger)).code, 403);
+    assert.equal((await statusOfRejection(stranger)).code, 403);
   });
 
   it("that leads to itself is not available", async () => {
@@ -176,7 +176,7 @@ describe("a workspace that is a mount", () => {
     await isIn("loop", "Ready");
     await eventually(async () => {
       const asked = tenants.at("root:org:loop", master).resource(kinds.namespaces).list({});
-      assert.equal((await refusal(asked)).code, 503);
+      assert.equal((await statusOfRejection(asked)).code, 503);
     });
   });
 
@@ -202,7 +202,7 @@ describe("a workspace that is a mount", () => {
   it("of another server is closed to those who may not enter where it is mounted, and they do not learn of it", async () => {
     const before = heard.length;
     const ask = (path: string) =>
-      refusal(tenants.at(path, bob).json({ method: "GET", path: "/api" }));
+      statusOfRejection(tenants.at(path, bob).json({ method: "GET", path: "/api" }));
     const [there, nowhere] = [await ask("root:org:far"), await ask("root:org:none")];
     assert.deepEqual(there, nowhere);
     assert.equal(there.code, 403);
@@ -216,7 +216,7 @@ describe("a workspace that is a mount", () => {
     assert.equal((await watch.next()).value?.object.metadata.name, "x");
     leaving.abort();
     await watch.return(undefined);
-    const sent = await refusal(client.json({ method: "GET", path: "/redirect" }));
+    const sent = await statusOfRejection(client.json({ method: "GET", path: "/redirect" }));
     assert.equal(sent.code, 503);
   });
 
@@ -238,6 +238,6 @@ describe("a workspace that is a mount", () => {
       .at("root:org", alice)
       .resource(kinds.workspaces)
       .create({ metadata: { name: "both" }, spec } as never);
-    assert.match((await refusal(both)).message, /cannot be set together/);
+    assert.match((await statusOfRejection(both)).message, /cannot be set together/);
   });
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { kinds, Tenants } from "./tenants.ts";
+import { kinds, WorkspaceFixture } from "./tenants.ts";
 
 const serviceAccounts = defineResource<DynamicObject>({
   ...{ group: "", version: "v1", resource: "serviceaccounts" },
@@ -12,9 +12,9 @@ const serviceAccounts = defineResource<DynamicObject>({
 const rootCa = "kube-root-ca.crt";
 
 describe("the namespaces of a new workspace", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   beforeEach(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
   });
   afterEach(() => tenants.close());
 
@@ -64,7 +64,7 @@ describe("the namespaces of a new workspace", () => {
 
   it("have nothing where no control loop would look after it", async () => {
     await tenants.close();
-    tenants = await Tenants.start({ controlLoops: false });
+    tenants = await WorkspaceFixture.start({ controlLoops: false });
     await tenants.workspace("root", "team", { type: "root:universal" });
     assert.equal(await caIn("root:team", "default"), undefined);
   });

@@ -9,7 +9,7 @@ import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { eventually } from "@kcp-ts/testkit";
-import { kinds, master, specOf, Tenants } from "./tenants.ts";
+import { kinds, master, specOf, WorkspaceFixture } from "./tenants.ts";
 
 /** A store that outlives its servers, and whose reading through can be held up. */
 class SlowToRead {
@@ -54,16 +54,16 @@ function isWholeResource(prefix: StorageKey): boolean {
   return /^\/(core|tenancy)\.kcp\.io\/(logicalclusters|workspaces)\/+$/.test(prefix);
 }
 
-async function annotate(tenants: Tenants, path: string, name: string, value: string) {
+async function annotate(tenants: WorkspaceFixture, path: string, name: string, value: string) {
   const logical = tenants.at(path, master).resource(kinds.logicalClusters);
   const found = await logical.get({ name: "cluster" });
   const annotations = { ...found.metadata.annotations, [name]: value };
   await logical.update({ ...found, metadata: { ...found.metadata, annotations } });
 }
 
-async function restarted(t: TestContext, slow: SlowToRead): Promise<Tenants> {
+async function restarted(t: TestContext, slow: SlowToRead): Promise<WorkspaceFixture> {
   slow.hold();
-  const tenants = await Tenants.start({ storage: slow.storage });
+  const tenants = await WorkspaceFixture.start({ storage: slow.storage });
   t.after(async () => {
     slow.release();
     await tenants.close();
@@ -74,7 +74,7 @@ async function restarted(t: TestContext, slow: SlowToRead): Promise<Tenants> {
 describe("a server that has not read its store through yet", () => {
   it("keeps everybody out of a logical cluster that is inactive, and lets them into others", async (t) => {
     const slow = new SlowToRead();
-    const first = await Tenants.start({ storage: slow.storage });
+    const first = await WorkspaceFixture.start({ storage: slow.storage });
     await first.workspace("root", "asleep");
     await first.workspace("root", "awake");
     await annotate(first, "root:asleep", "core.kcp.io/inactive", "true");
@@ -88,7 +88,7 @@ describe("a server that has not read its store through yet", () => {
 
   it("takes nothing new into a logical cluster that is being deleted, and empties it when it comes to it", async (t) => {
     const slow = new SlowToRead();
-    const first = await Tenants.start({ storage: slow.storage });
+    const first = await WorkspaceFixture.start({ storage: slow.storage });
     const workspace = await first.workspace("root", "doomed", { type: "root:universal" });
     const cluster = specOf(workspace)["cluster"] as string;
     // A finalizer of a ConfigMap keeps the cluster from being emptied, so that the next server finds it half-way.

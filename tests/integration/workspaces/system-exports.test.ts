@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { Asking, apisOf, type Thing, tenancyOf } from "./asking.ts";
-import { bind, bindingTo, identityOf, offerCowboys } from "./cowboys.ts";
+import { type AnyResponse, apisOf, tenancyOf, WorkspaceRequests } from "./asking.ts";
+import { bind, bindingTo, exportCowboys, identityOf } from "./cowboys.ts";
 import { admin, alice, bob, master } from "./tenants.ts";
 
 const names = ["cache.kcp.io", "shards.core.kcp.io", "tenancy.kcp.io", "topology.kcp.io"];
-const named = ({ items = [] }: Thing) => items.map(({ metadata }) => metadata.name);
+const named = ({ items = [] }: AnyResponse) => items.map(({ metadata }) => metadata.name);
 const child = (name: string) => ({
   metadata: { name },
   spec: { type: { name: "universal", path: "root" } },
@@ -16,10 +16,10 @@ const child = (name: string) => ({
 
 describe("exports of root", () => {
   let plane: TestControlPlane;
-  let asking: Asking;
+  let asking: WorkspaceRequests;
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new Asking(plane);
+    asking = new WorkspaceRequests(plane);
     await asking.letEverybodyMakeWorkspaces(admin);
   });
   after(() => plane.close());
@@ -115,7 +115,7 @@ describe("exports of root", () => {
     const identityHash = await identityOf(asking, admin, "root", "tenancy.kcp.io");
     const claimed = { group: "tenancy.kcp.io", resource: "workspaces", identityHash };
     const claim = { ...claimed, verbs: ["*"] };
-    await offerCowboys(asking, bob, provider, { permissionClaims: [claim] });
+    await exportCowboys(asking, bob, provider, { permissionClaims: [claim] });
     const below = `${tenancyOf(consumer)}/workspaces`;
     await asking.must(alice, "POST", below, child("early"));
     const accepted = { ...claim, selector: { matchAll: true }, state: "Accepted" };

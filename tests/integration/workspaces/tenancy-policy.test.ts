@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TransportRequest } from "@kcp-ts/sdk/client";
-import { admin, alice, kinds, master, Tenants } from "./tenants.ts";
+import { admin, alice, kinds, master, WorkspaceFixture } from "./tenants.ts";
 
 const anonymous: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
 
 describe("the policy on tenancy.kcp.io", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   before(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
     await tenants.workspace("root", "org");
     await tenants.grant("root:org", alice, ["cluster-admin"]);
     await tenants.grant("root:org", anonymous, ["cluster-admin"]);

@@ -42,15 +42,15 @@ export const admin: UserInfo = {
 };
 export const master: UserInfo = { username: "master", groups: ["system:masters", authenticated] };
 
-export class Tenants {
+export class WorkspaceFixture {
   readonly plane: TestControlPlane;
 
   private constructor(plane: TestControlPlane) {
     this.plane = plane;
   }
 
-  static async start(options: TestControlPlaneOptions = {}): Promise<Tenants> {
-    return new Tenants(await startTestControlPlane(options));
+  static async start(options: TestControlPlaneOptions = {}): Promise<WorkspaceFixture> {
+    return new WorkspaceFixture(await startTestControlPlane(options));
   }
 
   close(): Promise<void> {
@@ -121,7 +121,7 @@ export function conditionOf(
 }
 
 /** What a request is refused with. */
-export async function refusal(
+export async function statusOfRejection(
   pending: Promise<unknown>,
 ): Promise<{ code: number; message: string }> {
   try {

@@ -3,12 +3,20 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { alice, conditionOf, kinds, phaseOf, refusal, specOf, Tenants } from "./tenants.ts";
+import {
+  alice,
+  conditionOf,
+  kinds,
+  phaseOf,
+  specOf,
+  statusOfRejection,
+  WorkspaceFixture,
+} from "./tenants.ts";
 
 describe("types of workspaces", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   before(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
     await tenants.workspace("root", "org");
     await tenants.workspace("root:org", "kin");
   });
@@ -87,7 +95,7 @@ describe("types of workspaces", () => {
   ];
   for (const [name, parent, type, words] of refusals) {
     it(`refuse ${name}`, async () => {
-      assert.deepEqual(await refusal(make(parent, name, type)), {
+      assert.deepEqual(await statusOfRejection(make(parent, name, type)), {
         code: 403,
         message: `workspaces.tenancy.kcp.io "${name}" is forbidden: ${words}`,
       });
@@ -97,7 +105,9 @@ describe("types of workspaces", () => {
   it("that extend one another in a circle cannot be used", async () => {
     await makeType("root", "hen", { extend: { with: [{ name: "egg", path: "root" }] } });
     await makeType("root", "egg", { extend: { with: [{ name: "hen", path: "root" }] } });
-    const { code, message } = await refusal(make("root", "circle", { name: "hen", path: "root" }));
+    const { code, message } = await statusOfRejection(
+      make("root", "circle", { name: "hen", path: "root" }),
+    );
     assert.equal(code, 403);
     assert.match(message, /circular dependency detected in workspace type root:/);
   });
@@ -116,7 +126,7 @@ describe("types of workspaces", () => {
       .update({ ...ring, spec } as never);
     const universal = { name: "universal", path: "root" };
     for (const type of [undefined, universal]) {
-      const { code, message } = await refusal(make("root:org:kin:ringed", "below", type));
+      const { code, message } = await statusOfRejection(make("root:org:kin:ringed", "below", type));
       assert.equal(code, 403, message);
       assert.match(message, /circular dependency detected in workspace type root:org:ring-b/);
     }
@@ -127,7 +137,9 @@ describe("types of workspaces", () => {
     await makeType("root:org", "based", { extend: { with: [{ name: "base", path: "root:org" }] } });
     await make("root:org:kin", "uprooted", { name: "based" });
     await tenants.at("root:org").resource(kinds.types).delete({ name: "base" });
-    const { code, message } = await refusal(make("root:org:kin:uprooted", "below", undefined));
+    const { code, message } = await statusOfRejection(
+      make("root:org:kin:uprooted", "below", undefined),
+    );
     assert.equal(code, 403, message);
     assert.match(message, /workspace type "root:org:base" cannot be resolved/);
   });
@@ -139,11 +151,11 @@ describe("types of workspaces", () => {
     const missing =
       'cannot be resolved: workspacetypes.tenancy.kcp.io "root:org:passing" not found';
     const wanted = make("root:org:kin:orphaned", "below", undefined);
-    const byDefault = await refusal(wanted);
+    const byDefault = await statusOfRejection(wanted);
     assert.equal(byDefault.code, 403);
     assert.ok(byDefault.message.endsWith(`parent type ${missing}`), byDefault.message);
     const universal = { name: "universal", path: "root" };
-    const named = await refusal(make("root:org:kin:orphaned", "below", universal));
+    const named = await statusOfRejection(make("root:org:kin:orphaned", "below", universal));
     assert.equal(named.code, 403);
     assert.ok(named.message.endsWith(`workspace type ${missing}`), named.message);
   });
@@ -154,7 +166,7 @@ describe("types of workspaces", () => {
     const spec = { ...specOf(home), extend: { with: [{ name: "none", path: "root" }] } };
     const broken = await types.update({ ...home, spec } as never);
     const asked = tenants.at("root", alice).resource(kinds.workspaces).get({ name: "~" });
-    const { code, message } = await refusal(asked);
+    const { code, message } = await statusOfRejection(asked);
     assert.equal(code, 403, message);
     await types.update({ ...broken, spec: specOf(home) } as never);
     await tenants.at("root", alice).resource(kinds.workspaces).get({ name: "~" });
@@ -172,15 +184,15 @@ describe("types of workspaces", () => {
     "user:x:y",
   ]) {
     it(`at ${JSON.stringify(path)} are not there`, async () => {
-      const { code, message } = await refusal(
+      const { code, message } = await statusOfRejection(
         make("root:org", "lost", { name: "universal", path }),
       );
       assert.ok(code === 403 || code === 422, `${code} ${message}`);
       const extend = { with: [{ name: "universal", path }] };
-      const made = await refusal(makeType("root:org", "lost", { extend }));
+      const made = await statusOfRejection(makeType("root:org", "lost", { extend }));
       assert.ok(made.code === 200 || made.code === 422, `${made.code} ${made.message}`);
       if (made.code !== 200) return;
-      const { code: used } = await refusal(make("root:org", "lost", { name: "lost" }));
+      const { code: used } = await statusOfRejection(make("root:org", "lost", { name: "lost" }));
       assert.equal(used, 403);
       await tenants.at("root:org").resource(kinds.types).delete({ name: "lost" });
     });
@@ -188,11 +200,11 @@ describe("types of workspaces", () => {
 
   it("with reserved names are refused", async () => {
     for (const name of ["any", "system"]) {
-      const { code, message } = await refusal(makeType("root", name));
+      const { code, message } = await statusOfRejection(makeType("root", name));
       assert.equal(code, 403);
       assert.match(message, /name is reserved/);
     }
-    const { message } = await refusal(makeType("root:org", "root"));
+    const { message } = await statusOfRejection(makeType("root:org", "root"));
     assert.match(message, /root workspace type can only be created in root cluster/);
   });
 
@@ -205,7 +217,7 @@ describe("types of workspaces", () => {
         .at("root:alices", alice)
         .resource(kinds.workspaces)
         .create({ metadata: { name }, spec: { type: { name: "guarded", path: "root" } } } as never);
-    assert.deepEqual(await refusal(create("no")), {
+    assert.deepEqual(await statusOfRejection(create("no")), {
       code: 403,
       message:
         "workspaces.tenancy.kcp.io \"no\" is forbidden: unable to use workspace type root:guarded: missing verb='use' permission on workspacetype",

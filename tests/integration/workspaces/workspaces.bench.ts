@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { kinds, master, Tenants } from "./tenants.ts";
+import { kinds, master, WorkspaceFixture } from "./tenants.ts";
 
 const count = Number(process.env["BENCH_WORKSPACES"] ?? 5000);
 const writersAtOnce = 32;
@@ -18,7 +18,7 @@ const writersAtOnce = 32;
 const directory = await mkdtemp(join(tmpdir(), "workspaces-bench-"));
 try {
   const storage = await EmbeddedStorage.open({ directory, clock: systemClock, log: () => {} });
-  const tenants = await Tenants.start({ storage });
+  const tenants = await WorkspaceFixture.start({ storage });
   await round(tenants, "warm-up", flat("warm"));
   await round(tenants, "flat", flat("flat"));
   await round(tenants, "tree", tree());
@@ -44,7 +44,11 @@ function tree(): Place[] {
   return places;
 }
 
-async function round(tenants: Tenants, name: string, places: readonly Place[]): Promise<void> {
+async function round(
+  tenants: WorkspaceFixture,
+  name: string,
+  places: readonly Place[],
+): Promise<void> {
   const before = await memory();
   const diskBefore = diskKiB();
   const creation = await timed(async () => {

@@ -9,15 +9,15 @@ import {
   kinds,
   master,
   phaseOf,
-  refusal,
   specOf,
-  Tenants,
+  statusOfRejection,
+  WorkspaceFixture,
 } from "./tenants.ts";
 
 describe("a workspace", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   before(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
   });
   after(() => tenants.close());
 
@@ -127,7 +127,7 @@ describe("a workspace", () => {
       .at("root")
       .resource(kinds.workspaces)
       .create({ metadata: { name: "taken" } });
-    assert.deepEqual(await refusal(again), {
+    assert.deepEqual(await statusOfRejection(again), {
       code: 409,
       message: 'workspaces.tenancy.kcp.io "taken" already exists',
     });
@@ -146,7 +146,7 @@ describe("a workspace", () => {
   for (const [name, isValid] of names) {
     it(`${isValid ? "can" : "cannot"} be named ${name}`, async () => {
       const create = tenants.at("root").resource(kinds.workspaces).create({ metadata: { name } });
-      assert.equal((await refusal(create)).code, isValid ? 200 : 422);
+      assert.equal((await statusOfRejection(create)).code, isValid ? 200 : 422);
     });
   }
 
@@ -167,9 +167,9 @@ describe("a workspace", () => {
       },
     ];
     for (const change of changes)
-      assert.equal((await refusal(resource.update(change as typeof created))).code, 403);
+      assert.equal((await statusOfRejection(resource.update(change as typeof created))).code, 403);
     const chosen = { metadata: { name: "chosen" }, spec: { cluster: "root" } };
-    assert.equal((await refusal(resource.create(chosen as never))).code, 403);
+    assert.equal((await statusOfRejection(resource.create(chosen as never))).code, 403);
   });
 
   it("that no shard suits waits until one does", async () => {
@@ -181,7 +181,7 @@ describe("a workspace", () => {
     assert.equal(condition?.["reason"], "Unschedulable");
     assert.equal(condition?.["message"], "No available shards to schedule the workspace");
     const missing = tenants.at("root:far").resource(kinds.namespaces).list({});
-    assert.equal((await refusal(missing)).code, 404);
+    assert.equal((await statusOfRejection(missing)).code, 404);
 
     const shards = tenants.at("root").resource(kinds.shards);
     const shard = await shards.get({ name: "root" });
@@ -194,16 +194,16 @@ describe("a workspace", () => {
 });
 
 describe("paths", () => {
-  let tenants: Tenants;
+  let tenants: WorkspaceFixture;
   before(async () => {
-    tenants = await Tenants.start();
+    tenants = await WorkspaceFixture.start();
   });
   after(() => tenants.close());
 
   it("that lead nowhere are not found, for those who may know", async () => {
     await tenants.workspace("root", "org");
     for (const path of ["root:none", "root:org:none", "root:none:org", "nobody:org"]) {
-      const refused = await refusal(tenants.at(path).resource(kinds.namespaces).list({}));
+      const refused = await statusOfRejection(tenants.at(path).resource(kinds.namespaces).list({}));
       assert.deepEqual(refused, {
         code: 404,
         message: `workspaces.tenancy.kcp.io "${path}" not found`,
@@ -235,7 +235,7 @@ describe("paths", () => {
 describe("metrics", () => {
   it("have as many series with many workspaces as with few", async () => {
     // Loops ask in their own time, and each new question is a series.
-    const tenants = await Tenants.start({ controlLoops: false });
+    const tenants = await WorkspaceFixture.start({ controlLoops: false });
     const metrics = async () => {
       const { transport } = tenants.plane.clientFor("root", master);
       const answer = await transport.send({ method: "GET", path: "/metrics", headers: {} });

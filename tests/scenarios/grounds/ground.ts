@@ -7,8 +7,7 @@ import type { NodeOptions, SimulatedCluster } from "@kcp-ts/simulator";
 import { startListeningCluster } from "@kcp-ts/simulator";
 import { freePorts } from "@kcp-ts/testkit";
 
-export interface GroundCluster
-  extends Pick<SimulatedCluster, "name" | "client" | "nodes" | "close"> {
+export interface TestCluster extends Pick<SimulatedCluster, "name" | "client" | "nodes" | "close"> {
   /** An administrator's, over the network. */
   readonly kubeconfig: string;
   /** Whether anybody gets through by `kubeconfig`. */
@@ -16,29 +15,29 @@ export interface GroundCluster
 }
 
 /** A test, or who else says when a cluster is no longer needed. */
-export interface Borrower {
+export interface CleanupScope {
   after(close: () => Promise<void>): void;
 }
 
-export interface Ground {
+export interface TestEnvironment {
   readonly kind: "simulated" | "real";
   /** One node with much of everything if none are given. */
-  lend(to: Borrower, name: string, nodes?: readonly NodeOptions[]): Promise<GroundCluster>;
+  lend(to: CleanupScope, name: string, nodes?: readonly NodeOptions[]): Promise<TestCluster>;
   close(): Promise<void>;
 }
 
 /** Nothing is started faster than it can be seen, and nothing is waited for longer than needed. */
-export const groundKubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
+export const testKubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
 
 export function oneNode(cluster: string): readonly NodeOptions[] {
   return [{ name: `${cluster}-node` }];
 }
 
 /** They cost little: every test has its own. */
-export const simulatedGround: Ground = {
+export const simulatedClusters: TestEnvironment = {
   kind: "simulated",
   async lend(to, name, nodes = oneNode(name)) {
-    const kubelet = groundKubelet;
+    const kubelet = testKubelet;
     // One that is cut off comes back in the same place.
     const [port = 0] = await freePorts(1);
     const cluster = await startListeningCluster({ name, nodes, kubelet, port });

@@ -1,8 +1,8 @@
 export {
-  type Borrower,
-  type Ground,
-  type GroundCluster,
-  simulatedGround,
+  type CleanupScope,
+  simulatedClusters,
+  type TestCluster,
+  type TestEnvironment,
 } from "./ground.ts";
 export { startRealCluster } from "./real-cluster.ts";
-export { RealGround } from "./real-ground.ts";
+export { RealClusters } from "./real-ground.ts";

@@ -3,7 +3,7 @@
 import { issueServingMaterial } from "@kcp-ts/pki";
 import { connect, parseKubeconfig } from "@kcp-ts/sdk";
 import type { NodeOptions } from "@kcp-ts/simulator";
-import { startMachines } from "@kcp-ts/simulator";
+import { startSimulatedNodes } from "@kcp-ts/simulator";
 import {
   allControllers,
   FaultProxy,
@@ -11,14 +11,14 @@ import {
   startKubeApiserver,
   startKubeControllerManager,
 } from "@kcp-ts/testkit";
-import { type GroundCluster, groundKubelet } from "./ground.ts";
+import { type TestCluster, testKubelet } from "./ground.ts";
 
 const host = "127.0.0.1";
 
 export async function startRealCluster(
   name: string,
   nodes: readonly NodeOptions[],
-): Promise<GroundCluster> {
+): Promise<TestCluster> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const one of closing.splice(0).reverse()) await one();
@@ -34,7 +34,13 @@ export async function startRealCluster(
     closing.push(() => admin.close());
     const { client } = admin;
     const listen = { host, tls: issueServingMaterial(`${name}-kubelets`, host) };
-    const machines = await startMachines({ client, name, nodes, kubelet: groundKubelet, listen });
+    const machines = await startSimulatedNodes({
+      client,
+      name,
+      nodes,
+      kubelet: testKubelet,
+      listen,
+    });
     closing.push(() => machines.stop());
     return {
       name,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { type Ground, type GroundCluster, oneNode } from "./ground.ts";
+import { oneNode, type TestCluster, type TestEnvironment } from "./ground.ts";
 import { startRealCluster } from "./real-cluster.ts";
 
 const core = { group: "", version: "v1" } as const;
@@ -30,11 +30,11 @@ const ownNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease
 /** A machine may be slow: how long something takes decides no test. */
 const patience = { timeoutMs: 180_000, intervalMs: 100 };
 
-export class RealGround implements Ground {
+export class RealClusters implements TestEnvironment {
   readonly kind = "real";
-  readonly #clusters = new Map<string, Promise<GroundCluster>>();
+  readonly #clusters = new Map<string, Promise<TestCluster>>();
 
-  async lend(...[to, name, nodes = oneNode(name)]: Parameters<Ground["lend"]>) {
+  async lend(...[to, name, nodes = oneNode(name)]: Parameters<TestEnvironment["lend"]>) {
     const starting = this.#clusters.get(name) ?? startRealCluster(name, []);
     this.#clusters.set(name, starting);
     const cluster = await starting;
@@ -50,7 +50,7 @@ export class RealGround implements Ground {
 }
 
 /** Machines go last: Pods are not ended without them. */
-async function clear({ client, nodes, faults }: GroundCluster): Promise<void> {
+async function clear({ client, nodes, faults }: TestCluster): Promise<void> {
   await faults.heal();
   await removeAll(client, namespaces, ({ metadata }) => !ownNamespaces.includes(metadata.name));
   await removeAll(client, volumes);

@@ -8,7 +8,7 @@ import {
   type TestControlPlane,
 } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import type { Ground } from "../grounds/index.ts";
+import type { TestEnvironment } from "../grounds/index.ts";
 import { Terminal } from "./terminal.ts";
 
 export type Mode = "Push" | "Pull";
@@ -28,7 +28,7 @@ const resources = [
 ];
 const patience = { timeoutMs: 120_000, intervalMs: 50 };
 
-export class DebuggingStage {
+export class DebuggingEnvironment {
   readonly plane: TestControlPlane;
   readonly terminal: Terminal;
   readonly #closing: (() => Promise<void>)[] = [];
@@ -40,12 +40,16 @@ export class DebuggingStage {
   }
 
   /** `cluster` is the logical one. */
-  static async set(ground: Ground, mode: Mode, cluster = "root"): Promise<DebuggingStage> {
+  static async set(
+    ground: TestEnvironment,
+    mode: Mode,
+    cluster = "root",
+  ): Promise<DebuggingEnvironment> {
     const plane = await startTestControlPlane({ physicalClusters: impatient });
     const terminal = await Terminal.open(async (words) => {
       throw new Error(`nobody knows what to do: ${words}`);
     });
-    const stage = new DebuggingStage(plane, terminal);
+    const stage = new DebuggingEnvironment(plane, terminal);
     try {
       await terminal.write("kubeconfig", await plane.kubeconfig({ cluster }));
       const add = (name: string) => stage.#add(ground, { name, mode, cluster });
@@ -66,7 +70,7 @@ export class DebuggingStage {
   }
 
   async #add(
-    ground: Ground,
+    ground: TestEnvironment,
     {
       name,
       mode,

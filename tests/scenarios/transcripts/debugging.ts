@@ -1,18 +1,18 @@
 /** The page on debugging as a transcript, played in both modes on the clusters of a ground. */
 import { after, before, describe, it } from "node:test";
-import type { Ground } from "../grounds/index.ts";
-import { DebuggingStage } from "./debugging-stage.ts";
+import type { TestEnvironment } from "../grounds/index.ts";
+import { DebuggingEnvironment } from "./debugging-stage.ts";
 import { readGuide } from "./guide.ts";
 
 const guide = new URL("../../../../docs/guides/debugging.md", import.meta.url);
 const scenarios = await readGuide(guide, "D");
 
-export function playsDebugging(ground: Ground): void {
+export function testDebuggingGuide(ground: TestEnvironment): void {
   for (const mode of ["Push", "Pull"] as const) {
     describe(`in ${mode} mode`, () => {
-      let stage: DebuggingStage;
+      let stage: DebuggingEnvironment;
       before(async () => {
-        stage = await DebuggingStage.set(ground, mode);
+        stage = await DebuggingEnvironment.set(ground, mode);
       });
       after(() => stage?.close());
       for (const scenario of scenarios) it(scenario.title, () => stage.terminal.play(scenario));

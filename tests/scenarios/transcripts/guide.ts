@@ -1,6 +1,6 @@
 /** For tests that play guides: a section is a scenario, and what is typed in it stands in its blocks. */
 import { readFile } from "node:fs/promises";
-import { readTranscript, type Scenario } from "./transcript.ts";
+import { parseScenarios, type Scenario } from "./transcript.ts";
 
 /** `letter` begins the names of the scenarios. */
 export async function readGuide(guide: URL, letter: string): Promise<readonly Scenario[]> {
@@ -12,5 +12,5 @@ export async function readGuide(guide: URL, letter: string): Promise<readonly Sc
     );
     return blocks.length === 0 ? [] : [`${letter}${index + 1}  ${title}`, ...blocks];
   });
-  return readTranscript(lines.join("\n"));
+  return parseScenarios(lines.join("\n"));
 }

@@ -1,2 +1,2 @@
 export { Terminal } from "./terminal.ts";
-export { readTranscript } from "./transcript.ts";
+export { parseScenarios } from "./transcript.ts";

@@ -2,9 +2,9 @@
 
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { playsIngress } from "./plays.ts";
-import { simulated } from "./stage.ts";
+import { testIngressScenario } from "./plays.ts";
+import { simulatedScenarioCluster } from "./stage.ts";
 
 describe("an Ingress on simulated clusters", { skip: kubectlMissing() ?? false }, () => {
-  playsIngress(simulated);
+  testIngressScenario(simulatedScenarioCluster);
 });

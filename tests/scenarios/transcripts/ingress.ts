@@ -42,7 +42,7 @@ const ingress = {
 
 export const httpecho = { apiVersion: "v1", kind: "List", items: [deployment, service, ingress] };
 
-export const ingressStory = `
+export const ingressScenario = `
 I1  two clusters lend their Services and Ingresses
 $ kubectl apply -f us-east1-default.yaml -f us-west1-default.yaml
 synctarget.workload.kcp.io/us-east1 created

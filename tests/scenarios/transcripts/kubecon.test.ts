@@ -2,9 +2,9 @@
 
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { playsKubecon } from "./plays.ts";
-import { simulated } from "./stage.ts";
+import { testKubeconScenario } from "./plays.ts";
+import { simulatedScenarioCluster } from "./stage.ts";
 
 describe("KubeCon 2021 on simulated clusters", { skip: kubectlMissing() ?? false }, () => {
-  playsKubecon(simulated);
+  testKubeconScenario(simulatedScenarioCluster);
 });

@@ -24,7 +24,7 @@ const integrations = [
   "websites.hosting.example.io",
 ];
 
-export const kubecon = `
+export const kubeconScenario = `
 K1  there are no Pods to get
 $ kubectl get pods
 ! error: the server doesn't have a resource type "pods"

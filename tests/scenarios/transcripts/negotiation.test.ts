@@ -2,9 +2,9 @@
 
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { playsNegotiation } from "./plays.ts";
-import { simulated } from "./stage.ts";
+import { testNegotiationScenario } from "./plays.ts";
+import { simulatedScenarioCluster } from "./stage.ts";
 
 describe("negotiation among simulated clusters", { skip: kubectlMissing() ?? false }, () => {
-  playsNegotiation(simulated);
+  testNegotiationScenario(simulatedScenarioCluster);
 });

@@ -12,7 +12,7 @@ const conditionOf = (object: string, type: string) =>
 
 const narrow = `kubectl patch apiresourceimport deployments.us-west1.v1.apps --type=merge -p '{"spec":{"schemaUpdateStrategy":"UpdatePublished"}}'`;
 
-export const negotiation = `
+export const negotiationScenario = `
 N1  no Deployments are served
 $ kubectl api-resources -o name | grep deployments
 !
@@ -124,7 +124,7 @@ $ kubectl get crd deployments.apps -o 'jsonpath={.metadata.generation} {..openAP
 1 {"mine":{"type":"string"}}
 `;
 
-export const byHand = {
+export const manualDefinition = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: "deployments.apps" },

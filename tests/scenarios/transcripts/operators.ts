@@ -1,8 +1,8 @@
 /** What docs/guides/operators.md says, typed into a terminal with the kubectl of this machine: in both modes, and not in root. */
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
-import type { Ground } from "../grounds/index.ts";
-import { DebuggingStage } from "./debugging-stage.ts";
+import type { TestEnvironment } from "../grounds/index.ts";
+import { DebuggingEnvironment } from "./debugging-stage.ts";
 import { readGuide } from "./guide.ts";
 
 const guide = new URL("../../../../docs/guides/operators.md", import.meta.url);
@@ -11,12 +11,12 @@ const file = "queue-operator.yaml";
 const example = new URL(`../../../../examples/applications/${file}`, import.meta.url);
 const manifests = await readFile(example, "utf8");
 
-export function playsOperators(ground: Ground): void {
+export function testOperatorsGuide(ground: TestEnvironment): void {
   for (const mode of ["Push", "Pull"] as const) {
     describe(`in ${mode} mode`, () => {
-      let stage: DebuggingStage;
+      let stage: DebuggingEnvironment;
       before(async () => {
-        stage = await DebuggingStage.set(ground, mode, "acme");
+        stage = await DebuggingEnvironment.set(ground, mode, "acme");
         await stage.terminal.write(file, manifests);
       });
       after(() => stage?.close());

@@ -1,47 +1,55 @@
 /** The transcripts as tests: each scenario is one, and they are played in order on one stage. */
 import { after, before, it } from "node:test";
-import { cordon } from "./cordon.ts";
-import { httpecho, ingressStory } from "./ingress.ts";
-import { integrationDefinitions, kubecon, myDeployment } from "./kubecon.ts";
-import { byHand, negotiation } from "./negotiation.ts";
-import { prototype2 } from "./prototype2.ts";
-import { binding, offer, quickstart } from "./quickstart.ts";
-import { rollouts } from "./rollouts.ts";
-import { logEverywhere, numberedDatabase, setRollouts } from "./set-rollouts.ts";
-import { Stage, type StageCluster, type StageOptions, simulated } from "./stage.ts";
-import { readTranscript } from "./transcript.ts";
+import { cordonScenario } from "./cordon.ts";
+import { httpecho, ingressScenario } from "./ingress.ts";
+import { integrationDefinitions, kubeconScenario, myDeployment } from "./kubecon.ts";
+import { manualDefinition, negotiationScenario } from "./negotiation.ts";
+import { prototype2Scenario } from "./prototype2.ts";
+import { binding, computeExport, quickstartScenario } from "./quickstart.ts";
+import { rolloutsScenario } from "./rollouts.ts";
+import { databaseStatefulSet, logDaemonSet, setRolloutsScenario } from "./set-rollouts.ts";
+import {
+  type ScenarioCluster,
+  ScenarioEnvironment,
+  type ScenarioEnvironmentOptions,
+  simulatedScenarioCluster,
+} from "./stage.ts";
+import { parseScenarios } from "./transcript.ts";
 
-type Starts = (name: string) => Promise<StageCluster>;
+type Starts = (name: string) => Promise<ScenarioCluster>;
 
-export function playsKubecon(start: Starts): void {
-  plays(kubecon + cordon, {
+export function testKubeconScenario(start: Starts): void {
+  testScenarios(kubeconScenario + cordonScenario, {
     clusters: eastAndWest(start),
     files: { "integrations.yaml": integrationDefinitions, "my-deployment.yaml": myDeployment },
   });
 }
 
-export function playsRollouts(start: Starts): void {
-  plays(rollouts, { clusters: eastAndWest(start), files: {} });
+export function testRolloutsScenario(start: Starts): void {
+  testScenarios(rolloutsScenario, { clusters: eastAndWest(start), files: {} });
 }
 
-export function playsSetRollouts(start: Starts): void {
-  const files = { "db.yaml": numberedDatabase, "log.yaml": logEverywhere };
-  plays(setRollouts, { clusters: eastAndWest(start), files });
+export function testSetRolloutsScenario(start: Starts): void {
+  const files = { "db.yaml": databaseStatefulSet, "log.yaml": logDaemonSet };
+  testScenarios(setRolloutsScenario, { clusters: eastAndWest(start), files });
 }
 
-export function playsQuickstart(start: Starts): void {
-  plays(quickstart, {
+export function testQuickstartScenario(start: Starts): void {
+  testScenarios(quickstartScenario, {
     clusters: new Map([["us-east1", () => start("us-east1")]]),
-    files: { "offer.yaml": offer, "binding.yaml": binding },
+    files: { "offer.yaml": computeExport, "binding.yaml": binding },
   });
 }
 
-export function playsIngress(start: Starts): void {
-  plays(ingressStory, { clusters: eastAndWest(start), files: { "httpecho.yaml": httpecho } });
+export function testIngressScenario(start: Starts): void {
+  testScenarios(ingressScenario, {
+    clusters: eastAndWest(start),
+    files: { "httpecho.yaml": httpecho },
+  });
 }
 
-export function playsPrototype2(start: Starts): void {
-  plays(prototype2, {
+export function testPrototype2Scenario(start: Starts): void {
+  testScenarios(prototype2Scenario, {
     // A lost cluster is given up soon: somebody waits at the terminal.
     physicalClusters: { patience: { graceMs: 3000, settleMs: 0 } },
     clusters: eastAndWest(start),
@@ -50,28 +58,28 @@ export function playsPrototype2(start: Starts): void {
   });
 }
 
-function eastAndWest(start: Starts): StageOptions["clusters"] {
+function eastAndWest(start: Starts): ScenarioEnvironmentOptions["clusters"] {
   return new Map(["us-east1", "us-west1"].map((name) => [name, () => start(name)]));
 }
 
 /** The older cluster is a simulated one in any case. */
-export function playsNegotiation(startNewer: Starts): void {
-  plays(negotiation, {
+export function testNegotiationScenario(startNewer: Starts): void {
+  testScenarios(negotiationScenario, {
     physicalClusters: { autoPublishApis: false },
     clusters: new Map([
       ["us-east1", () => startNewer("us-east1")],
-      ["us-west1", () => simulated("us-west1", "1.28")],
+      ["us-west1", () => simulatedScenarioCluster("us-west1", "1.28")],
     ]),
-    files: { "by-hand.yaml": byHand },
+    files: { "by-hand.yaml": manualDefinition },
   });
 }
 
-function plays(text: string, options: StageOptions): void {
-  let stage: Stage;
+function testScenarios(text: string, options: ScenarioEnvironmentOptions): void {
+  let stage: ScenarioEnvironment;
   before(async () => {
-    stage = await Stage.set(options);
+    stage = await ScenarioEnvironment.set(options);
   });
   after(() => stage?.close());
-  for (const scenario of readTranscript(text))
+  for (const scenario of parseScenarios(text))
     it(scenario.title, () => stage.terminal.play(scenario));
 }

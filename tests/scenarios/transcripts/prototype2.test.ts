@@ -2,9 +2,9 @@
 
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { playsPrototype2 } from "./plays.ts";
-import { simulated } from "./stage.ts";
+import { testPrototype2Scenario } from "./plays.ts";
+import { simulatedScenarioCluster } from "./stage.ts";
 
 describe("the second prototype on simulated clusters", { skip: kubectlMissing() ?? false }, () => {
-  playsPrototype2(simulated);
+  testPrototype2Scenario(simulatedScenarioCluster);
 });

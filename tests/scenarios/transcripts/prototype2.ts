@@ -5,7 +5,7 @@
  * - Where `curl` was, the address of the Ingress is looked at (see `ingress.ts`).
  * - What followed about access to workspaces and APIs that they inherit is in the tests of workspaces.
  */
-export const prototype2 = `
+export const prototype2Scenario = `
 P1  a Deployment is there before any cluster, and waits
 $ kubectl config use-context user
 Switched to context "user".

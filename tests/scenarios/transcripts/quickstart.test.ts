@@ -2,9 +2,9 @@
 
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { playsQuickstart } from "./plays.ts";
-import { simulated } from "./stage.ts";
+import { testQuickstartScenario } from "./plays.ts";
+import { simulatedScenarioCluster } from "./stage.ts";
 
 describe("the quickstart over a simulated cluster", { skip: kubectlMissing() ?? false }, () => {
-  playsQuickstart(simulated);
+  testQuickstartScenario(simulatedScenarioCluster);
 });

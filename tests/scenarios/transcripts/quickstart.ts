@@ -4,7 +4,7 @@
  */
 import { computeExportAnnotation, computeExportName } from "@kcp-ts/multicluster";
 
-export const offer: object = {
+export const computeExport: object = {
   apiVersion: "apis.kcp.io/v1alpha2",
   kind: "APIExport",
   metadata: { name: computeExportName, annotations: { [computeExportAnnotation]: "true" } },
@@ -17,7 +17,7 @@ export const binding: object = {
   spec: { reference: { export: { path: "root", name: computeExportName } } },
 };
 
-export const quickstart = `
+export const quickstartScenario = `
 Q1  clusters are registered, and offered
 @ us-east1 gets nodes
 $ kubectl apply -f us-east1.yaml -f offer.yaml

@@ -1,8 +1,8 @@
 /** For transcripts: a real cluster, which has no machines before the transcript says so. */
 import { startRealCluster } from "../grounds/index.ts";
-import type { StageCluster } from "./stage.ts";
+import type { ScenarioCluster } from "./stage.ts";
 
-export async function realStageCluster(name: string): Promise<StageCluster> {
+export async function realScenarioCluster(name: string): Promise<ScenarioCluster> {
   const cluster = await startRealCluster(name, []);
   return {
     kubeconfig: cluster.kubeconfig,

@@ -2,9 +2,9 @@
 
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { playsRollouts } from "./plays.ts";
-import { simulated } from "./stage.ts";
+import { testRolloutsScenario } from "./plays.ts";
+import { simulatedScenarioCluster } from "./stage.ts";
 
 describe("rollouts over simulated clusters", { skip: kubectlMissing() ?? false }, () => {
-  playsRollouts(simulated);
+  testRolloutsScenario(simulatedScenarioCluster);
 });

@@ -3,7 +3,7 @@
  *
  * kubectl finds revisions as ReplicaSets. Where they are not served it says so; where a SyncTarget does not say what it lends, they are.
  */
-export const rollouts = `
+export const rolloutsScenario = `
 R1  without ReplicaSets there is no history, and kubectl says what it misses
 @ us-east1 gets nodes
 @ us-west1 gets nodes

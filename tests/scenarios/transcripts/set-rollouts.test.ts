@@ -2,9 +2,9 @@
 
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { playsSetRollouts } from "./plays.ts";
-import { simulated } from "./stage.ts";
+import { testSetRolloutsScenario } from "./plays.ts";
+import { simulatedScenarioCluster } from "./stage.ts";
 
 describe("rollouts of sets over simulated clusters", { skip: kubectlMissing() ?? false }, () => {
-  playsSetRollouts(simulated);
+  testSetRolloutsScenario(simulatedScenarioCluster);
 });

@@ -1,5 +1,5 @@
 /** Rollouts of StatefulSets and DaemonSets, of which a whole is in two clusters. kubectl finds their revisions as ControllerRevisions. */
-export const setRollouts = `
+export const setRolloutsScenario = `
 S1  clusters lend ControllerRevisions along with sets, if nobody says otherwise
 @ us-east1 gets nodes
 @ us-west1 gets nodes
@@ -101,7 +101,7 @@ No resources found in default namespace.
 `;
 
 /** Without claims: what it would need of storage is another story. */
-export const numberedDatabase = {
+export const databaseStatefulSet = {
   apiVersion: "apps/v1",
   kind: "StatefulSet",
   metadata: { name: "db" },
@@ -116,7 +116,7 @@ export const numberedDatabase = {
   },
 };
 
-export const logEverywhere = {
+export const logDaemonSet = {
   apiVersion: "apps/v1",
   kind: "DaemonSet",
   metadata: { name: "log" },

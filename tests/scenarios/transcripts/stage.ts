@@ -16,7 +16,7 @@ const impatient: PhysicalClusterOptions = {
 };
 
 /** A cluster in which nothing runs before it is started: nodes of its own come then. */
-export interface StageCluster {
+export interface ScenarioCluster {
   readonly kubeconfig: string;
   start(): Promise<void>;
   /** From then on nobody gets through to it. */
@@ -24,33 +24,33 @@ export interface StageCluster {
   close(): Promise<void>;
 }
 
-export interface StageOptions {
+export interface ScenarioEnvironmentOptions {
   readonly physicalClusters?: PhysicalClusterOptions;
-  readonly clusters: ReadonlyMap<string, () => Promise<StageCluster>>;
+  readonly clusters: ReadonlyMap<string, () => Promise<ScenarioCluster>>;
   /** APIs of the first cluster whose definitions lie in the terminal's folder, as `kcp crd-puller` writes them. */
   readonly pulled?: readonly string[];
   /** What lies in the terminal's folder, beside a manifest for each cluster. */
   readonly files: Readonly<Record<string, object>>;
 }
 
-export class Stage {
+export class ScenarioEnvironment {
   readonly plane: TestControlPlane;
   readonly terminal: Terminal;
-  readonly #clusters: ReadonlyMap<string, StageCluster>;
+  readonly #clusters: ReadonlyMap<string, ScenarioCluster>;
 
   private constructor(
     plane: TestControlPlane,
     terminal: Terminal,
-    clusters: ReadonlyMap<string, StageCluster>,
+    clusters: ReadonlyMap<string, ScenarioCluster>,
   ) {
     this.plane = plane;
     this.terminal = terminal;
     this.#clusters = clusters;
   }
 
-  static async set(options: StageOptions): Promise<Stage> {
+  static async set(options: ScenarioEnvironmentOptions): Promise<ScenarioEnvironment> {
     const { physicalClusters, clusters: wanted, files } = options;
-    const clusters = new Map<string, StageCluster>();
+    const clusters = new Map<string, ScenarioCluster>();
     const plane = await startTestControlPlane({
       physicalClusters: { ...impatient, ...physicalClusters },
     });
@@ -61,7 +61,7 @@ export class Stage {
       if (act === undefined) throw new Error(`nobody knows what to do: ${words}`);
       await act();
     });
-    const stage = new Stage(plane, terminal, clusters);
+    const stage = new ScenarioEnvironment(plane, terminal, clusters);
     try {
       for (const [name, start] of wanted) clusters.set(name, await start());
       await terminal.write("kubeconfig", await kubeconfigOf(plane, ["admin", "user", "history"]));
@@ -91,10 +91,10 @@ export class Stage {
 
 const runs = { startDelayMs: { min: 0, max: 50 }, stopDelayMs: 20, runMs: 100 };
 
-export async function simulated(
+export async function simulatedScenarioCluster(
   name: string,
   generation: Generation = "1.36",
-): Promise<StageCluster> {
+): Promise<ScenarioCluster> {
   // One that is lost comes back in the same place.
   const [port = 0] = await freePorts(1);
   const cluster = await startListeningCluster({ name, generation, nodes: 0, kubelet: runs, port });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isPrinted, readTranscript } from "./transcript.ts";
+import { isPrinted, parseScenarios } from "./transcript.ts";
 
 describe("a transcript", () => {
   it("is scenarios of commands with what they print", () => {
@@ -18,7 +18,7 @@ $ kubectl get c
 !
 `;
     const command = { kind: "command", isRepeated: false, fails: false };
-    assert.deepEqual(readTranscript(text), [
+    assert.deepEqual(parseScenarios(text), [
       {
         title: "A1 the first",
         steps: [
@@ -43,8 +43,8 @@ $ kubectl get c
   });
 
   it("is refused where it says something of no command", () => {
-    assert.throws(() => readTranscript("$ kubectl get a"), /no scenario before/);
-    assert.throws(() => readTranscript("A1  the first\nNAME"), /no command before/);
+    assert.throws(() => parseScenarios("$ kubectl get a"), /no scenario before/);
+    assert.throws(() => parseScenarios("A1  the first\nNAME"), /no command before/);
   });
 });
 

@@ -25,7 +25,7 @@ export type Step =
       readonly lines: readonly string[];
     };
 
-export function readTranscript(text: string): readonly Scenario[] {
+export function parseScenarios(text: string): readonly Scenario[] {
   const scenarios: { title: string; steps: Step[] }[] = [];
   for (const raw of text.split("\n")) {
     const line = raw.trim();

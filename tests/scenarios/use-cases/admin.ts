@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { findCondition } from "@kcp-ts/sdk";
-import type { Ground } from "../grounds/index.ts";
+import type { TestEnvironment } from "../grounds/index.ts";
 import { webDeployment, webService } from "./manifests.ts";
-import { WatchRecord } from "./records.ts";
-import { eventually, kinds, UseCaseStage } from "./use-case-stage.ts";
+import { WatchRecorder } from "./records.ts";
+import { eventually, kinds, UseCaseFixture } from "./use-case-stage.ts";
 
-export function adminUseCases(ground: Ground): void {
+export function adminUseCases(ground: TestEnvironment): void {
   it("admin 1: decommissions a cluster, and its workloads move without disruption", async (t) => {
-    const stage = await UseCaseStage.set(t, ground);
+    const stage = await UseCaseFixture.set(t, ground);
     await stage.write("web.yaml", webDeployment(4), webService);
     await stage.types("$ kubectl apply -f web.yaml\n...\n");
     await stage.untilCounts({ web: "4/4", east: "2/2", west: "2/2" });
-    const record = await WatchRecord.start(t, {
+    const record = await WatchRecorder.start(t, {
       client: stage.client,
       resource: kinds.deployments,
       figure: (found) =>
@@ -37,7 +37,7 @@ $ kubectl wait synctarget/east --for delete --timeout=170s
 
   it("admin 2: bounds what a cluster takes; what does not fit waits with a reason, and starts when there is more", async (t) => {
     const node = (name: string) => ({ name, capacity: { cpu: "2" } });
-    const stage = await UseCaseStage.set(t, ground, {
+    const stage = await UseCaseFixture.set(t, ground, {
       nodes: (cluster) => [node(`${cluster}-1`)],
       resources: ["deployments.apps"],
     });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { importedServiceLabel } from "@kcp-ts/multicluster";
 import { defineResource } from "@kcp-ts/sdk";
-import type { Ground } from "../grounds/index.ts";
+import type { TestEnvironment } from "../grounds/index.ts";
 import {
   claim,
   locationAndPlacement,
@@ -14,14 +14,21 @@ import {
   withConfig,
   withData,
 } from "./manifests.ts";
-import { WatchRecord } from "./records.ts";
-import { both, eventually, kinds, region, type Seen, UseCaseStage } from "./use-case-stage.ts";
+import { WatchRecorder } from "./records.ts";
+import {
+  type AnyObject,
+  bothClusters,
+  eventually,
+  kinds,
+  region,
+  UseCaseFixture,
+} from "./use-case-stage.ts";
 
-interface Endpoints extends Seen {
+interface Endpoints extends AnyObject {
   readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
 }
 
-const endpointSlices = defineResource<Seen>({
+const endpointSlices = defineResource<AnyObject>({
   group: "discovery.k8s.io",
   version: "v1",
   resource: "endpointslices",
@@ -29,12 +36,12 @@ const endpointSlices = defineResource<Seen>({
   namespaced: true,
 });
 
-const readyEndpoints = (slices: readonly Seen[]) =>
+const readyEndpoints = (slices: readonly AnyObject[]) =>
   slices
     .flatMap((slice) => (slice as Endpoints).endpoints ?? [])
     .filter(({ conditions }) => conditions?.ready !== false).length;
 
-const addresses = (objects: readonly Seen[]) =>
+const addresses = (objects: readonly AnyObject[]) =>
   objects
     .filter(({ metadata }) => metadata.name === "web")
     .flatMap(({ status }) => {
@@ -47,16 +54,16 @@ const moveTo = (cluster: string) =>
     spec: { locationSelectors: [{ matchLabels: { [region]: cluster } }] },
   });
 
-export function appTeamUseCases(ground: Ground): void {
+export function appTeamUseCases(ground: TestEnvironment): void {
   applies(ground);
   moves(ground);
   takesVolumeAlong(ground);
   sharesVolume(ground);
 }
 
-function applies(ground: Ground): void {
+function applies(ground: TestEnvironment): void {
   it("user 1: applies a workload that knows no clusters, sees it run, and its status summed up", async (t) => {
-    const stage = await UseCaseStage.set(t, ground);
+    const stage = await UseCaseFixture.set(t, ground);
     await stage.write("web.yaml", webConfig, webDeployment(4, withConfig), webService);
     await stage.types(`
 $ kubectl apply -f web.yaml
@@ -70,7 +77,7 @@ deployment "web" successfully rolled out
 web 4/4 4 4 *
 `);
     await stage.untilCounts({ web: "4/4", east: "2/2", west: "2/2" });
-    for (const name of both) {
+    for (const name of bothClusters) {
       await eventually(async () => {
         assert.equal((await stage.inCluster("pods", name)).length, 2);
         assert.deepEqual(await stage.inCluster("services", name), ["web"]);
@@ -89,7 +96,7 @@ configmap "web-config" deleted*
 deployment.apps "web" deleted*
 service "web" deleted*
 `);
-    for (const name of both)
+    for (const name of bothClusters)
       await eventually(async () => {
         assert.deepEqual(await stage.inCluster("deployments", name), []);
         assert.deepEqual(await stage.inCluster("pods", name), []);
@@ -98,10 +105,10 @@ service "web" deleted*
   });
 }
 
-function moves(ground: Ground): void {
+function moves(ground: TestEnvironment): void {
   it("user 2 and 3: moves it by one attribute, and neither those inside nor those outside notice", async (t) => {
-    const stage = await UseCaseStage.set(t, ground);
-    await stage.write("policy.yaml", ...locationAndPlacement(region, both));
+    const stage = await UseCaseFixture.set(t, ground);
+    await stage.write("policy.yaml", ...locationAndPlacement(region, bothClusters));
     await stage.write("web.yaml", webDeployment(3), webService, webIngress);
     await stage.types(`
 $ kubectl apply -f policy.yaml
@@ -125,11 +132,11 @@ deployment "web" successfully rolled out
     const replicas = {
       client,
       resource: kinds.deployments,
-      figure: (found: readonly Seen[]) =>
+      figure: (found: readonly AnyObject[]) =>
         Number(found.find(({ metadata }) => metadata.name === "web")?.status?.["readyReplicas"]),
     };
     const records = await Promise.all(
-      [inside, outside, replicas].map((one) => WatchRecord.start(t, one)),
+      [inside, outside, replicas].map((one) => WatchRecorder.start(t, one)),
     );
     await stage.types(`
 $ kubectl patch placement web --type merge -p '${moveTo("west")}'
@@ -152,19 +159,19 @@ placement.scheduling.kcp.io/web patched
   });
 }
 
-function takesVolumeAlong(ground: Ground): void {
+function takesVolumeAlong(ground: TestEnvironment): void {
   it("user 5: a volume that cannot be shared moves when that is allowed, and not before", async (t) => {
     const resources = [
       ...["deployments.apps", "replicasets.apps", "pods", "services"],
       ...["persistentvolumeclaims", "persistentvolumes"],
     ];
-    const stage = await UseCaseStage.set(t, ground, { resources });
+    const stage = await UseCaseFixture.set(t, ground, { resources });
     await stage.write("web.yaml", claim("ReadWriteOnce"), webDeployment(2, withData));
     await stage.types("$ kubectl apply -f web.yaml\n...\n");
     const [home, other] = await eventually(async () => {
       const { web, ...parts } = await stage.counts();
       assert.deepEqual([web, ...Object.values(parts)], ["2/2", "2/2"]);
-      return "east" in parts ? both : ([...both].reverse() as readonly string[]);
+      return "east" in parts ? bothClusters : ([...bothClusters].reverse() as readonly string[]);
     });
     assert.ok(home !== undefined && other !== undefined);
     const [handle] = await handlesIn(stage, home);
@@ -189,18 +196,18 @@ persistentvolumeclaim/data annotated
   });
 }
 
-function sharesVolume(ground: Ground): void {
+function sharesVolume(ground: TestEnvironment): void {
   it("user 5: a volume that can be shared is bound beside, and the workload never stops", async (t) => {
     const resources = [
       ...["deployments.apps", "replicasets.apps", "pods", "services"],
       ...["persistentvolumeclaims", "persistentvolumes"],
     ];
-    const stage = await UseCaseStage.set(t, ground, { resources });
+    const stage = await UseCaseFixture.set(t, ground, { resources });
     await stage.write("web.yaml", claim("ReadWriteMany"), webDeployment(2, withData));
     await stage.types("$ kubectl apply -f web.yaml\n...\n");
     await stage.untilCounts({ web: "2/2", east: "1/1", west: "1/1" });
     assert.deepEqual(await handlesIn(stage, "east"), await handlesIn(stage, "west"));
-    const record = await WatchRecord.start(t, {
+    const record = await WatchRecorder.start(t, {
       client: stage.client,
       resource: kinds.deployments,
       figure: (found) =>
@@ -215,7 +222,7 @@ function sharesVolume(ground: Ground): void {
 }
 
 /** Of the volumes that claims of ours are bound to there. */
-async function handlesIn(stage: UseCaseStage, cluster: string): Promise<readonly string[]> {
+async function handlesIn(stage: UseCaseFixture, cluster: string): Promise<readonly string[]> {
   const { client } = stage.cluster(cluster);
   const { items: claims } = await client.resource(kinds.claims).list();
   const { items: volumes } = await client.resource(kinds.volumes).list();

@@ -1,29 +1,29 @@
 /** For the use cases: what was ever seen of something while it moved, from a watch that misses nothing. */
 import type { TestContext } from "node:test";
 import type { Client, Resource } from "@kcp-ts/sdk";
-import { namespace, type Seen } from "./use-case-stage.ts";
+import { type AnyObject, namespace } from "./use-case-stage.ts";
 
-export interface Recorded {
+export interface WatchRecorderOptions {
   readonly client: Client;
-  readonly resource: Resource<Seen>;
+  readonly resource: Resource<AnyObject>;
   readonly labelSelector?: string;
   /** A figure of all that there is at one time. */
-  readonly figure: (objects: readonly Seen[]) => number;
+  readonly figure: (objects: readonly AnyObject[]) => number;
 }
 
-export class WatchRecord {
+export class WatchRecorder {
   readonly figures: number[] = [];
-  readonly #recorded: Recorded;
-  readonly #objects = new Map<string, Seen>();
+  readonly #recorded: WatchRecorderOptions;
+  readonly #objects = new Map<string, AnyObject>();
   readonly #stop = new AbortController();
   #watching: Promise<void> = Promise.resolve();
 
-  private constructor(recorded: Recorded) {
+  private constructor(recorded: WatchRecorderOptions) {
     this.#recorded = recorded;
   }
 
-  static async start(t: TestContext, recorded: Recorded): Promise<WatchRecord> {
-    const record = new WatchRecord(recorded);
+  static async start(t: TestContext, recorded: WatchRecorderOptions): Promise<WatchRecorder> {
+    const record = new WatchRecorder(recorded);
     const where = record.#where();
     const { items, metadata } = await recorded.client.resource(recorded.resource).list(where);
     for (const object of items) record.#objects.set(object.metadata.name, object);

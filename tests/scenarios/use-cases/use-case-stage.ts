@@ -18,8 +18,8 @@ import {
 import type { NodeOptions } from "@kcp-ts/simulator";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually as eventuallyWithin } from "@kcp-ts/testkit";
-import type { Ground, GroundCluster } from "../grounds/index.ts";
-import { readTranscript, Terminal } from "../transcripts/index.ts";
+import type { TestCluster, TestEnvironment } from "../grounds/index.ts";
+import { parseScenarios, Terminal } from "../transcripts/index.ts";
 
 /** A machine may be slow: how long something takes decides no test. */
 export function eventually<Value>(check: () => Value | Promise<Value>): Promise<Value> {
@@ -27,7 +27,7 @@ export function eventually<Value>(check: () => Value | Promise<Value>): Promise<
 }
 
 /** What is read here of any object. */
-export interface Seen extends KubernetesObject {
+export interface AnyObject extends KubernetesObject {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>> & {
     readonly conditions?: readonly Condition[];
@@ -35,7 +35,7 @@ export interface Seen extends KubernetesObject {
 }
 
 const of = (group: string, version: string, resource: string, kind: string) =>
-  defineResource<Seen>({ group, version, resource, kind, namespaced: true });
+  defineResource<AnyObject>({ group, version, resource, kind, namespaced: true });
 
 export const kinds = {
   deployments: of("apps", "v1", "deployments", "Deployment"),
@@ -44,7 +44,7 @@ export const kinds = {
   configMaps: of("", "v1", "configmaps", "ConfigMap"),
   claims: of("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
   ingresses: of("networking.k8s.io", "v1", "ingresses", "Ingress"),
-  volumes: defineResource<Seen>({
+  volumes: defineResource<AnyObject>({
     group: "",
     version: "v1",
     resource: "persistentvolumes",
@@ -63,8 +63,8 @@ const definitions = defineResource<DynamicObject>({
 });
 
 export const namespace = "default";
-export const both = ["east", "west"] as const;
-export type ClusterNameHere = (typeof both)[number];
+export const bothClusters = ["east", "west"] as const;
+export type UseCaseClusterName = (typeof bothClusters)[number];
 export const region = "topology.kubernetes.io/region";
 
 const physicalClusters = {
@@ -80,14 +80,14 @@ export interface UseCaseOptions {
   readonly resources?: readonly string[];
 }
 
-export class UseCaseStage {
+export class UseCaseFixture {
   readonly client: Client;
-  readonly clusters: ReadonlyMap<string, GroundCluster>;
+  readonly clusters: ReadonlyMap<string, TestCluster>;
   readonly #terminal: Terminal;
 
   private constructor(
     client: Client,
-    clusters: ReadonlyMap<string, GroundCluster>,
+    clusters: ReadonlyMap<string, TestCluster>,
     terminal: Terminal,
   ) {
     this.client = client;
@@ -97,28 +97,30 @@ export class UseCaseStage {
 
   static async set(
     t: TestContext,
-    ground: Ground,
+    ground: TestEnvironment,
     options: UseCaseOptions = {},
-  ): Promise<UseCaseStage> {
+  ): Promise<UseCaseFixture> {
     const plane = await startTestControlPlane({ physicalClusters });
     t.after(() => plane.close());
     const terminal = await Terminal.open(() => Promise.reject(new Error("there are no cues")));
     t.after(() => terminal.close());
     await terminal.write("kubeconfig", await plane.kubeconfig({ cluster: "root" }));
-    const lent = await Promise.all(both.map((name) => ground.lend(t, name, options.nodes?.(name))));
+    const lent = await Promise.all(
+      bothClusters.map((name) => ground.lend(t, name, options.nodes?.(name))),
+    );
     const clusters = new Map(lent.map((cluster) => [cluster.name, cluster]));
-    const stage = new UseCaseStage(plane.client, clusters, terminal);
-    for (const name of both) await stage.#join(name, options.resources);
+    const stage = new UseCaseFixture(plane.client, clusters, terminal);
+    for (const name of bothClusters) await stage.#join(name, options.resources);
     return stage;
   }
 
-  cluster(name: string): GroundCluster {
+  cluster(name: string): TestCluster {
     return this.clusters.get(name) ?? assert.fail(`${name} is no cluster of this stage`);
   }
 
   /** What a person types, and what is printed: see `transcript.ts`. */
   async types(text: string): Promise<void> {
-    for (const scenario of readTranscript(`T1  typed\n${text}`))
+    for (const scenario of parseScenarios(`T1  typed\n${text}`))
       await this.#terminal.play(scenario);
   }
 
@@ -127,7 +129,7 @@ export class UseCaseStage {
     await this.#terminal.write(name, { apiVersion: "v1", kind: "List", items: objects });
   }
 
-  async find(kind: Kind, name: string): Promise<Seen | undefined> {
+  async find(kind: Kind, name: string): Promise<AnyObject | undefined> {
     const { namespaced } = kinds[kind];
     const key = namespaced ? { namespace, name } : { name };
     return await this.client.resource(kinds[kind]).find(key);

@@ -1,13 +1,21 @@
 /** What authentication needs to know of service accounts and their secrets, from the registry. */
 import { neverAborted } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { AccountObject, AccountObjects } from "../authentication/index.ts";
-import { type Registry, secrets, serviceAccounts, translating } from "../registry/index.ts";
+import type { AccountObject, ServiceAccountTokenGetter } from "../authentication/index.ts";
+import {
+  type Registry,
+  secrets,
+  serviceAccounts,
+  translateStorageErrors,
+} from "../registry/index.ts";
 import type { Entry } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 
-export function accountObjects(registry: Registry, watchCache: WatchCache): AccountObjects {
+export function accountObjects(
+  registry: Registry,
+  watchCache: WatchCache,
+): ServiceAccountTokenGetter {
   return {
     place(resource, address) {
       const definition = resource === "secrets" ? secrets : serviceAccounts;
@@ -16,7 +24,7 @@ export function accountObjects(registry: Registry, watchCache: WatchCache): Acco
         const entry = watchCache.peek(key);
         if (entry !== undefined) return stateOf(entry);
         // The request's deadline is the pipeline's, and the store bounds its own waiting.
-        return translating({ resource: definition }, () =>
+        return translateStorageErrors({ resource: definition }, () =>
           watchCache.get(key, { kind: "latest" }, neverAborted),
         ).then((found) => (found === undefined ? undefined : stateOf(found)));
       };

@@ -3,6 +3,6 @@ export { accountObjects } from "./account-objects.ts";
 export { createAuthorization } from "./authorize-create.ts";
 export { ClusterAuthenticator } from "./cluster-authenticator.ts";
 export { PolicyCache } from "./policy-cache.ts";
-export { reviewersOf } from "./reviewers.ts";
+export { composeReviewers } from "./reviewers.ts";
 export { RoleAggregation } from "./role-aggregation.ts";
 export { signerRules } from "./signer-rules.ts";

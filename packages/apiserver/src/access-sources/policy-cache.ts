@@ -25,9 +25,9 @@ import {
   clusterRoles,
   roleBindings,
   roles,
-  translating,
+  translateStorageErrors,
 } from "../registry/index.ts";
-import { ownText } from "../request/own-text.ts";
+import { copyString } from "../request/own-text.ts";
 import {
   clusterPrefix,
   type Entry,
@@ -38,11 +38,11 @@ import {
   type StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import { decodeObject, decodeObjectInPieces } from "../stored-object/index.ts";
+import { decodeObject, decodeObjectResumable } from "../stored-object/index.ts";
 import {
   type HubEvent,
   type HubListener,
-  isUnbroken,
+  isContinuous,
   type WatchHub,
 } from "../watch-cache/index.ts";
 
@@ -83,9 +83,9 @@ const sources = [roles, clusterRoles, roleBindings, clusterRoleBindings];
 export class PolicyCache implements PolicySource, HubListener {
   readonly #options: PolicyCacheOptions;
   /** In order of last use, oldest first. */
-  readonly #held = new Map<ClusterName, HeldPolicy>();
+  readonly #held = new Map<ClusterName, CachedPolicy>();
   /** Those without roles, in the same order. */
-  readonly #empty = new Map<ClusterName, HeldPolicy>();
+  readonly #empty = new Map<ClusterName, CachedPolicy>();
   readonly #loading = new Map<ClusterName, Loading>();
   #bytes = 0;
 
@@ -116,7 +116,7 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   /** What was asked for last is at the end already. */
-  #newest: HeldPolicy | undefined;
+  #newest: CachedPolicy | undefined;
 
   load(cluster: ClusterName): Promise<ClusterPolicy> {
     const found = this.peek(cluster);
@@ -128,7 +128,7 @@ export class PolicyCache implements PolicySource, HubListener {
     const loading: Loading = { events: [], done: nothing };
     this.#loading.set(cluster, loading);
     const load = () => this.#load(cluster, loading);
-    loading.done = translating({ resource: clusterRoles }, load).finally(() => {
+    loading.done = translateStorageErrors({ resource: clusterRoles }, load).finally(() => {
       if (this.#loading.get(cluster) === loading) this.#loading.delete(cluster);
     });
     return loading.done;
@@ -147,7 +147,7 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   /** Reads what is large with rests. Until then nobody is told what the policy is: whoever asks waits. */
-  async #catchUp(held: HeldPolicy): Promise<void> {
+  async #catchUp(held: CachedPolicy): Promise<void> {
     try {
       for (let event = held.behind.shift(); event !== undefined; event = held.behind.shift())
         await runYielding(this.#apply(held, event));
@@ -158,7 +158,7 @@ export class PolicyCache implements PolicySource, HubListener {
     held.catchingUp = undefined;
   }
 
-  *#apply(held: HeldPolicy, event: HubEvent): Resumable<void> {
+  *#apply(held: CachedPolicy, event: HubEvent): Resumable<void> {
     const { cluster, bytes: before } = held;
     yield* held.applyInPieces(event);
     // It may have been forgotten meanwhile.
@@ -168,7 +168,7 @@ export class PolicyCache implements PolicySource, HubListener {
     else if (held.bytes > before) this.#shrink(held);
   }
 
-  #heldOf(cluster: ClusterName): HeldPolicy | undefined {
+  #heldOf(cluster: ClusterName): CachedPolicy | undefined {
     return this.#held.get(cluster) ?? this.#empty.get(cluster);
   }
 
@@ -187,12 +187,12 @@ export class PolicyCache implements PolicySource, HubListener {
 
   async #load(cluster: ClusterName, loading: Loading): Promise<ClusterPolicy> {
     const signal = neverAborted;
-    const held = new HeldPolicy(ownText(cluster));
+    const held = new CachedPolicy(copyString(cluster));
     const revisions = await Promise.all(
       sources.map((source) => this.#read(held, clusterPrefix({ ...source, cluster }))),
     );
     const newest = Math.max(...revisions) as Revision;
-    if (!(await isUnbroken(this.#options.hub.reach(newest, signal)))) return this.load(cluster);
+    if (!(await isContinuous(this.#options.hub.reach(newest, signal)))) return this.load(cluster);
     for (let event = loading.events.shift(); event !== undefined; event = loading.events.shift())
       await runSyncFirst(held.applyInPieces(event));
     // What was lost meanwhile is loaded again by whoever asks next.
@@ -205,7 +205,7 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   /** Puts it among its like, as the newest. */
-  #keep(cluster: ClusterName, held: HeldPolicy): void {
+  #keep(cluster: ClusterName, held: CachedPolicy): void {
     this.#held.delete(cluster);
     this.#empty.delete(cluster);
     (held.bytes === 0 ? this.#empty : this.#held).set(held.cluster, held);
@@ -222,7 +222,7 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   /** Reads one kind's share and returns the revision up to which it is complete. */
-  async #read(held: HeldPolicy, prefix: StorageKey): Promise<Revision> {
+  async #read(held: CachedPolicy, prefix: StorageKey): Promise<Revision> {
     const { storage } = this.#options;
     const signal = neverAborted;
     for (let continueAfter: StorageKey | undefined; ; ) {
@@ -236,7 +236,7 @@ export class PolicyCache implements PolicySource, HubListener {
     }
   }
 
-  #shrink(used: HeldPolicy): void {
+  #shrink(used: CachedPolicy): void {
     const { emptyClustersMax = emptyClustersDefaultMax } = this.#options;
     for (const cluster of this.#empty.keys()) {
       if (this.#empty.size <= emptyClustersMax) break;
@@ -253,7 +253,7 @@ export class PolicyCache implements PolicySource, HubListener {
 }
 
 /** A policy, and of which state of each object it knows. */
-class HeldPolicy {
+class CachedPolicy {
   readonly cluster: ClusterName;
   readonly policy = new ClusterPolicy(bootstrapPolicy);
   readonly #known = new Map<
@@ -271,7 +271,7 @@ class HeldPolicy {
 
   *putInPieces(entry: Entry): Resumable<void> {
     const { key, modifiedAt, value } = entry;
-    const object = isLong(value) ? yield* decodeObjectInPieces(entry) : decodeObject(entry);
+    const object = isLong(value) ? yield* decodeObjectResumable(entry) : decodeObject(entry);
     yield* this.policy.putInPieces(policyKey(key), object);
     const bytes = value.length * bytesPerStoredByte + bytesPerObject;
     this.bytes += bytes - (this.#known.get(key)?.bytes ?? 0);

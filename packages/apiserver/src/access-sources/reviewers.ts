@@ -12,7 +12,7 @@ import type { Reviewer, Reviewers } from "../handlers/index.ts";
 import { timestamp } from "../registry/index.ts";
 import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 
-export interface ReviewRooms {
+export interface ReviewDependencies {
   readonly authenticator: Pick<ClusterAuthenticator, "reviewTokenIn">;
   readonly authorizer: Authorizer;
   /** What it says beyond the gate, and without the limits of providers. */
@@ -21,7 +21,7 @@ export interface ReviewRooms {
   readonly clock: Pick<Clock, "now">;
 }
 
-export function reviewersOf(rooms: ReviewRooms): Reviewers {
+export function composeReviewers(rooms: ReviewDependencies): Reviewers {
   const { authenticator, authorizer, unlimited, rbac, clock } = rooms;
   const subjectAccess: Reviewer = (review) =>
     reviewSubjectAccess(review.isDeep ? unlimited : authorizer, review);

@@ -2,7 +2,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { ClusterPolicy, gatheredBytesMax, gatheredBytesTotalMax } from "../authorization/index.ts";
+import {
+  aggregatedBytesMax,
+  aggregatedBytesTotalMax,
+  ClusterPolicy,
+} from "../authorization/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { RoleWriter, type RuleObject, rbacPath, TestServer } from "../testing/index.ts";
 
@@ -117,7 +121,7 @@ describe("a ClusterRole that gathers rules", () => {
         rules: [{ ...list, resourceNames: ["", name.padEnd(bytes - empty + name.length, "x")] }],
       };
     };
-    const half = gatheredBytesMax / 2;
+    const half = aggregatedBytesMax / 2;
     await admin.post(`${rbacPath}/clusterroles`, wide("a", half));
     await admin.post(`${rbacPath}/clusterroles`, wide("b", half));
     const count = async () => ((await rulesOf(admin, "all")) as unknown[]).length;
@@ -161,7 +165,7 @@ describe("ClusterRoles that gather each other", () => {
 
   it("are written with no more than their bound together, the first by name, however many they are", () => {
     const policy = new ClusterPolicy();
-    const bytes = gatheredBytesTotalMax / 8;
+    const bytes = aggregatedBytesTotalMax / 8;
     const resourceNames = ["x".repeat(bytes)];
     put(policy, { ...part("source"), rules: [{ ...rule("secrets"), resourceNames }] });
     for (let i = 0; i < 50; i++) put(policy, gathering(`r${10 + i}`, everything));
@@ -170,7 +174,9 @@ describe("ClusterRoles that gather each other", () => {
       written.map(({ name }) => name),
       ["r10", "r11", "r12", "r13", "r14", "r15", "r16"],
     );
-    assert.ok(JSON.stringify(written.map(({ wanted }) => wanted)).length <= gatheredBytesTotalMax);
+    assert.ok(
+      JSON.stringify(written.map(({ wanted }) => wanted)).length <= aggregatedBytesTotalMax,
+    );
   });
 
   it("come to the same whichever of them is asked about first, also beyond what is compared", () => {

@@ -19,7 +19,7 @@ import {
   type StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import { mentions } from "../stored-object/index.ts";
+import { mayContain } from "../stored-object/index.ts";
 import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
 
 export interface RoleAggregationOptions {
@@ -78,7 +78,7 @@ export class RoleAggregation implements HubListener {
         continueAfter,
       });
       for (const entry of page.entries)
-        if (mentions(entry, ruleMember)) this.#add(parseObjectKey(entry.key).cluster);
+        if (mayContain(entry, ruleMember)) this.#add(parseObjectKey(entry.key).cluster);
       continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
     } while (continueAfter !== undefined);
   }

@@ -4,7 +4,7 @@
  */
 import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { ownText } from "../request/own-text.ts";
+import { copyString } from "../request/own-text.ts";
 import {
   clusterPrefix,
   type Entry,
@@ -16,7 +16,7 @@ import {
   type StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import { type HubEvent, isUnbroken, type WatchHub } from "../watch-cache/index.ts";
+import { type HubEvent, isContinuous, type WatchHub } from "../watch-cache/index.ts";
 
 export interface ClusterIndexOptions<State> {
   readonly storage: Storage;
@@ -130,7 +130,7 @@ export class ClusterIndex<State> {
       collections.map((collection) => this.#read(cluster, collection, take)),
     );
     const newest = Math.max(...revisions) as Revision;
-    if (!(await isUnbroken(hub.reach(newest, neverAborted)))) return this.load(cluster);
+    if (!(await isContinuous(hub.reach(newest, neverAborted)))) return this.load(cluster);
     for (const { collection, event } of events) {
       const revision = revisions[collections.indexOf(collection)] as Revision;
       if (event.revision > revision) take(event.key, event.current);
@@ -148,7 +148,7 @@ export class ClusterIndex<State> {
     const isUnused = () => !collections.some((collection) => mayHave(cluster, collection));
     if (!isUnused()) return false;
     const current = await storage.currentRevision({ signal: neverAborted });
-    return (await isUnbroken(hub.reach(current, neverAborted))) && isUnused();
+    return (await isContinuous(hub.reach(current, neverAborted))) && isUnused();
   }
 
   async #read(
@@ -177,6 +177,6 @@ export class ClusterIndex<State> {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    this.#young.set(ownText(cluster), state);
+    this.#young.set(copyString(cluster), state);
   }
 }

@@ -1,11 +1,11 @@
 /** Other versions and groups under which the same objects are served, and how an object gets there and back. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { AdmissionRequest, EquivalentKind, ObjectForm } from "../admission/index.ts";
+import type { AdmissionRequest, EquivalentKind, ObjectDecoder } from "../admission/index.ts";
 import {
   type Catalog,
   collectionKeyOf,
-  presented,
   type ResourceDefinition,
+  toServed,
 } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import { type Entry, objectKey, type Revision } from "../storage/index.ts";
@@ -13,7 +13,7 @@ import { decodeObject, encodeObject } from "../stored-object/index.ts";
 
 export interface EquivalentKindsOptions {
   readonly catalog: Catalog;
-  readonly formOf: (definition: ResourceDefinition) => ObjectForm;
+  readonly formOf: (definition: ResourceDefinition) => ObjectDecoder;
 }
 
 type Definitions = readonly ResourceDefinition[];
@@ -74,7 +74,7 @@ function equivalent(
   request: AdmissionRequest,
   from: ResourceDefinition,
   to: ResourceDefinition,
-  form: ObjectForm,
+  form: ObjectDecoder,
 ): EquivalentKind {
   const { group, version, resource, kind } = to;
   return {
@@ -103,7 +103,7 @@ async function converted(
     createdAt: unsaved,
     modifiedAt: unsaved,
   };
-  const shown = decodeObject(await presented(to, entry));
+  const shown = decodeObject(await toServed(to, entry));
   return withVersionOf(shown, object);
 }
 

@@ -1,7 +1,7 @@
 /** What admission asks for and does not know where to find: from storage, registry and the hub. */
 export { ConfigurationIndex, type ConfigurationIndexOptions } from "./configuration-index.ts";
 export { equivalentKinds } from "./equivalent-kinds.ts";
-export { namespaceGuard, namespaceSource } from "./namespace-source.ts";
+export { confirmNamespaceOnCreate, namespaceSource } from "./namespace-source.ts";
 export { parameterSource } from "./parameters.ts";
 export { PolicyChecker, type PolicyCheckerOptions } from "./policy-checker.ts";
 export { quotaSource } from "./quota-source.ts";

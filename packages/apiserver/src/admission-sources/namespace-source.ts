@@ -51,7 +51,7 @@ export function namespaceSource(registry: Registry, watchCache: WatchCache): Nam
  * anything that somebody writes who has seen the namespace go; and the namespace controller writes before it takes its last look (see
  * docs/internals/control-loops.md). Only for stores that can say at once how a namespace stands: elsewhere admission's look is the last.
  */
-export function namespaceGuard(
+export function confirmNamespaceOnCreate(
   storage: Storage,
   watchCache: WatchCache,
   source: () => NamespaceSource,
@@ -61,7 +61,8 @@ export function namespaceGuard(
     if (!definition.isNamespaced || namespace === "") return undefined;
     const key = namespaceKey(cluster, namespace);
     const entry = watchCache.peek(key);
-    if (entry === undefined) return untilAtHand(watchCache, key, { cluster, namespace }, source());
+    if (entry === undefined)
+      return waitUntilCached(watchCache, key, { cluster, namespace }, source());
     if (phaseOf(entry) === "Active") return undefined;
     throw namespaceTerminating({ ...definition, name, namespace });
   };
@@ -79,7 +80,7 @@ function namespaceKey(cluster: ClusterName, name: string): StorageKey {
 }
 
 /** Reading a namespace brings it to hand, if it is there. An update that creates has not been asked for its namespace before. */
-async function untilAtHand(
+async function waitUntilCached(
   watchCache: WatchCache,
   key: StorageKey,
   { cluster, namespace }: Pick<ObjectAddress, "cluster" | "namespace">,

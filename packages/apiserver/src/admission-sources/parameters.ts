@@ -7,10 +7,10 @@ import type { ParameterKind, ParameterSource } from "../admission/index.ts";
 import {
   apiVersionOf,
   type Catalog,
-  presented,
-  presentedEntries,
   type Registry,
   type ResourceDefinition,
+  toServed,
+  toServedEntries,
 } from "../registry/index.ts";
 import { clusterPrefix, namespacePrefix, type Storage } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
@@ -52,7 +52,7 @@ function parameterKind(
     async get(namespace, name) {
       const key = registry.key(definition, { cluster, namespace, name });
       const entry = await watchCache.get(key, { kind: "latest" }, neverAborted);
-      return entry === undefined ? undefined : decodeObject(await presented(definition, entry));
+      return entry === undefined ? undefined : decodeObject(await toServed(definition, entry));
     },
     async list(namespace: string, selector: LabelSelector) {
       const prefix = prefixOf(definition, cluster, namespace);
@@ -61,7 +61,7 @@ function parameterKind(
         const options = { signal: neverAborted, entriesMax: pageEntries, continueAfter };
         const page = await storage.list(prefix, options);
         const selected = page.entries.filter((entry) => selector.matches(cachedLabels(entry)));
-        const shown = await presentedEntries(definition, selected.slice(0, foundMax));
+        const shown = await toServedEntries(definition, selected.slice(0, foundMax));
         for await (const entries of Symbol.asyncIterator in shown ? shown : [shown])
           found.push(...entries.map(decodeObject));
         if (!page.more || found.length >= foundMax) return found;

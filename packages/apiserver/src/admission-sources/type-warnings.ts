@@ -2,7 +2,7 @@
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   AUTHORIZER_TYPE,
-  compileInPieces,
+  compileResumable,
   type DeclaredType,
   declaredDynamic,
   declaredValue,
@@ -40,7 +40,7 @@ export function* typeWarnings(
   for (const { fieldRef, text } of kinds.length === 0 ? [] : expressionsOf(spec)) {
     const warnings: string[] = [];
     for (const { name, environment } of kinds) {
-      const compiled = yield* compileInPieces(text, environment);
+      const compiled = yield* compileResumable(text, environment);
       if (!compiled.ok) warnings.push(`${name}: ${compiled.message}`);
       yield;
     }

@@ -33,7 +33,7 @@ export interface AdmissionRequest {
   /** CreateOptions, UpdateOptions or DeleteOptions, as sent. Connecting has none: what it is asked with is the object. */
   readonly options: JsonObject;
   /** How objects of the kind are read and merged. */
-  readonly form: ObjectForm;
+  readonly form: ObjectDecoder;
   /** Set when admission made another object of the draft: the draft before, which is what its sender comes to own. */
   sent?: MutableObject | undefined;
   /** Tells the client something, in a Warning header. */
@@ -48,7 +48,7 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-export interface ObjectForm {
+export interface ObjectDecoder {
   /**
    * The value as an object of the kind: pruned and with defaults. Throws a StatusError when it cannot be one; read strictly, also when a
    * built-in kind has no such member.
@@ -114,12 +114,12 @@ export class Admission {
 
   /** Whether anybody may want to change the object: if not, it need not be copied for them. */
   mutates(request: AdmissionRequest): boolean {
-    for (const plugin of this.#mutating) if (isConcerned(plugin, request)) return true;
+    for (const plugin of this.#mutating) if (isHandledBy(plugin, request)) return true;
     return false;
   }
 
   admit(request: AdmissionRequest): MaybePromise<void> {
-    return inTurn(this.#admitting, request, (plugin) => plugin.admit(request));
+    return runSequentially(this.#admitting, request, (plugin) => plugin.admit(request));
   }
 
   mutate(
@@ -128,9 +128,12 @@ export class Admission {
     old: JsonObject | undefined,
   ): MaybePromise<void> {
     const sent = shallowCopy(draft);
-    const pending = inTurn(this.#mutating, request, (plugin) => plugin.mutate(request, draft, old));
-    if (pending instanceof Promise) return pending.then(() => noteSent(request, draft, sent));
-    noteSent(request, draft, sent);
+    const pending = runSequentially(this.#mutating, request, (plugin) =>
+      plugin.mutate(request, draft, old),
+    );
+    if (pending instanceof Promise)
+      return pending.then(() => recordSentObject(request, draft, sent));
+    recordSentObject(request, draft, sent);
     return undefined;
   }
 
@@ -139,15 +142,21 @@ export class Admission {
     object: JsonObject,
     old: JsonObject | undefined,
   ): MaybePromise<void> {
-    return inTurn(this.#validating, request, (plugin) => plugin.validate(request, object, old));
+    return runSequentially(this.#validating, request, (plugin) =>
+      plugin.validate(request, object, old),
+    );
   }
 
   abandon(request: AdmissionRequest): MaybePromise<void> {
-    return inTurn(this.#abandoning, request, (plugin) => plugin.abandon(request));
+    return runSequentially(this.#abandoning, request, (plugin) => plugin.abandon(request));
   }
 }
 
-function noteSent(request: AdmissionRequest, draft: MutableObject, sent: MutableObject): void {
+function recordSentObject(
+  request: AdmissionRequest,
+  draft: MutableObject,
+  sent: MutableObject,
+): void {
   request.sent = isSame(draft, sent) ? undefined : sent;
 }
 
@@ -161,12 +170,12 @@ function isSame(draft: MutableObject, sent: MutableObject): boolean {
   return members === 0;
 }
 
-function isConcerned(plugin: AdmissionPlugin, request: AdmissionRequest): boolean {
+function isHandledBy(plugin: AdmissionPlugin, request: AdmissionRequest): boolean {
   return plugin.concerns === undefined || plugin.concerns(request);
 }
 
 /** One after the other; without a promise as long as nobody needs one. */
-function inTurn<Plugin extends AdmissionPlugin>(
+function runSequentially<Plugin extends AdmissionPlugin>(
   plugins: readonly Plugin[],
   request: AdmissionRequest,
   call: (plugin: Plugin) => MaybePromise<void>,
@@ -174,10 +183,10 @@ function inTurn<Plugin extends AdmissionPlugin>(
 ): MaybePromise<void> {
   for (let at = from; at < plugins.length; at++) {
     const plugin = plugins[at] as Plugin;
-    if (!isConcerned(plugin, request)) continue;
+    if (!isHandledBy(plugin, request)) continue;
     const pending = call(plugin);
     if (pending instanceof Promise)
-      return pending.then(() => inTurn(plugins, request, call, at + 1));
+      return pending.then(() => runSequentially(plugins, request, call, at + 1));
   }
   return undefined;
 }

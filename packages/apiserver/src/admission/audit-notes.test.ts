@@ -10,10 +10,10 @@ import {
   register,
   registration,
   rulesFor,
-  slowly,
   TestServer,
   type TestServerOptions,
   WebhookServer,
+  withSlowAuthorization,
 } from "../testing/index.ts";
 
 interface Event {
@@ -164,7 +164,7 @@ describe("a policy's notes", () => {
   };
 
   it("wait for what the authorizer says", async () => {
-    await start("Metadata", { authorization: slowly });
+    await start("Metadata", { authorization: withSlowAuthorization });
     const may = (verb: string) =>
       `authorizer.group('').resource('secrets').check('${verb}').allowed() ? 'yes' : 'no'`;
     const variables = [{ name: "may", expression: may("list") }];

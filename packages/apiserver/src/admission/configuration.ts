@@ -36,7 +36,7 @@ export interface ClusterConfiguration {
 }
 
 /** The same for all clusters that have nothing: told apart by identity. */
-export const nothingConfigured: ClusterConfiguration = {
+export const emptyConfiguration: ClusterConfiguration = {
   mutatingWebhooks: [],
   validatingWebhooks: [],
   mutatingPolicies: [],
@@ -89,7 +89,7 @@ export class ConfigurationSet {
   }
 
   get configuration(): ClusterConfiguration {
-    this.#assembled ??= this.size === 0 ? nothingConfigured : this.#assemble();
+    this.#assembled ??= this.size === 0 ? emptyConfiguration : this.#assemble();
     return this.#assembled;
   }
 

@@ -11,8 +11,8 @@ import {
   type ConfiguredWebhook,
   configurationGroup,
   configurationResources,
+  emptyConfiguration,
   type NamedBinding,
-  nothingConfigured,
 } from "./configuration.ts";
 import { mutateByPolicies } from "./policies/mutating.ts";
 import { validateByPolicies } from "./policies/validating.ts";
@@ -37,7 +37,7 @@ export class DynamicAdmission implements AdmissionPlugin {
   concerns(request: AdmissionRequest): boolean {
     const { group, resource } = request;
     const cluster = configuringCluster(this.#sources, request);
-    if (this.#sources.configurations.peek(cluster) === nothingConfigured) return false;
+    if (this.#sources.configurations.peek(cluster) === emptyConfiguration) return false;
     return group !== configurationGroup || !exempt.has(resource);
   }
 
@@ -64,7 +64,7 @@ export class DynamicAdmission implements AdmissionPlugin {
     old: JsonObject | undefined,
   ): Promise<void> {
     const configuration = await this.#configurationOf(request);
-    if (configuration === nothingConfigured) return;
+    if (configuration === emptyConfiguration) return;
     const isDelete = request.operation === "DELETE";
     const reviewed = new ReviewedRequest(
       request,

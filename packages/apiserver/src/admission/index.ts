@@ -5,7 +5,7 @@ export {
   denied,
   type GroupVersionKind,
   type MutableObject,
-  type ObjectForm,
+  type ObjectDecoder,
   type Operation,
 } from "./admission.ts";
 export { certificateSigners, type SignerRules } from "./certificate-signers.ts";
@@ -15,7 +15,7 @@ export {
   ConfigurationSet,
   configurationGroup,
   configurationResources,
-  nothingConfigured,
+  emptyConfiguration,
 } from "./configuration.ts";
 export { DynamicAdmission } from "./dynamic-admission.ts";
 export {

@@ -4,13 +4,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionRequest } from "./admission.ts";
-import { Decisions } from "./expressions/decisions.ts";
+import { AuthorizerDecisions } from "./expressions/decisions.ts";
 import type { Match } from "./matching/criteria.ts";
-import type { Asked } from "./matching/rules.ts";
+import type { MatchedOperation } from "./matching/rules.ts";
 import type { AdmissionSources, EquivalentKind, TargetKind } from "./sources.ts";
 
 /** The objects as one kind shows them. */
-export interface Shown {
+export interface VersionedObjects {
   readonly object: JsonObject | null;
   readonly old: JsonObject | null;
 }
@@ -20,15 +20,15 @@ export class ReviewedRequest {
   readonly sources: AdmissionSources;
   readonly old: JsonObject | null;
   readonly asRequested: Match & { readonly equivalent: undefined };
-  readonly asked: Asked;
+  readonly asked: MatchedOperation;
   /** Objects in a namespace have its name; namespaces have their own. */
   readonly namespace: string;
-  readonly decisions: Decisions;
+  readonly decisions: AuthorizerDecisions;
   #object: JsonObject | null;
   #namespace: JsonObject | null | undefined;
   #equivalents: readonly EquivalentKind[] | undefined;
   readonly #described = new Map<TargetKind, JsonObject>();
-  readonly #shown = new Map<EquivalentKind, Shown>();
+  readonly #shown = new Map<EquivalentKind, VersionedObjects>();
 
   constructor(
     request: AdmissionRequest,
@@ -45,7 +45,7 @@ export class ReviewedRequest {
     this.namespace = isNamespace && operation !== "CREATE" ? name : request.namespace;
     this.asRequested = { kind: { group, version, resource, kind }, equivalent: undefined };
     this.asked = { operation, subresource, name, isNamespaced: request.namespace !== "" };
-    this.decisions = new Decisions(request, sources);
+    this.decisions = new AuthorizerDecisions(request, sources);
   }
 
   get object(): JsonObject | null {
@@ -80,7 +80,7 @@ export class ReviewedRequest {
     return found instanceof Promise ? found.then(keep) : keep(found);
   }
 
-  async shownAs({ equivalent }: Match): Promise<Shown> {
+  async shownAs({ equivalent }: Match): Promise<VersionedObjects> {
     const { object, old } = this;
     if (equivalent === undefined) return { object, old };
     let shown = this.#shown.get(equivalent);

@@ -6,7 +6,7 @@ import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { Attributes } from "../request/attributes.ts";
-import type { AdmissionRequest, ObjectForm } from "./admission.ts";
+import type { AdmissionRequest, ObjectDecoder } from "./admission.ts";
 import type { ClusterConfiguration } from "./configuration.ts";
 
 export interface AdmissionSources {
@@ -60,7 +60,7 @@ export interface TargetKind {
 }
 
 export interface EquivalentKind extends TargetKind {
-  readonly form: ObjectForm;
+  readonly form: ObjectDecoder;
   /** An object of the requested kind as one of this kind. */
   convert(object: JsonObject): MaybePromise<JsonObject>;
   /** And back. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AuditNotes, auditAnnotationsLengthMax, auditAnnotationsMax } from "./audit-notes.ts";
+import { AuditAnnotations, auditAnnotationsLengthMax, auditAnnotationsMax } from "./audit-notes.ts";
 
 describe("the notes of one request", () => {
   it("are so many and no more", () => {
     const counted = (count: number) => {
-      const kept = new AuditNotes();
+      const kept = new AuditAnnotations();
       for (let at = 0; at < count; at++) kept.addForeign(`a.example.com/k${at}`, "v");
       return kept.toJson();
     };
@@ -22,7 +22,7 @@ describe("the notes of one request", () => {
       [auditAnnotationsLengthMax - key.length, true],
       [auditAnnotationsLengthMax - key.length + 1, false],
     ] as const) {
-      const kept = new AuditNotes();
+      const kept = new AuditAnnotations();
       kept.addForeign(key, "v".repeat(length));
       assert.equal(Object.hasOwn(kept.toJson(), key), isKept);
     }

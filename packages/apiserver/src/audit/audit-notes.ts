@@ -11,7 +11,7 @@ export const auditAnnotationsMax = 256;
 /** Keys and values of one request together, in UTF-16 units: the log is the operator's, and tenants fill it. */
 export const auditAnnotationsLengthMax = 256 * 1024;
 
-export class AuditNotes {
+export class AuditAnnotations {
   readonly #values = new Map<string, string>();
   #length = 0;
 

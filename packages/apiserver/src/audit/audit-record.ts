@@ -1,7 +1,7 @@
 /** One request in the audit log: what its events have in common, and what is found out about it on its way. */
 
 import type { Resumable } from "@kcp-ts/machinery/base";
-import { bounds, isBoundExceeded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import { bounds, isBoundExceeded, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
   type JsonObject,
@@ -11,13 +11,13 @@ import {
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import { header } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
-import { holdsSecrets } from "../request/secret-kinds.ts";
+import { containsSecrets } from "../request/secret-kinds.ts";
 import type { UserInfo } from "../request/user.ts";
-import { AuditNotes } from "./audit-notes.ts";
+import { AuditAnnotations } from "./audit-notes.ts";
 import type { AuditRule, AuditStage } from "./policy.ts";
 
 /** A request as audit sees it. */
-export interface AuditedExchange {
+export interface AuditContext {
   readonly request: ApiRequest;
   readonly scope: RequestScope | undefined;
   readonly user: UserInfo;
@@ -40,10 +40,10 @@ export class AuditRecord {
   #isJson = false;
   responseBody: Uint8Array | undefined;
   #object: ObjectNames = {};
-  readonly #exchange: AuditedExchange;
-  readonly #notes = new AuditNotes();
+  readonly #exchange: AuditContext;
+  readonly #notes = new AuditAnnotations();
 
-  constructor(exchange: AuditedExchange, rule: AuditRule) {
+  constructor(exchange: AuditContext, rule: AuditRule) {
     this.#exchange = exchange;
     this.rule = rule;
     const { scope } = exchange;
@@ -93,14 +93,16 @@ export class AuditRecord {
 
   get #isSecret(): boolean {
     const { scope } = this.#exchange;
-    return scope?.kind === "resource" && holdsSecrets(scope);
+    return scope?.kind === "resource" && containsSecrets(scope);
   }
 
   /** How much is read for an event about the answer. */
   bodyBytes(response: ApiResponse | undefined): number {
-    const request = this.#showsRequestBody ? shownBytes(this.requestBody) : 0;
-    const answer = this.rule.level === "RequestResponse" ? shownBytes(this.responseBody) : 0;
-    return request + answer + shownBytes(response === undefined ? undefined : toldIn(response));
+    const request = this.#showsRequestBody ? auditedBytes(this.requestBody) : 0;
+    const answer = this.rule.level === "RequestResponse" ? auditedBytes(this.responseBody) : 0;
+    return (
+      request + answer + auditedBytes(response === undefined ? undefined : statusBodyOf(response))
+    );
   }
 
   /** From here on there are none to show. */
@@ -170,7 +172,7 @@ export class AuditRecord {
 
 /** A refusal says why, as the client was told; bodies of other answers are the level's business. */
 function* statusOf(response: ApiResponse): Resumable<JsonObject> {
-  const body = toldIn(response);
+  const body = statusBodyOf(response);
   const isShown = body !== undefined && body.length <= auditObjectBytesMax;
   const told = isShown ? yield* parseJsonBytes(body) : undefined;
   const { message, reason, status: outcome } = isJsonObject(told) ? told : ({} as JsonObject);
@@ -183,12 +185,12 @@ function* statusOf(response: ApiResponse): Resumable<JsonObject> {
   };
 }
 
-function toldIn({ status, body }: ApiResponse): Uint8Array | undefined {
+function statusBodyOf({ status, body }: ApiResponse): Uint8Array | undefined {
   return status >= 400 && body instanceof Uint8Array ? body : undefined;
 }
 
 /** What is too long is not read. */
-function shownBytes(bytes: Uint8Array | undefined): number {
+function auditedBytes(bytes: Uint8Array | undefined): number {
   return bytes === undefined || bytes.length > auditObjectBytesMax ? 0 : bytes.length;
 }
 
@@ -254,7 +256,7 @@ function objectRefOf(scope: RequestScope | undefined, object: ObjectNames): Json
 
 function* parseJsonBytes(bytes: Uint8Array): Resumable<JsonValue | undefined> {
   try {
-    return (yield* parseBoundedInPieces(bounds.auditBody, bytes)).value;
+    return (yield* parseBoundedResumable(bounds.auditBody, bytes)).value;
   } catch (error) {
     // Not all answers are JSON, nor small; those that are not have no object to show.
     if (error instanceof JsonSyntaxError || isBoundExceeded(error)) return undefined;

@@ -4,7 +4,7 @@ import { afterEach, describe, it } from "node:test";
 import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { ListeningServer, TestServer } from "../testing/index.ts";
 import { parseAuditPolicy } from "./policy.ts";
-import { refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
+import { rejectedPerSecond, unauthenticatedPerSecond } from "./refusals.ts";
 
 const path = "/clusters/a/api/v1/namespaces/default/configmaps";
 const rolesPath = "/clusters/a/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
@@ -250,11 +250,11 @@ describe("audit", () => {
       { level: "Metadata" },
     ]);
     const bad = () => server.get("/clusters/%2e%2e/api", { user: "a" });
-    for (let i = 0; i < refusalsPerSecond + 20; i++) await bad();
-    assert.equal(events.length, refusalsPerSecond);
+    for (let i = 0; i < rejectedPerSecond + 20; i++) await bad();
+    assert.equal(events.length, rejectedPerSecond);
     // Others are told of as ever.
     await server.get(path, { user: "a" });
-    assert.equal(events.splice(0).length, refusalsPerSecond + 2);
+    assert.equal(events.splice(0).length, rejectedPerSecond + 2);
     const { text } = await server.get("/metrics");
     assert.match(text, /apiserver_audit_error_total\{plugin="refusals"\} 20\n/);
     events.splice(0);
@@ -280,9 +280,9 @@ describe("audit", () => {
       // Everybody may see this.
       ["/version", {}, 200, 2],
     ] as const) {
-      for (let i = 0; i < strangersPerSecond + 20; i++)
+      for (let i = 0; i < unauthenticatedPerSecond + 20; i++)
         assert.equal((await stranger(target, headers)).status, status);
-      assert.equal(events.length, strangersPerSecond * eventsOfEach, target);
+      assert.equal(events.length, unauthenticatedPerSecond * eventsOfEach, target);
       // Others are told of as ever, and what cannot be read has room of its own.
       events.splice(0);
       await server.get(path, { user: "a" });
@@ -328,7 +328,7 @@ describe("audit", () => {
         subjects: [{ ...group, name: "system:unauthenticated" }],
       },
     });
-    for (let i = 0; i < strangersPerSecond; i++)
+    for (let i = 0; i < unauthenticatedPerSecond; i++)
       await server.get("/version", { user: "anonymous" });
     events.splice(0);
     await server.must("GET", path, { user: "anonymous" });

@@ -4,19 +4,19 @@
  * Requests never wait for it: backends take what they have room for and count what they had not.
  */
 import { type Clock, type Resumable, runSync } from "@kcp-ts/machinery/base";
-import { type JsonObject, stringifyInPieces } from "@kcp-ts/machinery/json";
+import { type JsonObject, stringifyResumable } from "@kcp-ts/machinery/json";
 import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
 import { type PathScope, type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
 import { anonymousUser, wellKnownUser } from "../request/user.ts";
 import {
-  type AuditedExchange,
+  type AuditContext,
   AuditRecord,
   auditObjectBytesMax,
   type Decode,
 } from "./audit-record.ts";
-import { LongEvents, longBodiesBytesMax, shortBodiesBytesMax } from "./long-events.ts";
+import { LargeEventQueue, largeBodiesBytesMax, smallBodiesBytesMax } from "./long-events.ts";
 import { type AuditPolicy, type AuditStage, ruleFor } from "./policy.ts";
-import { Refusals, refusalsPerSecond, strangersPerSecond } from "./refusals.ts";
+import { EventSampler, rejectedPerSecond, unauthenticatedPerSecond } from "./refusals.ts";
 
 export interface AuditBackend {
   readonly name: string;
@@ -43,19 +43,19 @@ export interface AuditOptions {
 
 export class Audit {
   readonly #options: AuditOptions;
-  readonly #refusals = new Refusals(refusalsPerSecond);
-  readonly #strangers = new Refusals(strangersPerSecond);
+  readonly #refusals = new EventSampler(rejectedPerSecond);
+  readonly #strangers = new EventSampler(unauthenticatedPerSecond);
 
-  readonly #long: LongEvents;
+  readonly #long: LargeEventQueue;
 
   constructor(options: AuditOptions) {
     this.#options = options;
-    const bytesMax = options.longBodiesBytesMax ?? longBodiesBytesMax;
-    this.#long = new LongEvents(bytesMax, (error) => options.onError?.(error));
+    const bytesMax = options.longBodiesBytesMax ?? largeBodiesBytesMax;
+    this.#long = new LargeEventQueue(bytesMax, (error) => options.onError?.(error));
   }
 
   /** Undefined when the policy has nothing to say about the request. */
-  begin(exchange: AuditedExchange): AuditRecord | undefined {
+  begin(exchange: AuditContext): AuditRecord | undefined {
     const { scope, user } = exchange;
     if (scope === undefined) return undefined;
     const rule = ruleFor(this.#options.policy, user, scope);
@@ -88,23 +88,23 @@ export class Audit {
   }
 
   /** Whoever could not show who he is has no user to choose a rule by; he is written down as nobody. */
-  unauthenticated(exchange: AuditedExchange, response: ApiResponse): void {
+  unauthenticated(exchange: AuditContext, response: ApiResponse): void {
     const { scope } = exchange;
     if (scope !== undefined) this.#writeRefusal(exchange, scope, response, this.#strangers);
   }
 
   /** As above, and what could not be read may be about nothing: it is matched as a path that no rule names. */
-  refused(exchange: AuditedExchange, response: ApiResponse): void {
+  refused(exchange: AuditContext, response: ApiResponse): void {
     const verb = exchange.request.method.toLowerCase();
     const scope = exchange.scope ?? { ...unread, verb };
     this.#writeRefusal(exchange, scope, response, this.#refusals);
   }
 
   #writeRefusal(
-    exchange: AuditedExchange,
+    exchange: AuditContext,
     scope: RequestScope,
     response: ApiResponse,
-    refusals: Refusals,
+    refusals: EventSampler,
   ): void {
     const rule = ruleFor(this.#options.policy, anonymousUser, scope);
     if (rule === undefined) return;
@@ -113,18 +113,18 @@ export class Audit {
       return;
     }
     const record = new AuditRecord(exchange, { ...rule, level: "Metadata" });
-    tellLeftOut(record, refusals);
+    annotateOmitted(record, refusals);
     void this.#write(record, "ResponseStarted", response, undefined);
   }
 
   /** Strangers who ask for too much are written down only for what they are given. */
-  #admit(record: AuditRecord, exchange: AuditedExchange): void {
+  #admit(record: AuditRecord, exchange: AuditContext): void {
     const hasRoom = this.#strangers.take(this.#options.clock.monotonic(), lengthOf(exchange));
-    if (hasRoom) tellLeftOut(record, this.#strangers);
+    if (hasRoom) annotateOmitted(record, this.#strangers);
     else record.isCrowdedOut = true;
   }
 
-  #leaveOut(refusals: Refusals): void {
+  #leaveOut(refusals: EventSampler): void {
     refusals.leaveOut();
     this.#options.onLeftOut?.();
   }
@@ -147,7 +147,7 @@ export class Audit {
     onEvent?.(record.rule.level);
     const bytes = stage === "RequestReceived" ? 0 : record.bodyBytes(response);
     const event = () => record.event(stage, nowMs, response, decode);
-    if (bytes <= shortBodiesBytesMax) return this.#hand(runSync(event()));
+    if (bytes <= smallBodiesBytesMax) return this.#hand(runSync(event()));
     // Long ones are made one after the other, whoever they are of: no answer waits for another's.
     if (!this.#long.add(bytes, () => this.#handLong(event()))) {
       record.leaveOutBodies("too many long ones wait to be written down");
@@ -159,7 +159,7 @@ export class Audit {
 
   *#handLong(made: Resumable<JsonObject>): Resumable<void> {
     const event = yield* made;
-    void this.#hand(event, yield* stringifyInPieces(event));
+    void this.#hand(event, yield* stringifyResumable(event));
   }
 
   #hand(event: JsonObject, encoded?: string): MaybePromise<void> {
@@ -182,11 +182,11 @@ const unread: PathScope = {
 };
 
 /** What an event repeats of a request, once or a few times. */
-function lengthOf({ request: { target, headers } }: AuditedExchange): number {
+function lengthOf({ request: { target, headers } }: AuditContext): number {
   return target.length + (header(headers, "user-agent")?.length ?? 0);
 }
 
-function tellLeftOut(record: AuditRecord, refusals: Refusals): void {
+function annotateOmitted(record: AuditRecord, refusals: EventSampler): void {
   const leftOut = refusals.tell();
   if (leftOut > 0) record.annotate("audit.kcp.io/requests-left-out", String(leftOut));
 }

@@ -2,7 +2,7 @@ export { Audit, type AuditBackend, type AuditOptions } from "./audit.ts";
 export { AuditMetrics } from "./audit-metrics.ts";
 export { auditAnnotationsLengthMax, auditAnnotationsMax } from "./audit-notes.ts";
 export {
-  type AuditedExchange,
+  type AuditContext,
   AuditRecord,
   auditObjectBytesMax,
   type Decode,

@@ -14,7 +14,7 @@ import { FakeClock, TestServer } from "../testing/index.ts";
 import { Audit, type AuditBackend } from "./audit.ts";
 import type { Decode } from "./audit-record.ts";
 import { LogBackend } from "./log-backend.ts";
-import { LongEvents } from "./long-events.ts";
+import { LargeEventQueue } from "./long-events.ts";
 import { parseAuditPolicy } from "./policy.ts";
 
 const path = "/clusters/a/api/v1/namespaces/default/configmaps";
@@ -155,7 +155,7 @@ describe("what waits to be written", () => {
         if (fails) throw new Error(name);
         steps.push(`${name} ends`);
       };
-    const events = new LongEvents(10, (error) => errors.push((error as Error).message));
+    const events = new LargeEventQueue(10, (error) => errors.push((error as Error).message));
     assert.ok(events.add(5, work("a")));
     assert.ok(events.add(5, work("b", true)));
     assert.equal(events.add(1, work("c")), false);

@@ -5,16 +5,16 @@
 import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
 
 /** Bodies of one event up to here are read at once: what takes part of a millisecond. */
-export const shortBodiesBytesMax = 32 << 10;
+export const smallBodiesBytesMax = 32 << 10;
 /** As much as waits for a webhook. */
-export const longBodiesBytesMax = 64 << 20;
+export const largeBodiesBytesMax = 64 << 20;
 
 interface Waiting {
   readonly bytes: number;
   readonly work: () => Resumable<void>;
 }
 
-export class LongEvents {
+export class LargeEventQueue {
   readonly #bytesMax: number;
   readonly #onError: (error: unknown) => void;
   #waiting: Waiting[] = [];

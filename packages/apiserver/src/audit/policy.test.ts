@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { UserInfo } from "../request/user.ts";
-import { parseTarget } from "../routing/index.ts";
+import { parseRequestTarget } from "../routing/index.ts";
 import { parseAuditPolicy, ruleFor } from "./policy.ts";
 
 const user: UserInfo = { username: "eve", groups: ["dev", "system:authenticated"] };
@@ -16,7 +16,7 @@ const levelOf = (rule: object, method: string, target: string) =>
   ruleFor(
     policy([{ level: "Metadata", ...rule }]),
     user,
-    parseTarget({ method, target, clusterHeader: undefined }),
+    parseRequestTarget({ method, target, clusterHeader: undefined }),
   )?.level ?? "None";
 
 const secrets = "/clusters/a/api/v1/namespaces/n/secrets";
@@ -76,7 +76,7 @@ describe("an audit policy", () => {
     });
 
   it("goes by the first rule that matches", () => {
-    const scope = parseTarget({ method: "GET", target: secrets, clusterHeader: undefined });
+    const scope = parseRequestTarget({ method: "GET", target: secrets, clusterHeader: undefined });
     const rules = [{ level: "None", users: ["eve"] }, { level: "Request" }];
     assert.equal(ruleFor(policy(rules), user, scope), undefined);
     assert.equal(ruleFor(policy(rules), { ...user, username: "x" }, scope)?.level, "Request");

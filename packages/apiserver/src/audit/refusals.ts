@@ -2,13 +2,13 @@
  * Requests that whoever likes can send, as many as a connection takes: refused before anybody asked who they are from (paths that cannot be read,
  * timeouts that are none), or from strangers. Only some of each second are written down; the rest is counted. Long ones count for several: it is the disk that is short.
  */
-export const refusalsPerSecond = 100;
+export const rejectedPerSecond = 100;
 /** Requests with wrong credentials or none. Their own number: rubbish does not push out attempts to get in. */
-export const strangersPerSecond = 100;
+export const unauthenticatedPerSecond = 100;
 
 const lengthOfOne = 1024;
 
-export class Refusals {
+export class EventSampler {
   readonly #perSecond: number;
   #secondBeganAt = Number.NEGATIVE_INFINITY;
   #taken = 0;

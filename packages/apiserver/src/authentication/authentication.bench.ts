@@ -6,7 +6,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
+import { bootstrapAuthorizer, unionAuthorizer } from "../authorization/index.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import { startWithServiceAccounts, testTokens } from "../testing/index.ts";
 import {
@@ -77,7 +77,7 @@ measure("no impersonation among 8 headers", rounds, () => hasImpersonation(heade
 
 const server = await startWithServiceAccounts({
   authorization: () =>
-    anyOf([{ authorize: () => ({ allowed: true, reason: "" }) }, bootstrapAuthorizer]),
+    unionAuthorizer([{ authorize: () => ({ allowed: true, reason: "" }) }, bootstrapAuthorizer]),
 });
 const base = "/api/v1/namespaces/default";
 await server.must("POST", `${base}/configmaps`, { body: { metadata: { name: "c" } } });

@@ -5,7 +5,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type { UserInfo } from "../request/index.ts";
-import type { SentHeaders } from "./header-values.ts";
+import type { RequestHeaders } from "./header-values.ts";
 
 export interface Credentials {
   /** The value of the Authorization header, as sent. */
@@ -16,7 +16,7 @@ export interface Credentials {
    */
   readonly clientCertificate?: X509Certificate | undefined;
   /** All headers, for those who are told by them. Looked at by nobody else: to put them side by side takes a tenth of a get. */
-  readonly sent?: SentHeaders | undefined;
+  readonly sent?: RequestHeaders | undefined;
   /** Behind the cluster prefix: where strangers may be let in. */
   readonly path?: string | undefined;
 }

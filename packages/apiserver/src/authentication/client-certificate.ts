@@ -14,7 +14,7 @@ import { AuthenticationError } from "./errors.ts";
 import { withAuthenticatedGroup } from "./request-authenticator.ts";
 
 /** Verified certificates that are remembered; beyond that the one unused for longest is verified again. */
-export const verifiedCertificatesMax = 4096;
+export const verifiedCertificateCacheMax = 4096;
 
 export interface ClientCertificateOptions {
   readonly authorities: readonly ReloadableClientCa[];
@@ -38,7 +38,7 @@ export class ClientCertificateAuthenticator implements Authenticator {
 
   constructor(options: ClientCertificateOptions) {
     this.#options = options;
-    this.#cacheEntriesMax = options.cacheEntriesMax ?? verifiedCertificatesMax;
+    this.#cacheEntriesMax = options.cacheEntriesMax ?? verifiedCertificateCacheMax;
   }
 
   authenticate({ clientCertificate }: Credentials): UserInfo | undefined {
@@ -138,7 +138,7 @@ function userOf(certificate: X509Certificate): UserInfo | undefined {
 const clusterUnitPrefix = "kcp:cluster:";
 
 /** What a certificate says (as organizational unit) that was approved in a logical cluster: elsewhere it makes its holder nobody. */
-export function clusterUnit(cluster: string): string {
+export function clusterOrganizationalUnit(cluster: string): string {
   return clusterUnitPrefix + cluster;
 }
 

@@ -60,7 +60,7 @@ export class ClusterTokens {
     if (apiAudiences.length > 0 && !apiAudiences.some((one) => meant.includes(one)))
       throw new AuthenticationError("other-audience", "the token is not meant for this server");
     const user = await firstOf(tokens, (each) => each.authenticateToken(token));
-    return user === undefined ? undefined : confined(user, cluster);
+    return user === undefined ? undefined : scopedToCluster(user, cluster);
   }
 
   async reviewToken(
@@ -141,7 +141,7 @@ function isReserved(key: string): boolean {
   return key.includes("kcp.io");
 }
 
-function confined(user: UserInfo, cluster: ClusterName): UserInfo {
+function scopedToCluster(user: UserInfo, cluster: ClusterName): UserInfo {
   const { username, groups, extra = {} } = user;
   if (username.startsWith("system:"))
     throw new AuthenticationError("invalid-token", "system usernames are not admitted");

@@ -25,12 +25,12 @@ import {
   fileToken,
   foreign,
   foreignKey,
-  Gate,
   own,
   ownKey,
   startMs,
   strangersEc,
   strangersRsa,
+  TestAuthentication,
 } from "./test-support/gate.ts";
 import { fixtures } from "./testdata/certificates.ts";
 
@@ -50,7 +50,7 @@ interface SignedPath {
   readonly required: readonly string[];
   /** Whether it says when it ends and whom it is for. */
   readonly isBounded: boolean;
-  readonly make: (gate: Gate) => string;
+  readonly make: (gate: TestAuthentication) => string;
 }
 
 const signedPaths: Readonly<Record<string, SignedPath>> = {
@@ -96,7 +96,7 @@ const signedPaths: Readonly<Record<string, SignedPath>> = {
 
 /** A good token taken apart. */
 interface Good {
-  readonly gate: Gate;
+  readonly gate: TestAuthentication;
   readonly path: SignedPath;
   readonly token: string;
   readonly header: string;
@@ -111,7 +111,7 @@ interface Good {
   readonly byHmac: (alg: string, secret: string | Buffer) => string;
 }
 
-function goodOf(gate: Gate, path: SignedPath): Good {
+function goodOf(gate: TestAuthentication, path: SignedPath): Good {
   const token = path.make(gate);
   const [header = "", body = "", signature = ""] = token.split(".");
   const claims = parseJsonWebToken(token)?.claims ?? {};
@@ -261,7 +261,7 @@ for (const [name, path] of Object.entries(signedPaths)) {
     for (const [title, make, applies = () => true] of [...signedDefects, ...missing]) {
       if (!applies(path)) continue;
       it(title, async () => {
-        const gate = new Gate();
+        const gate = new TestAuthentication();
         const good = goodOf(gate, path);
         assert.equal(await gate.outcome(good.token), path.user, "it is good before");
         const bad = make(good);
@@ -273,7 +273,7 @@ for (const [name, path] of Object.entries(signedPaths)) {
     }
 
     it("to somebody else for whom it is not meant", async () => {
-      const gate = new Gate();
+      const gate = new TestAuthentication();
       const { token } = goodOf(gate, path);
       assert.equal(await gate.reviewed(token, [own]), path.user);
       assert.match(await gate.reviewed(token, ["https://vault"]), /^refused: /);
@@ -283,7 +283,7 @@ for (const [name, path] of Object.entries(signedPaths)) {
 
 describe("the limit of a token's length", () => {
   it("lets in what is as long as it, and no more", async () => {
-    const gate = new Gate();
+    const gate = new TestAuthentication();
     const { isBounded: _, ...path } = signedPaths["the token of another issuer"] as SignedPath;
     const good = goodOf(gate, { ...path, isBounded: true });
     const padded = (length: number) => good.with({ pad: "x".repeat(length) });
@@ -330,7 +330,7 @@ for (const [name, { user, token, groups }] of Object.entries(staticPaths)) {
   describe(`${name} is refused`, () => {
     for (const [title, bad] of defects) {
       it(title, async () => {
-        const gate = new Gate();
+        const gate = new TestAuthentication();
         assert.equal(await gate.outcome(token), user);
         assert.match(await gate.outcome(bad), /^refused: /);
         assert.match(await gate.reviewed(bad, [own]), /^refused: /);
@@ -338,7 +338,7 @@ for (const [name, { user, token, groups }] of Object.entries(staticPaths)) {
     }
 
     it("to somebody else for whom it is not meant", async () => {
-      const gate = new Gate();
+      const gate = new TestAuthentication();
       assert.equal(await gate.reviewed(token, [own]), user);
       assert.match(await gate.reviewed(token, ["https://vault"]), /^refused: /);
     });
@@ -367,7 +367,7 @@ describe("a certificate is refused", () => {
   ];
   for (const [title, certificate, atMs = startMs] of defects) {
     it(title, async () => {
-      const gate = new Gate();
+      const gate = new TestAuthentication();
       assert.equal(await gate.ofCertificate(new X509Certificate(fixtures.alice)), "alice");
       gate.now = atMs;
       assert.match(await gate.ofCertificate(certificate), /^refused: /);
@@ -382,7 +382,7 @@ describe("what was let in is let in no more", () => {
       "the token of a service account in a Secret",
     ]) {
       const path = signedPaths[kind] as SignedPath;
-      const gate = new Gate();
+      const gate = new TestAuthentication();
       const token = path.make(gate);
       assert.equal(await gate.outcome(token), path.user);
       const there = gate.objects.get("serviceaccounts/sa") as AccountObject;
@@ -394,7 +394,7 @@ describe("what was let in is let in no more", () => {
   });
 
   it("when its Secret is gone, or holds another token", async () => {
-    const gate = new Gate();
+    const gate = new TestAuthentication();
     const token = gate.issueForSecret();
     const there = gate.objects.get("secrets/s") as AccountObject;
     gate.objects.set("secrets/s", { ...there, token });
@@ -406,7 +406,7 @@ describe("what was let in is let in no more", () => {
   });
 
   it("when its line in the file is gone", async () => {
-    const gate = new Gate();
+    const gate = new TestAuthentication();
     assert.equal(await gate.outcome(fileToken), "bob");
     gate.fileTokens.replace(parseTokenFile("another,eve,8", "f"));
     assert.match(await gate.outcome(fileToken), /^refused: /);
@@ -414,7 +414,7 @@ describe("what was let in is let in no more", () => {
   });
 
   it("when its authority is gone", async () => {
-    const gate = new Gate();
+    const gate = new TestAuthentication();
     const certificate = new X509Certificate(fixtures.alice);
     assert.equal(await gate.ofCertificate(certificate), "alice");
     gate.authorities.reload(fixtures.authorityB);
@@ -423,7 +423,7 @@ describe("what was let in is let in no more", () => {
 
   it("when its time is over", async () => {
     for (const path of Object.values(signedPaths).filter(isBounded)) {
-      const gate = new Gate();
+      const gate = new TestAuthentication();
       const token = path.make(gate);
       gate.now += 3600 * second - 1;
       assert.equal(await gate.outcome(token), path.user);

@@ -1,7 +1,7 @@
 /** Headers that may stand several times: joined by commas two groups would look like one. */
 import type { HeaderRecord } from "../request/api-request.ts";
 
-export interface SentHeaders {
+export interface RequestHeaders {
   readonly headers: HeaderRecord;
   /** Names and values in turn, where `headers` has joined them. */
   readonly rawHeaders?: readonly string[] | undefined;
@@ -9,7 +9,7 @@ export interface SentHeaders {
 
 /** Those that are wanted, by lower-case name, in the order of their appearance. */
 export function headerValues(
-  { headers, rawHeaders }: SentHeaders,
+  { headers, rawHeaders }: RequestHeaders,
   isWanted: (name: string) => boolean,
 ): Map<string, string[]> {
   return rawHeaders === undefined ? fromRecord(headers, isWanted) : fromPairs(rawHeaders, isWanted);

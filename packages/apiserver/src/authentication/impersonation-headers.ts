@@ -10,7 +10,7 @@ import { type HeaderRecord, header } from "../request/api-request.ts";
 import { headerValues, unescapeExtraKey } from "./header-values.ts";
 
 /** One thing that somebody wants to be, each of which must be allowed. */
-export type ImpersonationWish =
+export type ImpersonationRequest =
   | { readonly kind: "User"; readonly name: string }
   | { readonly kind: "ServiceAccount"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Group"; readonly name: string }
@@ -18,7 +18,7 @@ export type ImpersonationWish =
   | { readonly kind: "UID"; readonly name: string };
 
 /** Each is asked for separately. */
-export const impersonationWishesMax = 500;
+export const impersonationRequestsMax = 500;
 
 const prefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";
@@ -34,13 +34,13 @@ export function hasImpersonation(headers: HeaderRecord): boolean {
 const firstLetter = prefix.charCodeAt(0);
 
 /** What is asked for, in the order in which it is checked. Throws a 400 when there is no user to be. */
-export function impersonationWishes(
+export function impersonationRequests(
   headers: HeaderRecord,
   rawHeaders?: readonly string[],
-): ImpersonationWish[] {
+): ImpersonationRequest[] {
   const username = header(headers, "impersonate-user") ?? "";
   const uid = header(headers, "impersonate-uid") ?? "";
-  const wishes: ImpersonationWish[] = username === "" ? [] : [userWish(username)];
+  const wishes: ImpersonationRequest[] = username === "" ? [] : [userRequest(username)];
   const values = headerValues({ headers, rawHeaders }, (name) => name.startsWith(prefix));
   for (const name of values.get("impersonate-group") ?? []) wishes.push({ kind: "Group", name });
   for (const [name, each] of values) {
@@ -49,13 +49,13 @@ export function impersonationWishes(
     for (const value of each) wishes.push({ kind: "UserExtra", key, name: value });
   }
   if (uid !== "") wishes.push({ kind: "UID", name: uid });
-  if (wishes.length > impersonationWishesMax) {
+  if (wishes.length > impersonationRequestsMax) {
     throw statusError.badRequest(
-      `requested to impersonate ${wishes.length} users, groups and extras at once, the limit is ${impersonationWishesMax}`,
+      `requested to impersonate ${wishes.length} users, groups and extras at once, the limit is ${impersonationRequestsMax}`,
     );
   }
   if (username === "" && wishes.length > 0) {
-    const shown = wishes.map(formatWish).join(" ");
+    const shown = wishes.map(formatRequest).join(" ");
     throw statusError.badRequest(`requested [${shown}] without impersonating a user`);
   }
   return wishes;
@@ -63,7 +63,7 @@ export function impersonationWishes(
 
 const accountName = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
-function userWish(username: string): ImpersonationWish {
+function userRequest(username: string): ImpersonationRequest {
   const [, namespace = "", name = ""] = accountName.exec(username) ?? [];
   const isAccount =
     name !== "" && dnsLabelErrors(namespace).length === 0 && dnsSubdomainErrors(name).length === 0;
@@ -71,7 +71,7 @@ function userWish(username: string): ImpersonationWish {
 }
 
 /** As Kubernetes prints an object reference: kind, namespace, name, uid, version, resourceVersion, field. */
-function formatWish(wish: ImpersonationWish): string {
+function formatRequest(wish: ImpersonationRequest): string {
   const namespace = wish.kind === "ServiceAccount" ? wish.namespace : "";
   const isOwnGroup = wish.kind === "UserExtra" || wish.kind === "UID";
   const version = isOwnGroup ? "authentication.k8s.io/v1" : "";

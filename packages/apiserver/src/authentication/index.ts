@@ -10,8 +10,8 @@ export { ReloadableClientCa } from "./client-ca.ts";
 export {
   ClientCertificateAuthenticator,
   type ClientCertificateOptions,
-  clusterUnit,
-  verifiedCertificatesMax,
+  clusterOrganizationalUnit,
+  verifiedCertificateCacheMax,
 } from "./client-certificate.ts";
 export {
   type ClusterIssuers,
@@ -28,9 +28,9 @@ export {
 export { reviewSelf, reviewToken } from "./identity-reviews.ts";
 export {
   hasImpersonation,
-  type ImpersonationWish,
-  impersonationWishes,
-  impersonationWishesMax,
+  type ImpersonationRequest,
+  impersonationRequests,
+  impersonationRequestsMax,
 } from "./impersonation-headers.ts";
 export {
   rsaBitsMax,
@@ -63,10 +63,10 @@ export {
 } from "./oidc/authentication-configuration.ts";
 export { type ClaimMapping, compileMapping, groupsMax } from "./oidc/claim-mapping.ts";
 export {
+  cachedTokensMax,
   IssuerAuthenticator,
   type IssuerAuthenticatorOptions,
   notBeforeSkewMs,
-  rememberedTokensMax,
 } from "./oidc/issuer-authenticator.ts";
 export {
   type FetchDocument,
@@ -82,28 +82,28 @@ export {
 } from "./request-headers.ts";
 export type {
   AccountObject,
-  AccountObjects,
-  AccountPlace,
+  AccountObjectGetter,
+  ServiceAccountTokenGetter,
 } from "./service-accounts/account-objects.ts";
-export { homeOfAccount } from "./service-accounts/home-of-account.ts";
+export { serviceAccountCluster } from "./service-accounts/home-of-account.ts";
 export {
   IssuerDocuments,
   type IssuerDocumentsOptions,
 } from "./service-accounts/issuer-documents.ts";
 export {
-  accountTrustMs,
+  accountCacheMs,
   clockSkewMs,
   deletionGraceMs,
   ServiceAccountAuthenticator,
   type ServiceAccountAuthenticatorOptions,
-  verifiedTokensMax,
+  verifiedTokenCacheMax,
 } from "./service-accounts/token-authenticator.ts";
 export type { AccountReference } from "./service-accounts/token-claims.ts";
 export {
   type IssuedToken,
   ServiceAccountTokenIssuer,
   type TokenIssuerOptions,
-  type TokenWish,
+  type TokenParameters,
 } from "./service-accounts/token-issuer.ts";
 export {
   adminTokens,
@@ -111,5 +111,5 @@ export {
   type StaticToken,
   StaticTokenAuthenticator,
 } from "./static-tokens.ts";
-export { SwitchedTokens } from "./switched-tokens.ts";
+export { ReloadableTokenAuthenticator } from "./switched-tokens.ts";
 export { parseTokenFile } from "./token-file.ts";

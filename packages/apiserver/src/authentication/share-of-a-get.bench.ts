@@ -6,7 +6,7 @@
  * The get is that of an object in memory, in process: without sockets, so the share over the wire is smaller still. CPU time, and the parts and
  * the whole in turns, because other programs on the machine make elapsed time say little.
  */
-import { anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
+import { bootstrapAuthorizer, unionAuthorizer } from "../authorization/index.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Attributes } from "../request/index.ts";
 import { RoleWriter, startWithServiceAccounts } from "../testing/index.ts";
@@ -25,7 +25,7 @@ const median = (values: readonly number[]) =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 const server = await startWithServiceAccounts({
-  authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac]),
+  authorization: (rbac) => unionAuthorizer([bootstrapAuthorizer, rbac]),
 });
 const base = "/clusters/t/api/v1/namespaces/default";
 await server.must("POST", `${base}/configmaps`, { body: { metadata: { name: "c" } } });

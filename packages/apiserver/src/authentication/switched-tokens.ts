@@ -3,7 +3,7 @@ import type { UserInfo } from "../request/index.ts";
 import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "./authenticator.ts";
 import { UnionTokenAuthenticator } from "./bearer-token.ts";
 
-export class SwitchedTokens implements TokenAuthenticator {
+export class ReloadableTokenAuthenticator implements TokenAuthenticator {
   #current: UnionTokenAuthenticator;
 
   constructor(tokens: readonly TokenAuthenticator[]) {

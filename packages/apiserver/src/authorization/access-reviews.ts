@@ -5,7 +5,7 @@ import { statusError } from "@kcp-ts/machinery/status";
 import type { Attributes, UserInfo } from "../request/index.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { ruleObject } from "./rbac/policy-rule.ts";
-import { aggregated, type RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
+import { aggregateErrors, type RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
 
 /** A question: asked by `user` in a logical cluster, and about that cluster alone. */
 export interface AccessReview {
@@ -56,7 +56,7 @@ export async function reviewSelfRules(
       resourceRules: [...resourceRules.values()],
       nonResourceRules: [...nonResourceRules.values()],
       incomplete: isIncomplete,
-      ...(errors.length === 0 ? {} : { evaluationError: aggregated(errors) }),
+      ...(errors.length === 0 ? {} : { evaluationError: aggregateErrors(errors) }),
     },
   };
 }

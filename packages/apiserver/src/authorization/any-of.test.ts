@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { type Attributes, anonymousUser } from "../request/index.ts";
-import { type Authorizer, anyOf, type Decision } from "./index.ts";
+import { type Authorizer, type Decision, unionAuthorizer } from "./index.ts";
 
 const attributes: Attributes = {
   user: anonymousUser,
@@ -48,27 +48,33 @@ describe("anyOf", () => {
   ];
   for (const [title, authorizers, expected] of cases) {
     it(`${title}, at once and later`, async () => {
-      assert.deepEqual(anyOf(authorizers).authorize(attributes), expected);
-      assert.deepEqual(await anyOf(authorizers.map(later)).authorize(attributes), expected);
+      assert.deepEqual(unionAuthorizer(authorizers).authorize(attributes), expected);
+      assert.deepEqual(
+        await unionAuthorizer(authorizers.map(later)).authorize(attributes),
+        expected,
+      );
     });
   }
 
   it("does not take a failure for a refusal", async () => {
-    assert.throws(() => anyOf([breaks, yes]).authorize(attributes), TypeError);
-    await assert.rejects(async () => anyOf([later(breaks), no]).authorize(attributes), TypeError);
-    const allBreak = anyOf([no, later(breaks), later(neither)]);
+    assert.throws(() => unionAuthorizer([breaks, yes]).authorize(attributes), TypeError);
+    await assert.rejects(
+      async () => unionAuthorizer([later(breaks), no]).authorize(attributes),
+      TypeError,
+    );
+    const allBreak = unionAuthorizer([no, later(breaks), later(neither)]);
     await assert.rejects(async () => allBreak.authorize(attributes), TypeError);
   });
 
   it("lets another allow what one failed to decide about", async () => {
-    const decision = await anyOf([later(breaks), later(no), yes]).authorize(attributes);
+    const decision = await unionAuthorizer([later(breaks), later(no), yes]).authorize(attributes);
     assert.deepEqual(decision, { allowed: true, reason: "because" });
   });
 
   it("asks nobody behind a refusal that is final", async () => {
     const final = answering({ allowed: false, reason: "never", isFinal: true });
     for (const first of [final, later(final)]) {
-      const decision = await anyOf([no, first, breaks]).authorize(attributes);
+      const decision = await unionAuthorizer([no, first, breaks]).authorize(attributes);
       assert.deepEqual(decision, { allowed: false, reason: "never", isFinal: true });
     }
   });

@@ -7,23 +7,23 @@
 import type { Attributes } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
-export function anyOf(authorizers: readonly Authorizer[]): Authorizer {
-  return { authorize: (attributes) => ask(authorizers, attributes, start, 0) };
+export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
+  return { authorize: (attributes) => consult(authorizers, attributes, start, 0) };
 }
 
 /** What those before had to say. */
-interface Heard {
+interface Opinions {
   readonly reasons: string;
   readonly failure: unknown;
 }
 
-const start: Heard = { reasons: "", failure: undefined };
+const start: Opinions = { reasons: "", failure: undefined };
 
 /** Stands before every request: nothing is allocated as long as nobody has a reason to refuse. */
-function ask(
+function consult(
   authorizers: readonly Authorizer[],
   attributes: Attributes,
-  heard: Heard,
+  heard: Opinions,
   from: number,
 ): Decision | Promise<Decision> {
   const { failure } = heard;
@@ -32,21 +32,23 @@ function ask(
     const decision = (authorizers[at] as Authorizer).authorize(attributes);
     if (decision instanceof Promise) {
       const before = reasons;
-      const goOn = (next: Heard) => ask(authorizers, attributes, next, at + 1);
+      const goOn = (next: Opinions) => consult(authorizers, attributes, next, at + 1);
       return decision.then(
         (settled) =>
-          isSettled(settled) ? settled : goOn({ reasons: joined(before, settled.reason), failure }),
+          isConclusive(settled)
+            ? settled
+            : goOn({ reasons: joined(before, settled.reason), failure }),
         (error: unknown) => goOn({ reasons: before, failure: failure ?? error }),
       );
     }
-    if (isSettled(decision)) return decision;
+    if (isConclusive(decision)) return decision;
     reasons = joined(reasons, decision.reason);
   }
   if (failure !== undefined) throw failure;
   return reasons === "" ? refused : { allowed: false, reason: reasons };
 }
 
-function isSettled(decision: Decision): boolean {
+function isConclusive(decision: Decision): boolean {
   return decision.allowed || decision.isFinal === true;
 }
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Attributes, anonymousUser, type UserInfo } from "../request/index.ts";
-import { anyOf, bootstrapAuthorizer, ClusterPolicy, RbacAuthorizer } from "./index.ts";
+import { bootstrapAuthorizer, ClusterPolicy, RbacAuthorizer, unionAuthorizer } from "./index.ts";
 
 const empty = new ClusterPolicy();
-const authorizer = anyOf([
+const authorizer = unionAuthorizer([
   bootstrapAuthorizer,
   new RbacAuthorizer({ peek: () => empty, load: async () => empty }),
 ]);

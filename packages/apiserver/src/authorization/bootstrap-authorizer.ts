@@ -2,12 +2,12 @@
  * What needs no role: members of `system:masters` may do everything, everywhere, unless they are held to some logical clusters, and everybody
  * may ask whether the process is well and which version it has. The rest is for RBAC, or for whoever stands behind this one.
  */
-import { type Attributes, isMaster, wellKnownGroup } from "../request/index.ts";
+import { type Attributes, isSystemMaster, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
 /** Members of `system:masters`: whoever runs the server, and its own control loops. */
 export const privilegedGroups = {
-  authorize: ({ user }: Attributes): Decision => (isMaster(user) ? master : refused),
+  authorize: ({ user }: Attributes): Decision => (isSystemMaster(user) ? master : refused),
 } satisfies Authorizer;
 
 export const publicPaths = {

@@ -5,29 +5,34 @@ export {
   reviewSubjectAccess,
 } from "./access-reviews.ts";
 export { AllowedPathsError, allowedPaths } from "./allowed-paths.ts";
-export { anyOf } from "./any-of.ts";
+export { unionAuthorizer } from "./any-of.ts";
 export type { Authorizer, Decision } from "./authorizer.ts";
 export { bootstrapAuthorizer, privilegedGroups, publicPaths } from "./bootstrap-authorizer.ts";
 export { forbidden, forbiddenMessage } from "./forbidden.ts";
-export { decisionStep, delegated, noteDecision } from "./noted.ts";
+export { decisionStep, delegateDecision, recordDecision } from "./noted.ts";
 export { bootstrapPolicy } from "./rbac/bootstrap-policy.ts";
 export {
+  aggregatedBytesMax,
+  aggregatedBytesTotalMax,
   ClusterPolicy,
-  gatheredBytesMax,
-  gatheredBytesTotalMax,
   type PolicyKey,
   type PolicyResource,
 } from "./rbac/cluster-policy.ts";
-export { effectiveUsers, isThemselvesIn, readWarrant, userExtra } from "./rbac/effective-users.ts";
+export {
+  effectiveUsers,
+  hasOwnIdentityIn,
+  readWarrant,
+  userExtra,
+} from "./rbac/effective-users.ts";
 export { EscalationCheck, type RoleWrite, rbacGroup } from "./rbac/escalation.ts";
 export { allowsPath, allowsResource, type PolicyRule, readRules } from "./rbac/policy-rule.ts";
-export { type HeldRules, type PolicySource, RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
+export { type PolicySource, RbacAuthorizer, type ResolvedRules } from "./rbac/rbac-authorizer.ts";
 export {
   type ReviewVersion,
   reviewVersions,
 } from "./webhook/subject-access-review.ts";
 export {
-  type ReviewAnswer,
+  type ReviewResponse,
   WebhookAuthorizer,
   type WebhookAuthorizerOptions,
 } from "./webhook/webhook-authorizer.ts";

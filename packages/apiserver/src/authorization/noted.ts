@@ -14,7 +14,7 @@ export const decisionStep = {
 
 type Step = (typeof decisionStep)[keyof typeof decisionStep];
 
-export function noteDecision(
+export function recordDecision(
   { note }: Attributes,
   step: Step,
   decision: Decision,
@@ -26,7 +26,7 @@ export function noteDecision(
 }
 
 /** What another one decides, under the names of those who left it to that one, with why they did. */
-export function delegated(
+export function delegateDecision(
   inner: Authorizer,
   attributes: Attributes,
   steps: readonly (readonly [step: Step, why: string])[],
@@ -35,7 +35,7 @@ export function delegated(
   if (attributes.note === undefined) return decision;
   const noted = (decided: Decision): Decision => {
     for (const [step, why] of steps)
-      noteDecision(attributes, step, decided, `delegating due to ${why}`);
+      recordDecision(attributes, step, decided, `delegating due to ${why}`);
     return decided;
   };
   return decision instanceof Promise ? decision.then(noted) : noted(decision);

@@ -3,4 +3,4 @@ export { BackupFormatError, type BackupHead } from "./backup-format.ts";
 export type { BackupParser } from "./backup-parser.ts";
 export { type EncodeOptions, encodeBackup } from "./encode-backup.ts";
 export { type BackupSummary, checkBackup, readBackup } from "./read-backup.ts";
-export { type BackupRooms, backupPath, backupType, serveBackup } from "./serve-backup.ts";
+export { type BackupDependencies, backupPath, backupType, serveBackup } from "./serve-backup.ts";

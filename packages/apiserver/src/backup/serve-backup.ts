@@ -6,14 +6,14 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
-import { isMaster, type UserInfo, wellKnownGroup } from "../request/index.ts";
+import { isSystemMaster, type UserInfo, wellKnownGroup } from "../request/index.ts";
 import type { OpenSnapshot, SnapshotSource } from "../storage/index.ts";
 import { encodeBackup } from "./encode-backup.ts";
 
 export const backupPath = "/backup";
 export const backupType = "application/vnd.kcp-ts.backup";
 
-export interface BackupRooms {
+export interface BackupDependencies {
   /** Undefined when the store cannot be read as a whole. */
   readonly snapshots: SnapshotSource | undefined;
   readonly clock: Clock;
@@ -22,9 +22,9 @@ export interface BackupRooms {
 export async function serveBackup(
   request: ApiRequest,
   user: UserInfo,
-  { snapshots, clock }: BackupRooms,
+  { snapshots, clock }: BackupDependencies,
 ): Promise<ApiResponse> {
-  if (!isMaster(user)) {
+  if (!isSystemMaster(user)) {
     throw statusError.forbiddenPath(
       `User ${quote(user.username)} cannot get path "${backupPath}": only members of ${wellKnownGroup.masters} can`,
     );

@@ -1,8 +1,8 @@
 /** Answers that a tenant makes large: what they cost is bounded, and others get their turns while they are made. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type Answer, install, TestServer } from "../testing/index.ts";
-import { pretty } from "./pretty.ts";
+import { install, type TestResponse, TestServer } from "../testing/index.ts";
+import { prettyPrint } from "./pretty.ts";
 import { parseYaml } from "./yaml.ts";
 
 const widgets = "/clusters/a/apis/example.com/v1/namespaces/default/widgets";
@@ -21,7 +21,9 @@ function widget(name: string, any: readonly number[]) {
 }
 
 /** How often the event loop turned until the answer was there. */
-async function turnsOf(asked: Promise<Answer>): Promise<{ turns: number; answer: Answer }> {
+async function turnsOf(
+  asked: Promise<TestResponse>,
+): Promise<{ turns: number; answer: TestResponse }> {
   let turns = 0;
   let isOver = false;
   const count = () => {
@@ -34,7 +36,7 @@ async function turnsOf(asked: Promise<Answer>): Promise<{ turns: number; answer:
   return { turns, answer };
 }
 
-function yamlValue({ text }: Answer): unknown {
+function yamlValue({ text }: TestResponse): unknown {
   const parsed = parseYaml(text);
   return "value" in parsed ? parsed.value : assert.fail(parsed.error);
 }
@@ -147,7 +149,7 @@ describe("indented JSON", () => {
   it("of a deep object comes in pieces of like size, however much indenting makes of it", async () => {
     const deep = `${"[".repeat(500)}${Array(3000).fill(1).join()}${"]".repeat(500)}`;
     const headers = { "content-type": "application/json" };
-    const { body } = pretty({ status: 200, headers, body: Buffer.from(deep) });
+    const { body } = prettyPrint({ status: 200, headers, body: Buffer.from(deep) });
     assert.ok(body !== undefined && !(body instanceof Uint8Array), "it is a stream");
     const parts: Uint8Array[] = [];
     for await (const part of body) parts.push(part);

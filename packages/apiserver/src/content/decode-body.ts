@@ -7,7 +7,7 @@ import {
   type BoundExceededError,
   bounds,
   isBoundExceeded,
-  parseBoundedInPieces,
+  parseBoundedResumable,
 } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
@@ -27,7 +27,7 @@ import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { TranslatedYaml } from "./translate-yaml.ts";
 
 /** A body as it came, and what it says as JSON if it came as YAML. */
-export interface SentBody {
+export interface RequestBody {
   readonly bytes: Uint8Array;
   readonly contentType: string | undefined;
   readonly yaml?: TranslatedYaml | undefined;
@@ -37,7 +37,7 @@ export interface DecodedBody {
   readonly value: JsonObject;
   /** Paths of members that stand twice. */
   readonly duplicates: readonly string[];
-  /** The same of YAML, which tells them in its own words: see `yamlProblemOf`. */
+  /** The same of YAML, which tells them in its own words: see `yamlErrorMessage`. */
   readonly yamlDuplicates?: readonly string[];
   /** How many values the body has, where they were counted: none of its objects has more members than a body may have then. */
   readonly values?: number | undefined;
@@ -69,7 +69,10 @@ export function isProtobuf(contentType: string | undefined): boolean {
 }
 
 /** Rests between the steps of parsing. */
-export function* decodeInPieces(sent: SentBody, expected: BodyKind): Resumable<DecodedBody> {
+export function* decodeBodyResumable(
+  sent: RequestBody,
+  expected: BodyKind,
+): Resumable<DecodedBody> {
   const { bytes } = sent;
   switch (mediaTypeOf(sent.contentType)) {
     case "application/json":
@@ -116,7 +119,7 @@ const longTextBytes = 512 << 10;
 /** JSON from a client. Throws a JsonSyntaxError, or a 413. */
 export function* parseBody(text: string, bound: Bound = bounds.requestBody): Resumable<ParsedText> {
   try {
-    return yield* parseBoundedInPieces(bound, text);
+    return yield* parseBoundedResumable(bound, text);
   } catch (error) {
     if (isBoundExceeded(error)) throw tooLargeFor(error);
     throw error;
@@ -128,18 +131,18 @@ function tooLargeFor({ dimension, max }: BoundExceededError): StatusError {
   return statusError.tooLarge(`limit is ${max} ${of}`);
 }
 
-function* decodeYaml({ bytes, yaml }: SentBody, { kind }: BodyKind): Resumable<ParsedBody> {
+function* decodeYaml({ bytes, yaml }: RequestBody, { kind }: BodyKind): Resumable<ParsedBody> {
   if (yaml === undefined) throw new Error("YAML is translated before it is decoded");
   if ("error" in yaml)
     throw unrecognized(kind, `error converting YAML to JSON: ${yaml.error}`, bytes);
-  return yield* parseTranslated(yaml);
+  return yield* parseTranslatedYaml(yaml);
 }
 
 /** Its value may be anything. */
 type ParsedBody = Omit<DecodedBody, "value"> & { readonly value: JsonValue };
 
 /** What YAML was translated to. */
-export function* parseTranslated({
+export function* parseTranslatedYaml({
   json,
   duplicates,
 }: Exclude<TranslatedYaml, { error: string }>): Resumable<ParsedBody> {
@@ -150,7 +153,7 @@ export function* parseTranslated({
 }
 
 /** As go-yaml puts together what it found. */
-export function yamlProblemOf(problems: readonly string[]): string {
+export function yamlErrorMessage(problems: readonly string[]): string {
   return `yaml: unmarshal errors:\n  ${problems.join("\n  ")}`;
 }
 

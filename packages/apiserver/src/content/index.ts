@@ -3,38 +3,46 @@ export {
   bodyMembersMax,
   bodyValuesMax,
   type DecodedBody,
-  decodeInPieces,
+  decodeBodyResumable,
   decodeText,
   isProtobuf,
   mediaTypeOf,
   parseBody,
-  parseTranslated,
-  type SentBody,
-  yamlProblemOf,
+  parseTranslatedYaml,
+  type RequestBody,
+  yamlErrorMessage,
 } from "./decode-body.ts";
 export {
-  type AnswerForm,
   acceptedMediaTypes,
   negotiate,
-  type Offers,
+  type ResponseFormat,
+  type SupportedFormats,
   wantsPretty,
 } from "./negotiate.ts";
-export { type AnswerTexts, paced, pacedMicrosPerByte } from "./paced.ts";
-export { pretty } from "./pretty.ts";
-export { failure, json, jsonBytes, jsonType, success, text, toStatusError } from "./respond.ts";
+export { generatedMicrosPerByte, streamText, type TextChunks } from "./paced.ts";
+export { prettyPrint } from "./pretty.ts";
+export {
+  jsonBytes,
+  jsonResponse,
+  jsonType,
+  statusResponse,
+  successResponse,
+  textResponse,
+  toStatusError,
+} from "./respond.ts";
 export {
   type IncludeObject,
   parseIncludeObject,
-  partialOf,
+  partialMetadataOf,
   rowOf,
-  type TableForm,
-  tableInPieces,
+  type TableOptions,
   tableOf,
+  tableResumable,
   toBytes,
 } from "./table.ts";
 export { TableBudget } from "./table-budget.ts";
 export { type TranslatedYaml, translateYaml } from "./translate-yaml.ts";
-export { type ListWriter, listWriter, type Texts, valueTexts } from "./write-value.ts";
+export { encodeValue, type ListWriter, listWriter, type ValueChunks } from "./write-value.ts";
 export { parseYamlDocuments, toYaml } from "./yaml.ts";
 export { isJsonLike, isShortYaml, isYamlType } from "./yaml-kinds.ts";
-export { yamlThread } from "./yaml-thread.ts";
+export { sharedYamlWorker } from "./yaml-thread.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { install, TestServer } from "../testing/index.ts";
-import { processorMsOf } from "./thread-time.ts";
+import { threadCpuMs } from "./thread-time.ts";
 import { translateYaml } from "./translate-yaml.ts";
 import { shortYamlBytes } from "./yaml-kinds.ts";
 
@@ -195,7 +195,7 @@ describe("the thread that reads long YAML", () => {
 
 /** Processor time of this thread, which is the first one; the clock's where the system does not tell. */
 function loopMs(): number {
-  return processorMsOf(process.pid) ?? performance.now();
+  return threadCpuMs(process.pid) ?? performance.now();
 }
 
 function spentOn(work: () => unknown): number {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { negotiate, type Offers } from "./negotiate.ts";
+import { negotiate, type SupportedFormats } from "./negotiate.ts";
 
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const oldTable = "application/json;as=Table;v=v1beta1;g=meta.k8s.io";
@@ -11,11 +11,11 @@ const discovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscov
 const oldDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 const protobuf = "application/vnd.kubernetes.protobuf";
 
-const objects: Offers = { table: true, partial: "PartialObjectMetadata" };
-const lists: Offers = { table: true, partial: "PartialObjectMetadataList" };
-const roots: Offers = { discovery: true };
+const objects: SupportedFormats = { table: true, partial: "PartialObjectMetadata" };
+const lists: SupportedFormats = { table: true, partial: "PartialObjectMetadataList" };
+const roots: SupportedFormats = { discovery: true };
 
-function outcome(accept: string | undefined, offers: Offers): string {
+function outcome(accept: string | undefined, offers: SupportedFormats): string {
   try {
     const { mediaType, as, version } = negotiate(accept, offers);
     return `${mediaType === "application/json" ? "json" : "yaml"} ${as}${version && ` ${version}`}`;
@@ -31,7 +31,7 @@ function outcome(accept: string | undefined, offers: Offers): string {
 }
 
 describe("negotiate", () => {
-  const rows: [accept: string | undefined, offers: Offers, expected: string][] = [
+  const rows: [accept: string | undefined, offers: SupportedFormats, expected: string][] = [
     [undefined, objects, "json object"],
     ["", objects, "json object"],
     ["*/*", objects, "json object"],

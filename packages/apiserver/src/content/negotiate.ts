@@ -8,7 +8,7 @@ import { type ApiRequest, header } from "../request/api-request.ts";
 export type MediaType = "application/json" | "application/yaml";
 
 /** How objects are to be shown. Tables and metadata are transforms that a clause asks for with `as`, `g` and `v`. */
-export interface AnswerForm {
+export interface ResponseFormat {
   readonly mediaType: MediaType;
   readonly as: "object" | "table" | "partial" | "discovery";
   /** meta.k8s.io's version for tables and metadata. */
@@ -16,7 +16,7 @@ export interface AnswerForm {
 }
 
 /** Which transforms the endpoint can do. A clause that asks for another one is passed over. */
-export interface Offers {
+export interface SupportedFormats {
   readonly table?: boolean;
   readonly partial?: "PartialObjectMetadata" | "PartialObjectMetadataList" | undefined;
   readonly discovery?: boolean;
@@ -28,13 +28,13 @@ export const acceptedMediaTypes = [
   "application/vnd.kubernetes.protobuf",
 ];
 
-const plainJson: AnswerForm = { mediaType: "application/json", as: "object", version: "" };
-const remembered = new Map<string, AnswerForm>();
+const plainJson: ResponseFormat = { mediaType: "application/json", as: "object", version: "" };
+const remembered = new Map<string, ResponseFormat>();
 const rememberedMax = 1000;
 /** What real clients send has a few hundred characters; longer ones are not worth the memory. */
 const rememberedLengthMax = 1000;
 
-export function negotiate(accept: string | undefined, offers: Offers): AnswerForm {
+export function negotiate(accept: string | undefined, offers: SupportedFormats): ResponseFormat {
   if (accept === undefined || accept === "" || accept === "*/*" || accept === "application/json")
     return plainJson;
   const key = `${accept}|${offers.table}|${offers.partial}|${offers.discovery}`;
@@ -48,7 +48,7 @@ export function negotiate(accept: string | undefined, offers: Offers): AnswerFor
   return form;
 }
 
-function parseAccept(accept: string, offers: Offers): AnswerForm {
+function parseAccept(accept: string, offers: SupportedFormats): ResponseFormat {
   const clauses = accept
     .split(",")
     .map((text, order) => ({ ...parseClause(text), order }))
@@ -83,7 +83,10 @@ function parseClause(text: string): Clause {
 }
 
 /** Protobuf is decoded, never sent: those who ask for it list JSON, too. */
-function formOf({ type, parameters }: Clause, offers: Offers): AnswerForm | undefined {
+function formOf(
+  { type, parameters }: Clause,
+  offers: SupportedFormats,
+): ResponseFormat | undefined {
   const mediaType = mediaTypeOf(type);
   if (mediaType === undefined) return undefined;
   const as = parameters.get("as");

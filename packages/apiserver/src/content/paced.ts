@@ -3,14 +3,14 @@ import { systemClock, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { eventLoopCosts, eventLoopLimits } from "../event-loop/index.ts";
 
 /** Texts of an answer, one after the other; nothing where making the next one takes a rest. */
-export type AnswerTexts = Iterable<string | undefined>;
+export type TextChunks = Iterable<string | undefined>;
 
 /** What making a byte of such an answer takes, see `ApiResponse`. */
-export const pacedMicrosPerByte: number = eventLoopCosts.madeByte;
+export const generatedMicrosPerByte: number = eventLoopCosts.madeByte;
 
 const { msPerTurn, chunkChars } = eventLoopLimits.madeAnswers;
 
-export async function* paced(texts: AnswerTexts): AsyncGenerator<Uint8Array> {
+export async function* streamText(texts: TextChunks): AsyncGenerator<Uint8Array> {
   let waiting: string[] = [];
   let chars = 0;
   let endsAt = systemClock.monotonic() + msPerTurn;

@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { ApiResponse } from "../request/api-request.ts";
 import { jsonType } from "./respond.ts";
 
-export function pretty(response: ApiResponse): ApiResponse {
+export function prettyPrint(response: ApiResponse): ApiResponse {
   const { body, headers, isWatch } = response;
   const type = headers["content-type"];
   const isJson = typeof type === "string" && type.startsWith(jsonType);
@@ -18,7 +18,7 @@ export function pretty(response: ApiResponse): ApiResponse {
   const first = pieces.next().value ?? noBytes;
   const second = pieces.next();
   if (second.done === true) return { ...response, body: first };
-  return { ...response, body: rested([first, second.value], pieces) };
+  return { ...response, body: resumableLines([first, second.value], pieces) };
 }
 
 const noBytes = new Uint8Array(0);
@@ -28,10 +28,10 @@ const pieceBytes = 64 << 10;
 
 async function* indented(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const indenter = new Indenter();
-  for await (const bytes of body) yield* rested([], indenter.write(bytes));
+  for await (const bytes of body) yield* resumableLines([], indenter.write(bytes));
 }
 
-async function* rested(
+async function* resumableLines(
   begun: readonly Uint8Array[],
   pieces: Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

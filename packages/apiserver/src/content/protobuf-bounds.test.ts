@@ -5,7 +5,7 @@ import { runSync } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
 import { configMap } from "@kcp-ts/machinery/shape";
 import { encodeProto, envelope, type Proto, TestServer, varint } from "../testing/index.ts";
-import { decodeInPieces } from "./decode-body.ts";
+import { decodeBodyResumable } from "./decode-body.ts";
 
 const contentType = "application/vnd.kubernetes.protobuf";
 const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
@@ -101,9 +101,12 @@ describe("protobuf with very many", () => {
     // Were it read, the last field would be found to be cut off.
     const bytes = Buffer.concat([empties(99, 200_000), Buffer.of(0x0a, 0xff)]);
     const expected = { kind: "ConfigMap", apiVersion: "v1", shape: configMap };
-    assert.throws(() => runSync(decodeInPieces({ bytes: raw(bytes), contentType }, expected)), {
-      code: 413,
-    });
+    assert.throws(
+      () => runSync(decodeBodyResumable({ bytes: raw(bytes), contentType }, expected)),
+      {
+        code: 413,
+      },
+    );
   });
 });
 

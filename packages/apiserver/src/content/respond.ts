@@ -13,7 +13,7 @@ export function jsonBytes(
   return { status, headers: responseHeaders(contentType), body: bytes };
 }
 
-export function json(
+export function jsonResponse(
   status: number,
   value: JsonValue,
   contentType: string = jsonType,
@@ -21,7 +21,7 @@ export function json(
   return jsonBytes(status, Buffer.from(stringifyJson(value)), contentType);
 }
 
-export function text(status: number, body: string): ApiResponse {
+export function textResponse(status: number, body: string): ApiResponse {
   return {
     status,
     headers: responseHeaders("text/plain; charset=utf-8"),
@@ -29,8 +29,8 @@ export function text(status: number, body: string): ApiResponse {
   };
 }
 
-export function failure(error: StatusError): ApiResponse {
-  const response = json(error.code, error.status as unknown as JsonObject);
+export function statusResponse(error: StatusError): ApiResponse {
+  const response = jsonResponse(error.code, error.status as unknown as JsonObject);
   const retryAfter = error.status.details?.retryAfterSeconds;
   if (retryAfter !== undefined && retryAfter > 0)
     response.headers["retry-after"] = String(retryAfter);
@@ -43,7 +43,7 @@ export function toStatusError(error: unknown): StatusError {
   return statusError.internal("an unexpected error; see the server's log", error);
 }
 
-export function success(details: NonNullable<Status["details"]>): JsonObject {
+export function successResponse(details: NonNullable<Status["details"]>): JsonObject {
   return {
     kind: "Status",
     apiVersion: "v1",

@@ -16,7 +16,7 @@ export function parseIncludeObject(query: URLSearchParams): IncludeObject {
   );
 }
 
-export interface TableForm {
+export interface TableOptions {
   readonly version: string;
   readonly includeObject: IncludeObject;
   readonly nowMs: number;
@@ -26,17 +26,17 @@ export function tableOf(
   definition: ResourceDefinition,
   objects: readonly JsonObject[],
   metadata: JsonObject,
-  form: TableForm & { readonly withColumns: boolean },
+  form: TableOptions & { readonly withColumns: boolean },
 ): JsonObject {
-  return runSync(tableInPieces(definition, objects, metadata, form));
+  return runSync(tableResumable(definition, objects, metadata, form));
 }
 
 /** The same with a rest between rows: columns that a tenant wrote may take milliseconds for each. */
-export function* tableInPieces(
+export function* tableResumable(
   definition: ResourceDefinition,
   objects: readonly JsonObject[],
   metadata: JsonObject,
-  form: TableForm & { readonly withColumns: boolean },
+  form: TableOptions & { readonly withColumns: boolean },
 ): Resumable<JsonObject> {
   const budget = new TableBudget();
   const rows: JsonObject[] = [];
@@ -58,7 +58,7 @@ export function* tableInPieces(
 export function rowOf(
   definition: ResourceDefinition,
   object: JsonObject,
-  form: TableForm,
+  form: TableOptions,
   budget: TableBudget,
 ): JsonObject {
   const cells = budget.row((units) => definition.strategy.cells(object, form.nowMs, units));
@@ -66,13 +66,13 @@ export function rowOf(
     case "None":
       return { cells, object: null };
     case "Metadata":
-      return { cells, object: partialOf(object, form.version) };
+      return { cells, object: partialMetadataOf(object, form.version) };
     case "Object":
       return { cells, object };
   }
 }
 
-export function partialOf(object: JsonObject, version: string): JsonObject {
+export function partialMetadataOf(object: JsonObject, version: string): JsonObject {
   return {
     kind: "PartialObjectMetadata",
     apiVersion: `meta.k8s.io/${version}`,

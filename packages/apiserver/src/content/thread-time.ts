@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 /** Undefined where the system does not tell: only Linux does, by its own number of the thread. */
-export function processorMsOf(thread: number | undefined): number | undefined {
+export function threadCpuMs(thread: number | undefined): number | undefined {
   if (thread === undefined) return undefined;
   try {
     const [nanoseconds] = readFileSync(`/proc/self/task/${thread}/schedstat`, "utf8").split(" ");

@@ -1,18 +1,18 @@
 /** A value as the texts of an answer, in the format that was asked for. */
-import { type JsonObject, type JsonValue, stringifyInPieces } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, stringifyResumable } from "@kcp-ts/machinery/json";
 import type { MediaType } from "./negotiate.ts";
 import { toYaml } from "./yaml.ts";
-import { YamlScalars, yamlEnd, yamlItemTexts, yamlTexts } from "./yaml-writer.ts";
+import { encodeYaml, encodeYamlItem, YamlScalars, yamlEnd } from "./yaml-writer.ts";
 
-export type Texts = Generator<string | undefined, void, void>;
+export type ValueChunks = Generator<string | undefined, void, void>;
 
-export function* valueTexts(value: JsonValue, mediaType: MediaType): Texts {
-  if (mediaType === "application/yaml") yield* yamlTexts(value);
+export function* encodeValue(value: JsonValue, mediaType: MediaType): ValueChunks {
+  if (mediaType === "application/yaml") yield* encodeYaml(value);
   else yield* jsonTexts(value);
 }
 
-function* jsonTexts(value: JsonValue): Texts {
-  const work = stringifyInPieces(value);
+function* jsonTexts(value: JsonValue): ValueChunks {
+  const work = stringifyResumable(value);
   for (;;) {
     const { done, value: text } = work.next();
     yield text ?? undefined;
@@ -23,7 +23,7 @@ function* jsonTexts(value: JsonValue): Texts {
 /** How a list is written whose items come one by one: `head` is everything else of it, and `member` is what they are called. */
 export interface ListWriter {
   opening(head: JsonObject, member: string): string;
-  item(value: JsonValue): Texts;
+  item(value: JsonValue): ValueChunks;
   /** To be called when the last item was written, or none. */
   closing(): string;
 }
@@ -39,7 +39,7 @@ class JsonList implements ListWriter {
     return `${JSON.stringify(head).slice(0, -1)},${JSON.stringify(member)}:[`;
   }
 
-  *item(value: JsonValue): Texts {
+  *item(value: JsonValue): ValueChunks {
     yield this.#separator;
     this.#separator = ",";
     yield* jsonTexts(value);
@@ -59,10 +59,10 @@ class YamlList implements ListWriter {
     return `${toYaml(head)}${member}:`;
   }
 
-  *item(value: JsonValue): Texts {
+  *item(value: JsonValue): ValueChunks {
     if (!this.#hasItems) yield "\n";
     this.#hasItems = true;
-    for (const text of yamlItemTexts(value, this.#scalars)) {
+    for (const text of encodeYamlItem(value, this.#scalars)) {
       yield text;
       this.#last = text;
     }

@@ -4,19 +4,19 @@ import { execFile } from "node:child_process";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { neverAborted } from "@kcp-ts/machinery/base";
-import { YamlThread, type YamlThreadOptions } from "./yaml-thread.ts";
+import { YamlWorkerClient, type YamlWorkerClientOptions } from "./yaml-thread.ts";
 
 const run = promisify(execFile);
 
-function started(options: Partial<YamlThreadOptions> = {}): YamlThread {
-  return new YamlThread({ idleMs: 100, ...options });
+function started(options: Partial<YamlWorkerClientOptions> = {}): YamlWorkerClient {
+  return new YamlWorkerClient({ idleMs: 100, ...options });
 }
 
-function read(thread: YamlThread, text: string, cluster = "a", signal = neverAborted) {
+function read(thread: YamlWorkerClient, text: string, cluster = "a", signal = neverAborted) {
   return thread.translate(cluster, Buffer.from(text), signal);
 }
 
-async function jsonOf(thread: YamlThread, text: string): Promise<string> {
+async function jsonOf(thread: YamlWorkerClient, text: string): Promise<string> {
   const translated = await read(thread, text);
   return "json" in translated ? Buffer.from(translated.json).toString() : translated.error;
 }

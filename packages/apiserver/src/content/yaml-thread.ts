@@ -8,11 +8,11 @@
 import { Worker } from "node:worker_threads";
 import { onAbort, systemClock, type Timer } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
-import { processorMsOf } from "./thread-time.ts";
+import { threadCpuMs } from "./thread-time.ts";
 import type { TranslatedYaml } from "./translate-yaml.ts";
-import { YamlTurns } from "./yaml-turns.ts";
+import { RoundRobinQueue } from "./yaml-turns.ts";
 
-export interface YamlThreadOptions {
+export interface YamlWorkerClientOptions {
   /** Processor time that one text may take; by the clock where the system does not tell. What takes longest of 3 MiB takes a fourth of it. */
   readonly workMsMax: number;
   /**
@@ -24,7 +24,7 @@ export interface YamlThreadOptions {
   readonly idleMs: number;
 }
 
-export const yamlThreadDefaults: YamlThreadOptions = {
+export const yamlWorkerDefaults: YamlWorkerClientOptions = {
   workMsMax: 10_000,
   heapMbMax: 32,
   idleMs: 10_000,
@@ -33,7 +33,7 @@ export const yamlThreadDefaults: YamlThreadOptions = {
 /** Memory of objects that were just made. */
 const youngMbMax = 4;
 
-export type WorkerOptions = Pick<YamlThreadOptions, "idleMs">;
+export type WorkerOptions = Pick<YamlWorkerClientOptions, "idleMs">;
 
 export type WorkerMessage =
   | {
@@ -61,15 +61,15 @@ interface Thread {
   error: unknown;
 }
 
-export class YamlThread {
-  readonly #options: YamlThreadOptions;
-  readonly #waiting = new YamlTurns<Job>();
+export class YamlWorkerClient {
+  readonly #options: YamlWorkerClientOptions;
+  readonly #waiting = new RoundRobinQueue<Job>();
   #thread: Thread | undefined;
   #job: Job | undefined;
   #limit: Timer | undefined;
 
-  constructor(options: Partial<YamlThreadOptions> = {}) {
-    this.#options = { ...yamlThreadDefaults, ...options };
+  constructor(options: Partial<YamlWorkerClientOptions> = {}) {
+    this.#options = { ...yamlWorkerDefaults, ...options };
   }
 
   /** Rejects with a 413 when it takes too long or too much memory, and with the signal's reason when that aborts before its turn. */
@@ -165,10 +165,10 @@ export class YamlThread {
   /** The processor's time counts, not the clock's: on a busy machine the thread gets little of it. */
   #limitWork(thread: Thread): void {
     const { workMsMax } = this.#options;
-    const before = processorMsOf(thread.id) ?? 0;
+    const before = threadCpuMs(thread.id) ?? 0;
     const lookIn = (leftMs: number) => {
       this.#limit = systemClock.schedule(leftMs, () => {
-        const workedMs = (processorMsOf(thread.id) ?? Number.POSITIVE_INFINITY) - before;
+        const workedMs = (threadCpuMs(thread.id) ?? Number.POSITIVE_INFINITY) - before;
         if (workedMs < workMsMax) lookIn(Math.ceil(workMsMax - workedMs));
         else this.#stop(thread);
       });
@@ -202,4 +202,4 @@ function reasonOf(error: unknown): Error {
 const outOfMemory = "ERR_WORKER_OUT_OF_MEMORY";
 
 /** The one of this process. */
-export const yamlThread = new YamlThread();
+export const sharedYamlWorker = new YamlWorkerClient();

@@ -1,13 +1,13 @@
 /** What waits, in the order of its turns: one of each logical cluster after the other, and those of one in the order in which they came. */
-import { Roster } from "@kcp-ts/machinery/base";
+import { SlotSet } from "@kcp-ts/machinery/base";
 
-export class YamlTurns<Item> {
+export class RoundRobinQueue<Item> {
   /** Whoever is first is next. One that all have left stays until it is found empty. */
-  readonly #ofClusters = new Map<string, Roster<Item>>();
+  readonly #ofClusters = new Map<string, SlotSet<Item>>();
 
   /** Returns what gives the place up again. */
   add(cluster: string, item: Item): () => void {
-    const queue = this.#ofClusters.get(cluster) ?? new Roster<Item>();
+    const queue = this.#ofClusters.get(cluster) ?? new SlotSet<Item>();
     this.#ofClusters.set(cluster, queue);
     return queue.add(item);
   }

@@ -21,12 +21,12 @@ let rest: Timer | undefined;
 port.on("message", (bytes: Uint8Array) => {
   rest?.cancel();
   const translated = translateYaml(Buffer.from(bytes.buffer).toString("utf8"));
-  tell({ translated }, "json" in translated ? [translated.json.buffer as ArrayBuffer] : []);
+  postResult({ translated }, "json" in translated ? [translated.json.buffer as ArrayBuffer] : []);
   rest = systemClock.schedule(idleMs, () => port.close());
 });
-tell({ thread: lowerPriority() });
+postResult({ thread: lowerPriority() });
 
-function tell(message: WorkerMessage, transferred: readonly ArrayBuffer[] = []): void {
+function postResult(message: WorkerMessage, transferred: readonly ArrayBuffer[] = []): void {
   port.postMessage(message, transferred);
 }
 

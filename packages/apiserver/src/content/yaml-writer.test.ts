@@ -4,7 +4,7 @@ import type { JsonValue } from "@kcp-ts/machinery/json";
 import fc from "fast-check";
 import { parseYamlDocuments, toYaml } from "./yaml.ts";
 import { longTextChars } from "./yaml-long-text.ts";
-import { yamlEnd, yamlItemTexts, yamlTexts } from "./yaml-writer.ts";
+import { encodeYaml, encodeYamlItem, yamlEnd } from "./yaml-writer.ts";
 
 const texts = fc.oneof(
   fc.string(),
@@ -68,7 +68,7 @@ describe("YAML that is written in pieces", () => {
   it("is the text that the library writes at once, whatever the value", () => {
     fc.assert(
       fc.property(values, (value) => {
-        assert.equal([...yamlTexts(value)].join(""), toYaml(value));
+        assert.equal([...encodeYaml(value)].join(""), toYaml(value));
       }),
       { numRuns: 3000 },
     );
@@ -77,7 +77,7 @@ describe("YAML that is written in pieces", () => {
   it("is the same for the items of a list", () => {
     fc.assert(
       fc.property(fc.array(values, { minLength: 1, maxLength: 3 }), (items) => {
-        const texts = items.flatMap((item) => [...yamlItemTexts(item)]);
+        const texts = items.flatMap((item) => [...encodeYamlItem(item)]);
         const end = yamlEnd(texts.at(-1) ?? "");
         assert.equal(`items:\n${texts.join("")}${end}`, toYaml({ items }));
       }),
@@ -104,11 +104,11 @@ describe("YAML that is written in pieces", () => {
     fc.assert(
       fc.property(long, (text) => {
         const value = { [text]: text, list: [text, { a: [text], b: { [text]: { c: 1 } } }], z: 1 };
-        const written = [...yamlTexts(value)];
+        const written = [...encodeYaml(value)];
         const longest = Math.max(...written.map(({ length }) => length));
         assert.ok(longest <= 7 * (longTextChars + 1), `${longest} characters at once`);
         assert.deepEqual(parseYamlDocuments(written.join("")), [value]);
-        assert.deepEqual(parseYamlDocuments([...yamlTexts(text)].join("")), [text]);
+        assert.deepEqual(parseYamlDocuments([...encodeYaml(text)].join("")), [text]);
       }),
       { numRuns: 100 },
     );
@@ -117,7 +117,7 @@ describe("YAML that is written in pieces", () => {
   it("has pieces of a line or so, however large the value is", () => {
     const value = { list: Array.from({ length: 5000 }, (_, i) => ({ [`name-${i}`]: ["a", 1] })) };
     let pieces = 0;
-    for (const text of yamlTexts(value)) {
+    for (const text of encodeYaml(value)) {
       pieces++;
       assert.ok(text.length < 100, text);
     }

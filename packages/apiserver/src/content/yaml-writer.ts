@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { toYaml } from "./yaml.ts";
 import { isLongText, longTextParts } from "./yaml-long-text.ts";
 
-export type YamlTexts = Generator<string, void, void>;
+export type YamlChunks = Generator<string, void, void>;
 
 /** Where a value stands: behind a name or a dash, or alone. */
 interface Place {
@@ -20,7 +20,7 @@ interface Place {
   readonly scalars: YamlScalars;
 }
 
-export function* yamlTexts(value: JsonValue, scalars = new YamlScalars()): YamlTexts {
+export function* encodeYaml(value: JsonValue, scalars = new YamlScalars()): YamlChunks {
   if (isLongText(value)) yield* writeScalar("", value, "", scalars);
   else if (!isContainer(value)) yield toYaml(value);
   if (!isContainer(value)) return;
@@ -34,7 +34,7 @@ export function* yamlTexts(value: JsonValue, scalars = new YamlScalars()): YamlT
 }
 
 /** As an item of the list whose name stands at the beginning of a line. */
-export function yamlItemTexts(value: JsonValue, scalars = new YamlScalars()): YamlTexts {
+export function encodeYamlItem(value: JsonValue, scalars = new YamlScalars()): YamlChunks {
   return write(value, { indent: "    ", lead: "  - ", scalars });
 }
 
@@ -45,7 +45,7 @@ export function yamlEnd(lastText: string): string {
 
 const keepsEnd = /^[^\n]*\|\d?\+\n./s;
 
-function* write(value: JsonValue, place: Place): YamlTexts {
+function* write(value: JsonValue, place: Place): YamlChunks {
   if (Array.isArray(value) && value.length > 0) yield* writeItems(value, place);
   else if (isJsonObject(value) && !isEmpty(value)) yield* writeMembers(value, place);
   else yield* writeScalar(place.lead, value, place.indent.slice(2), place.scalars);
@@ -57,7 +57,7 @@ function* writeScalar(
   value: JsonValue,
   indent: string,
   scalars: YamlScalars,
-): YamlTexts {
+): YamlChunks {
   if (!isLongText(value)) {
     yield `${before}${scalars.text(value, indent)}\n`;
     return;
@@ -67,7 +67,7 @@ function* writeScalar(
   yield "\n";
 }
 
-function* writeItems(items: readonly JsonValue[], place: Place): YamlTexts {
+function* writeItems(items: readonly JsonValue[], place: Place): YamlChunks {
   const { indent, lead, scalars } = place;
   let first: string | undefined = lead;
   for (const item of items) {
@@ -79,7 +79,7 @@ function* writeItems(items: readonly JsonValue[], place: Place): YamlTexts {
   }
 }
 
-function* writeMembers(object: JsonObject, place: Place): YamlTexts {
+function* writeMembers(object: JsonObject, place: Place): YamlChunks {
   const { indent, lead, scalars } = place;
   let first: string | undefined = lead;
   for (const name of Object.keys(object)) {
@@ -97,7 +97,7 @@ function* writeMembers(object: JsonObject, place: Place): YamlTexts {
 }
 
 /** A name that is long, or has several lines, stands alone. */
-function* writeLongNamed(name: string, value: JsonValue, place: Place): YamlTexts {
+function* writeLongNamed(name: string, value: JsonValue, place: Place): YamlChunks {
   const { indent, lead, scalars } = place;
   if (isLongText(name)) yield* writeScalar(`${lead}? `, name, indent, scalars);
   else {

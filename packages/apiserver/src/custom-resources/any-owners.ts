@@ -2,14 +2,14 @@
  * A custom resource in all logical clusters at once. Every cluster has defined it for itself, so there is no common schema or version: only the
  * metadata of its objects can be shown, with a note of the version that each is stored in.
  */
-import type { ResourceDefinition, StoredForm, Strategy } from "../registry/index.ts";
+import type { ResourceDefinition, Strategy, VersionCodec } from "../registry/index.ts";
 import type { Entry } from "../storage/index.ts";
 import { annotatedMetadata, storedVersionOf } from "../stored-object/index.ts";
 import { customResourceDefinitions } from "./definitions.ts";
 
 export const originalVersionAnnotation = "kcp.io/original-api-version";
 
-export function anyOwnersDefinition(
+export function wildcardPartialMetadataDefinition(
   group: string,
   version: string,
   resource: string,
@@ -40,14 +40,14 @@ const metadataOnly: Strategy = {
   selectableFields: new Map(),
 };
 
-const withOriginalVersion: StoredForm = {
+const withOriginalVersion: VersionCodec = {
   name: "any-owners",
-  presentNow: noted,
-  present: (entries) => entries.map(noted),
+  presentNow: annotateOriginalVersion,
+  present: (entries) => entries.map(annotateOriginalVersion),
   toStored: (object) => object,
 };
 
 /** In the turn of an event, so that it must not take longer for larger objects. */
-function noted(entry: Entry): Entry {
+function annotateOriginalVersion(entry: Entry): Entry {
   return annotatedMetadata(entry, originalVersionAnnotation, storedVersionOf(entry));
 }

@@ -1,14 +1,14 @@
 /** Every bound of this room, at it and one beyond; and what is shared and let go of. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Interned } from "@kcp-ts/machinery/base";
+import { InternPool } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { ShapeError } from "@kcp-ts/machinery/shape";
-import { CompiledBudget } from "./compiled-version.ts";
+import { CompiledSchemaBudget } from "./compiled-version.ts";
 import { decodeDefinition, definitionDepthMax } from "./decode-definition.ts";
 import { ruleLimitErrors, rulesMax, ruleTextMax } from "./rule-limits.ts";
-import { shareDefinition } from "./shared-definition.ts";
+import { internDefinition } from "./shared-definition.ts";
 import { cronTabs } from "./test-support/definitions.ts";
 
 function withRules(rules: readonly object[]): ReturnType<typeof ruleLimitErrors> {
@@ -52,7 +52,7 @@ describe("a definition", () => {
 
   it("is one with all that are equal, and another one when anything differs", () => {
     const share = (object: object) =>
-      shareDefinition(
+      internDefinition(
         object as JsonObject,
         readCustomResourceDefinition(object as JsonObject).definition,
         false,
@@ -73,7 +73,7 @@ describe("what is compiled", () => {
   }
 
   it("is let go of when others need the room, the least used first", () => {
-    const budget = new CompiledBudget(10);
+    const budget = new CompiledSchemaBudget(10);
     const [a, b, c] = [new Holder(), new Holder(), new Holder()];
     const [ofA, ofB, ofC] = [{}, {}, {}];
     budget.add(a, ofA, 5);
@@ -86,7 +86,7 @@ describe("what is compiled", () => {
   });
 
   it("may be larger than the room there is, alone", () => {
-    const budget = new CompiledBudget(10);
+    const budget = new CompiledSchemaBudget(10);
     const big = new Holder();
     budget.add(big, {}, 100);
     assert.equal(big.isDropped, false);
@@ -95,7 +95,7 @@ describe("what is compiled", () => {
 
 describe("interned values", () => {
   it("are made once for equal content", () => {
-    const interned = new Interned<object>();
+    const interned = new InternPool<object>();
     let made = 0;
     const make = () => ({ made: ++made });
     const first = interned.get("a", make);

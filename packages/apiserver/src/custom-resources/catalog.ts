@@ -5,7 +5,7 @@
  * that it knows of everything that was acknowledged anywhere.
  */
 import { createHash } from "node:crypto";
-import { Interned, neverAborted } from "@kcp-ts/machinery/base";
+import { InternPool, neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type {
   Catalog,
@@ -16,7 +16,7 @@ import type {
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import { anyOwnersDefinition } from "./any-owners.ts";
+import { wildcardPartialMetadataDefinition } from "./any-owners.ts";
 import type { CustomDefinition } from "./custom-definition.ts";
 import type { ClusterDefinitions, DefinitionIndex } from "./definition-index.ts";
 import type { SharedVersion } from "./shared-version.ts";
@@ -29,7 +29,7 @@ export interface CustomResourceCatalogOptions {
 
 export class CustomResourceCatalog implements Catalog, CollectionSource {
   readonly #options: CustomResourceCatalogOptions;
-  readonly #lists = new Interned<readonly ResourceDefinition[]>();
+  readonly #lists = new InternPool<readonly ResourceDefinition[]>();
   readonly #listed = new WeakMap<readonly ResourceDefinition[], readonly ResourceDefinition[]>();
 
   constructor(options: CustomResourceCatalogOptions) {
@@ -45,7 +45,7 @@ export class CustomResourceCatalog implements Catalog, CollectionSource {
     const { builtIns, index } = this.#options;
     const builtIn = builtIns.find(cluster, group, version, resource);
     if (builtIn !== undefined) return builtIn;
-    if (cluster === "*") return anyOwnersDefinition(group, version, resource);
+    if (cluster === "*") return wildcardPartialMetadataDefinition(group, version, resource);
     const find = (definitions: ClusterDefinitions | undefined) =>
       definitions?.find(group, resource)?.version(version, index.conversion, definitions.cluster);
     const found = find(index.peek(cluster));

@@ -2,44 +2,44 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   ageColumn,
-  at,
   type Column,
-  items,
+  itemsAt,
   labelsText,
-  none,
-  number,
-  words,
+  memberAt,
+  noneText,
+  numberAt,
+  textOrNoneAt,
 } from "./workload-cells.ts";
 
 function ports(object: JsonObject): string {
-  const shown = items(object, "spec", "ports").map(({ port, nodePort, protocol = "TCP" }) =>
+  const shown = itemsAt(object, "spec", "ports").map(({ port, nodePort, protocol = "TCP" }) =>
     typeof nodePort === "number" && nodePort > 0
       ? `${String(port)}:${nodePort}/${String(protocol)}`
       : `${String(port)}/${String(protocol)}`,
   );
-  return shown.length === 0 ? none : shown.join(",");
+  return shown.length === 0 ? noneText : shown.join(",");
 }
 
 function balancers(object: JsonObject): string {
-  return items(object, "status", "loadBalancer", "ingress")
+  return itemsAt(object, "status", "loadBalancer", "ingress")
     .map(({ ip, hostname }) => String(ip ?? hostname ?? ""))
     .filter((text) => text !== "")
     .join(",");
 }
 
 function externalAddress(object: JsonObject): string {
-  const type = words(object, "spec", "type");
-  if (type === "ExternalName") return words(object, "spec", "externalName");
-  const own = at(object, "spec", "externalIPs");
+  const type = textOrNoneAt(object, "spec", "type");
+  if (type === "ExternalName") return textOrNoneAt(object, "spec", "externalName");
+  const own = memberAt(object, "spec", "externalIPs");
   const shown = [balancers(object), ...(Array.isArray(own) ? own.map(String) : [])].filter(Boolean);
   if (shown.length > 0) return shown.join(",");
-  return type === "LoadBalancer" ? "<pending>" : none;
+  return type === "LoadBalancer" ? "<pending>" : noneText;
 }
 
 const hostsShown = 3;
 
 function hosts(object: JsonObject): string {
-  const named = items(object, "spec", "rules")
+  const named = itemsAt(object, "spec", "rules")
     .map(({ host }) => host)
     .filter((host) => typeof host === "string" && host !== "");
   if (named.length === 0) return "*";
@@ -55,7 +55,7 @@ const accessModes: ReadonlyMap<JsonValue, string> = new Map([
 ]);
 
 function accessOf(object: JsonObject): string {
-  const modes = at(object, "status", "accessModes");
+  const modes = memberAt(object, "status", "accessModes");
   if (!Array.isArray(modes)) return "";
   return [...accessModes]
     .flatMap(([mode, short]) => (modes.includes(mode) ? [short] : []))
@@ -63,12 +63,12 @@ function accessOf(object: JsonObject): string {
 }
 
 const textAt = (object: JsonObject, ...path: readonly string[]): string => {
-  const text = words(object, ...path);
-  return text === none ? "" : text;
+  const text = textOrNoneAt(object, ...path);
+  return text === noneText ? "" : text;
 };
 
 function claimStatus(object: JsonObject): string {
-  return at(object, "metadata", "deletionTimestamp") === undefined
+  return memberAt(object, "metadata", "deletionTimestamp") === undefined
     ? textAt(object, "status", "phase")
     : "Terminating";
 }
@@ -78,33 +78,33 @@ function unset(text: string): string {
 }
 
 function nodeStatus(object: JsonObject): string {
-  const ready = items(object, "status", "conditions").find(({ type }) => type === "Ready");
+  const ready = itemsAt(object, "status", "conditions").find(({ type }) => type === "Ready");
   const text = ready === undefined ? "Unknown" : ready["status"] === "True" ? "Ready" : "NotReady";
-  return at(object, "spec", "unschedulable") === true ? `${text},SchedulingDisabled` : text;
+  return memberAt(object, "spec", "unschedulable") === true ? `${text},SchedulingDisabled` : text;
 }
 
 const rolePrefix = "node-role.kubernetes.io/";
 
 function roles(object: JsonObject): string {
-  const labels = at(object, "metadata", "labels");
-  if (!isJsonObject(labels)) return none;
+  const labels = memberAt(object, "metadata", "labels");
+  if (!isJsonObject(labels)) return noneText;
   const found = new Set<string>();
   for (const key of Object.keys(labels)) {
     if (key.startsWith(rolePrefix) && key.length > rolePrefix.length)
       found.add(key.slice(rolePrefix.length));
     else if (key === "kubernetes.io/role" && labels[key] !== "") found.add(String(labels[key]));
   }
-  return found.size === 0 ? none : [...found].sort().join(",");
+  return found.size === 0 ? noneText : [...found].sort().join(",");
 }
 
 const nodeAddress = (type: string) => (object: JsonObject) => {
-  const found = items(object, "status", "addresses").find((each) => each["type"] === type);
-  return found === undefined ? none : words(found, "address");
+  const found = itemsAt(object, "status", "addresses").find((each) => each["type"] === type);
+  return found === undefined ? noneText : textOrNoneAt(found, "address");
 };
 
 const nodeInfo = (field: string) => (object: JsonObject) => {
-  const text = words(object, "status", "nodeInfo", field);
-  return text === none ? "<unknown>" : text;
+  const text = textOrNoneAt(object, "status", "nodeInfo", field);
+  return text === noneText ? "<unknown>" : text;
 };
 
 const metricSources: ReadonlyMap<JsonValue, string> = new Map([
@@ -120,14 +120,14 @@ const metricsShown = 2;
 function metric(spec: JsonObject, status: JsonObject | undefined): string {
   const source = metricSources.get(spec["type"] ?? "");
   if (source === undefined) return "<unknown type>";
-  const target = at(spec, source, "target") ?? {};
-  const current = status === undefined ? undefined : at(status, source, "current");
+  const target = memberAt(spec, source, "target") ?? {};
+  const current = status === undefined ? undefined : memberAt(status, source, "current");
   const of = (value: JsonValue | undefined, field: string): string | undefined => {
     const found = isJsonObject(value) ? value[field] : undefined;
     return found === undefined ? undefined : String(found);
   };
   const isResource = source === "resource" || source === "containerResource";
-  const name = isResource ? `${words(spec, source, "name")}: ` : "";
+  const name = isResource ? `${textOrNoneAt(spec, source, "name")}: ` : "";
   const field = of(target, "averageValue") === undefined ? "value" : "averageValue";
   if (isResource && field === "value") {
     const percent = (value: string | undefined) => (value === undefined ? undefined : `${value}%`);
@@ -140,9 +140,9 @@ function metric(spec: JsonObject, status: JsonObject | undefined): string {
 }
 
 function targets(object: JsonObject): string {
-  const specs = items(object, "spec", "metrics");
-  if (specs.length === 0) return none;
-  const statuses = items(object, "status", "currentMetrics");
+  const specs = itemsAt(object, "spec", "metrics");
+  if (specs.length === 0) return noneText;
+  const statuses = itemsAt(object, "status", "currentMetrics");
   const shown = specs.slice(0, metricsShown).map((spec, i) => metric(spec, statuses[i]));
   const more = specs.length > metricsShown ? ` + ${specs.length - metricsShown} more...` : "";
   return shown.join(", ") + more;
@@ -152,21 +152,25 @@ export const clusterTables: readonly (readonly [key: string, columns: readonly C
   [
     "/Service",
     [
-      ["Type", "string", (object) => words(object, "spec", "type")],
-      ["Cluster-IP", "string", (object) => words(object, "spec", "clusterIP")],
+      ["Type", "string", (object) => textOrNoneAt(object, "spec", "type")],
+      ["Cluster-IP", "string", (object) => textOrNoneAt(object, "spec", "clusterIP")],
       ["External-IP", "string", externalAddress],
       ["Port(s)", "string", ports],
       ageColumn,
-      ["Selector", "string", (object) => labelsText(at(object, "spec", "selector")), 1],
+      ["Selector", "string", (object) => labelsText(memberAt(object, "spec", "selector")), 1],
     ],
   ],
   [
     "networking.k8s.io/Ingress",
     [
-      ["Class", "string", (object) => words(object, "spec", "ingressClassName")],
+      ["Class", "string", (object) => textOrNoneAt(object, "spec", "ingressClassName")],
       ["Hosts", "string", hosts],
       ["Address", "string", balancers],
-      ["Ports", "string", (object) => (items(object, "spec", "tls").length > 0 ? "80, 443" : "80")],
+      [
+        "Ports",
+        "string",
+        (object) => (itemsAt(object, "spec", "tls").length > 0 ? "80, 443" : "80"),
+      ],
       ageColumn,
     ],
   ],
@@ -226,12 +230,12 @@ export const clusterTables: readonly (readonly [key: string, columns: readonly C
         "MinPods",
         "string",
         (object) => {
-          const least = at(object, "spec", "minReplicas");
+          const least = memberAt(object, "spec", "minReplicas");
           return typeof least === "number" ? String(least) : "<unset>";
         },
       ],
-      ["MaxPods", "string", (object) => number(object, "spec", "maxReplicas")],
-      ["Replicas", "string", (object) => number(object, "status", "currentReplicas")],
+      ["MaxPods", "string", (object) => numberAt(object, "spec", "maxReplicas")],
+      ["Replicas", "string", (object) => numberAt(object, "status", "currentReplicas")],
       ageColumn,
     ],
   ],

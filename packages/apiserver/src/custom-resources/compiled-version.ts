@@ -70,17 +70,17 @@ export class CompiledVersion {
 }
 
 /** Whoever has something compiled that it can let go of. */
-export interface CompiledHolder {
+export interface CompiledSchemaOwner {
   dropCompiled(): void;
 }
 
 interface Held {
-  readonly holder: WeakRef<CompiledHolder>;
+  readonly holder: WeakRef<CompiledSchemaOwner>;
   readonly weight: number;
 }
 
 /** Bounds what is compiled. It holds nobody: a holder that is gone takes what it compiled with it. */
-export class CompiledBudget {
+export class CompiledSchemaBudget {
   readonly #weightMax: number;
   /** In order of last use, oldest first. */
   readonly #held = new Map<object, Held>();
@@ -95,7 +95,7 @@ export class CompiledBudget {
     return this.#weight;
   }
 
-  add(holder: CompiledHolder, token: object, weight: number): void {
+  add(holder: CompiledSchemaOwner, token: object, weight: number): void {
     this.#held.set(token, { holder: new WeakRef(holder), weight });
     this.#gone.register(holder, token);
     this.#weight += weight;
@@ -122,4 +122,4 @@ export class CompiledBudget {
 }
 
 /** One for the process: schemas know no cluster. */
-export const compiledBudget = new CompiledBudget(compiledNodesMax);
+export const compiledSchemaBudget = new CompiledSchemaBudget(compiledNodesMax);

@@ -1,27 +1,27 @@
 /** A definition as one logical cluster serves it: what all share, and whose objects these are. */
 import type {
   ResourceDefinition,
-  StoredForm,
   Strategy,
   SubresourceStrategy,
+  VersionCodec,
 } from "../registry/index.ts";
-import { CustomForm, type CustomFormOptions } from "./custom-form.ts";
+import { CustomVersionCodec, type CustomVersionCodecOptions } from "./custom-form.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
 export class CustomDefinition implements ResourceDefinition {
   readonly #version: SharedVersion;
   readonly #record: DefinitionRecord;
-  readonly form: StoredForm;
+  readonly form: VersionCodec;
 
   constructor(
     version: SharedVersion,
     record: DefinitionRecord,
-    { conversion, owner }: Pick<CustomFormOptions, "conversion" | "owner">,
+    { conversion, owner }: Pick<CustomVersionCodecOptions, "conversion" | "owner">,
   ) {
     this.#version = version;
     this.#record = record;
-    this.form = new CustomForm({ version, since: record.since, conversion, owner });
+    this.form = new CustomVersionCodec({ version, since: record.since, conversion, owner });
   }
 
   /** What must be waited for before the definition is used, if anything. */

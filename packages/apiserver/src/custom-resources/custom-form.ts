@@ -7,20 +7,20 @@
 import { type Resumable, runSync, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { apiVersionOf, type StoredForm } from "../registry/index.ts";
+import { apiVersionOf, type VersionCodec } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import {
   decodeObject,
-  decodeObjectInPieces,
-  encodeInPieces,
-  hasHead,
-  headOf,
+  decodeObjectResumable,
+  encodeObjectResumable,
+  hasTypeMetaPrefix,
+  typeMetaPrefix,
 } from "../stored-object/index.ts";
 import { type Conversion, isTrivial } from "./conversion.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
-export interface CustomFormOptions {
+export interface CustomVersionCodecOptions {
   readonly version: SharedVersion;
   /** What was written later than this was written under the present schema. */
   readonly since: Revision;
@@ -29,7 +29,7 @@ export interface CustomFormOptions {
   readonly owner: ClusterName;
 }
 
-export class CustomForm implements StoredForm {
+export class CustomVersionCodec implements VersionCodec {
   readonly #version: SharedVersion;
   readonly #since: Revision;
   readonly #conversion: Conversion;
@@ -39,13 +39,13 @@ export class CustomForm implements StoredForm {
   readonly #turned = new WeakMap<Entry, Entry>();
   readonly presentNow: ((entry: Entry) => Entry) | undefined;
 
-  constructor({ version, since, conversion, owner }: CustomFormOptions) {
+  constructor({ version, since, conversion, owner }: CustomVersionCodecOptions) {
     this.#version = version;
     this.#since = since;
     this.#conversion = conversion;
     this.#owner = owner;
     this.#apiVersion = apiVersionOf(version);
-    this.#head = headOf(version.kind, this.#apiVersion);
+    this.#head = typeMetaPrefix(version.kind, this.#apiVersion);
     this.presentNow = isTrivial(version.definition)
       ? (entry) => this.#presentOne(entry)
       : undefined;
@@ -77,7 +77,7 @@ export class CustomForm implements StoredForm {
 
   /** Written in this version, under the present schema. */
   #isRight(entry: Entry): boolean {
-    return entry.modifiedAt > this.#since && hasHead(entry, this.#head);
+    return entry.modifiedAt > this.#since && hasTypeMetaPrefix(entry, this.#head);
   }
 
   #known(entry: Entry): Entry | undefined {
@@ -101,7 +101,7 @@ export class CustomForm implements StoredForm {
 
   async #convertBatch(batch: readonly Entry[], shown: Map<Entry, Entry>): Promise<void> {
     const objects: JsonObject[] = [];
-    for (const entry of batch) objects.push(await runSyncFirst(decodeObjectInPieces(entry)));
+    for (const entry of batch) objects.push(await runSyncFirst(decodeObjectResumable(entry)));
     const { definition } = this.#version;
     const converted = await this.#conversion.convert(
       definition,
@@ -126,7 +126,7 @@ export class CustomForm implements StoredForm {
   }
 
   *#presentInPieces(entry: Entry): Resumable<Entry> {
-    const object = yield* decodeObjectInPieces(entry);
+    const object = yield* decodeObjectResumable(entry);
     yield;
     return yield* this.#shapeInPieces(entry, object, { ...object, apiVersion: this.#apiVersion });
   }
@@ -135,7 +135,7 @@ export class CustomForm implements StoredForm {
     const shaped = this.#restored(stored, converted);
     yield;
     const turned =
-      shaped === undefined ? entry : { ...entry, value: yield* encodeInPieces(shaped) };
+      shaped === undefined ? entry : { ...entry, value: yield* encodeObjectResumable(shaped) };
     this.#turned.set(entry, turned);
     return turned;
   }

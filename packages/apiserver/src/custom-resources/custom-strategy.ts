@@ -8,7 +8,7 @@ import {
   setMember,
 } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
-import { openApiName, publishInPieces, readSchema } from "@kcp-ts/machinery/schema";
+import { openApiName, publishResumable, readSchema } from "@kcp-ts/machinery/schema";
 import { type Decoded, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
 import { formatFieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
@@ -18,7 +18,7 @@ import {
   type Strategy,
   type SubresourceStrategy,
   setPodDefaults,
-  type Verdict,
+  type ValidationResult,
 } from "../registry/index.ts";
 import { scaleView } from "./scale.ts";
 import type { SharedVersion } from "./shared-version.ts";
@@ -57,15 +57,15 @@ export function customStrategy(version: SharedVersion): Strategy {
     prepareForCreate(draft) {
       if (hasStatus) delete draft["status"];
       (draft["metadata"] as Draft)["generation"] = 1;
-      if (ownsPods) giveSelector(draft);
+      if (ownsPods) addPodSelector(draft);
     },
-    validate: (object) => verdict(version, object, undefined),
+    validate: (object) => validateStatus(version, object, undefined),
     prepareForUpdate(draft, old) {
       if (hasStatus) keepStatus(draft, old);
       else countStatus(draft, old);
-      if (ownsPods) giveSelector(draft);
+      if (ownsPods) addPodSelector(draft);
     },
-    validateUpdate: (updated, old) => verdict(version, updated, old),
+    validateUpdate: (updated, old) => validateStatus(version, updated, old),
     get selectableFields() {
       return version.compiled().selectableFields;
     },
@@ -141,7 +141,11 @@ function statusEndpoint(version: SharedVersion): SubresourceStrategy {
   };
 }
 
-function verdict(version: SharedVersion, object: JsonObject, old: JsonObject | undefined): Verdict {
+function validateStatus(
+  version: SharedVersion,
+  object: JsonObject,
+  old: JsonObject | undefined,
+): ValidationResult {
   return version.compiled().schema.validateInPieces(object, { old });
 }
 
@@ -167,7 +171,7 @@ function isJob({ group, version, kind }: SharedVersion): boolean {
 }
 
 /** Clients look for the Pods of a Job by it; kube-apiserver gives one to those that say nothing of their Pods. */
-function giveSelector(draft: Draft): void {
+function addPodSelector(draft: Draft): void {
   const { spec } = draft;
   if (spec === undefined || !isJsonObject(spec)) return;
   if (spec["manualSelector"] === true || spec["selector"] !== undefined) return;
@@ -200,7 +204,7 @@ export function* customSchema(version: SharedVersion, dialect: "v2" | "v3"): Res
   // With its documentation, which the compiled form does not have.
   const schema = json === undefined ? undefined : readSchema(json, { isAccepted: true }).schema;
   yield;
-  return (yield* publishInPieces(schema, publishedKind(version), dialect)).schema;
+  return (yield* publishResumable(schema, publishedKind(version), dialect)).schema;
 }
 
 function publishedKind({ group, version, kind, listKind, resource, traits }: SharedVersion) {

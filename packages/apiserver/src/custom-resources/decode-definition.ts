@@ -17,11 +17,11 @@ import {
 export const definitionDepthMax = 512;
 
 export function decodeDefinition(value: JsonObject): Decoded {
-  return runSync(decodeInPieces(value));
+  return runSync(decodeDefinitionResumable(value));
 }
 
 /** The same with rests, for a definition that may be large. */
-export function* decodeInPieces(value: JsonObject): Resumable<Decoded> {
+export function* decodeDefinitionResumable(value: JsonObject): Resumable<Decoded> {
   if (isDeeper(value, definitionDepthMax))
     throw new ShapeError(`json: nested deeper than ${definitionDepthMax} levels`);
   yield;

@@ -6,7 +6,7 @@ import { neverAborted, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { ownText } from "../request/own-text.ts";
+import { copyString } from "../request/own-text.ts";
 import {
   clusterPrefix,
   parseObjectKey,
@@ -17,7 +17,7 @@ import {
 import {
   type HubEvent,
   type HubListener,
-  isUnbroken,
+  isContinuous,
   type WatchHub,
 } from "../watch-cache/index.ts";
 import type { Conversion } from "./conversion.ts";
@@ -164,7 +164,7 @@ export class DefinitionIndex implements HubListener {
     const { storage, hub } = this.#options;
     const signal = neverAborted;
     const prefix = clusterPrefix({ ...resourceOf, cluster });
-    const definitions = new ClusterDefinitions(ownText(cluster));
+    const definitions = new ClusterDefinitions(copyString(cluster));
     for (let continueAfter: Parameters<Storage["list"]>[1]["continueAfter"]; ; ) {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) {
@@ -175,7 +175,7 @@ export class DefinitionIndex implements HubListener {
         if (entry.value.length > largeBytes) await yieldToEventLoop();
       }
       if (!page.more) {
-        if (!(await isUnbroken(hub.reach(page.revision, signal)))) return this.load(cluster);
+        if (!(await isContinuous(hub.reach(page.revision, signal)))) return this.load(cluster);
         break;
       }
       continueAfter = page.entries.at(-1)?.key;

@@ -11,9 +11,9 @@ import { decodeObject } from "../stored-object/index.ts";
 import { findCondition, isConditionTrue } from "./conditions.ts";
 import type { Conversion } from "./conversion.ts";
 import { CustomDefinition } from "./custom-definition.ts";
-import { type SharedDefinition, shareDefinition } from "./shared-definition.ts";
+import { internDefinition, type SharedDefinition } from "./shared-definition.ts";
 
-interface Looked {
+interface ParsedDefinition {
   readonly uid: string;
   readonly shared: SharedDefinition;
   readonly since: Revision;
@@ -29,7 +29,7 @@ export class DefinitionRecord {
   #previous: DefinitionRecord | undefined;
   #successor: DefinitionRecord | undefined;
   #isRetired = false;
-  #looked: Looked | undefined;
+  #looked: ParsedDefinition | undefined;
   #definitions: Map<string, CustomDefinition> | undefined;
   #retirement: Set<() => void> | undefined;
 
@@ -64,11 +64,11 @@ export class DefinitionRecord {
   }
 
   /** Reads the definition, and lets go of its bytes. */
-  look(): Looked {
+  look(): ParsedDefinition {
     if (this.#looked !== undefined) return this.#looked;
     const previous = this.#previous;
     const before = previous === undefined ? undefined : previous.#looked;
-    const looked = lookInto(this.#entry as Entry, before);
+    const looked = parseDefinition(this.#entry as Entry, before);
     this.#looked = looked;
     this.#entry = undefined;
     this.#previous = undefined;
@@ -121,11 +121,11 @@ export class DefinitionRecord {
   }
 }
 
-function lookInto(entry: Entry, previous: Looked | undefined): Looked {
+function parseDefinition(entry: Entry, previous: ParsedDefinition | undefined): ParsedDefinition {
   const object = decodeObject(entry);
   const definition = readCustomResourceDefinition(object).definition;
   const uid = uidOf(object);
-  const shared = shareDefinition(object, definition, isConditionTrue(object, "Terminating"));
+  const shared = internDefinition(object, definition, isConditionTrue(object, "Terminating"));
   const isSame = previous?.uid === uid && previous.shared.content === shared.content;
   return {
     uid,

@@ -9,17 +9,17 @@ import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import {
   type CustomResourceDefinition,
   defaultCustomResourceDefinition,
-  judgeCustomResourceDefinition,
   readCustomResourceDefinition,
   readSchema,
   unrecognizedFormats,
+  validateCustomResourceDefinitionResumable,
   validateStoredVersions,
 } from "@kcp-ts/machinery/schema";
 import { customResourceDefinition } from "@kcp-ts/machinery/shape";
 import { type FieldError, quote } from "@kcp-ts/machinery/status";
 import type { Draft, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
 import { conditionsOf, deletionPending, withCondition } from "./conditions.ts";
-import { decodeDefinition, decodeInPieces } from "./decode-definition.ts";
+import { decodeDefinition, decodeDefinitionResumable } from "./decode-definition.ts";
 import { ruleEngine } from "./rule-engine.ts";
 import { ruleLimitErrors } from "./rule-limits.ts";
 
@@ -61,7 +61,7 @@ export const customResourceDefinitions: ResourceDefinition = {
   strategy: {
     shape: customResourceDefinition,
     decode: decodeDefinition,
-    decodeInPieces,
+    decodeInPieces: decodeDefinitionResumable,
     applyType: applyType(),
     nameErrors: dnsSubdomainErrors,
     allowsPlainFinalizers: true,
@@ -69,7 +69,7 @@ export const customResourceDefinitions: ResourceDefinition = {
     allowsCreateOnUpdate: false,
     returnsDeletedObject: false,
     prepareForCreate,
-    judgeAhead,
+    judgeAhead: prevalidate,
     validate: (object) => verdicts.get(object["spec"] as object) ?? validated(object, undefined),
     prepareForUpdate,
     validateUpdate,
@@ -153,12 +153,12 @@ const largeValues = 1_000;
 const valuesOfRule = 100;
 
 /** Prepares a copy as the write will, judges it, and notes the verdict for the write. */
-function judgeAhead(draft: Draft, old: JsonObject | undefined): Promise<void> | undefined {
+function prevalidate(draft: Draft, old: JsonObject | undefined): Promise<void> | undefined {
   if (!isLarge(draft["spec"])) return undefined;
   const copy: Draft = { ...draft, metadata: { ...(draft["metadata"] as JsonObject) } };
   if (old === undefined) prepareForCreate(copy);
   else prepareForUpdate(copy, old);
-  return runYielding(judge(copy, old)).then((errors) => {
+  return runYielding(validateResumable(copy, old)).then((errors) => {
     verdicts.set(draft["spec"] as object, errors);
   });
 }
@@ -178,17 +178,20 @@ function isLarge(value: JsonValue | undefined): boolean {
 }
 
 function validated(object: JsonObject, old: JsonObject | undefined): FieldError[] {
-  return runSync(judge(object, old));
+  return runSync(validateResumable(object, old));
 }
 
 /** Rules are compiled only when there are not too many of them. */
-function* judge(object: JsonObject, old: JsonObject | undefined): Resumable<FieldError[]> {
+function* validateResumable(
+  object: JsonObject,
+  old: JsonObject | undefined,
+): Resumable<FieldError[]> {
   const definition = read(object);
   const before = old === undefined ? undefined : read(old);
   const tooMany = ruleLimitErrors(definition, before);
   if (tooMany.length > 0) return tooMany;
   yield;
-  return yield* judgeCustomResourceDefinition(definition, before, validation);
+  return yield* validateCustomResourceDefinitionResumable(definition, before, validation);
 }
 
 /** What was judged ahead is judged for the prepared form as well. */

@@ -7,11 +7,11 @@ import { after, before, describe, it } from "node:test";
 import { type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import fc from "fast-check";
 import {
-  type Answer,
   type AnyObject,
   envelope,
   install,
   mapEntry,
+  type TestResponse,
   TestServer,
 } from "../testing/index.ts";
 import { cronTabs } from "./test-support/definitions.ts";
@@ -129,7 +129,7 @@ describe("members of any name", () => {
   });
   after(() => server.close());
 
-  type Door = (name: string, object: JsonObject) => Promise<Answer>;
+  type Door = (name: string, object: JsonObject) => Promise<TestResponse>;
   const bare = (name: string) =>
     server.must("POST", collection, {
       body: { apiVersion: "stable.example.com/v1", kind: "CronTab", metadata: { name } },

@@ -11,19 +11,19 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { definitionDepthMax, isDeeper } from "./decode-definition.ts";
 import { ruleEngine } from "./rule-engine.ts";
 import { ruleLimitErrors } from "./rule-limits.ts";
-import { type SharedDefinition, shareDefinition } from "./shared-definition.ts";
+import { internDefinition, type SharedDefinition } from "./shared-definition.ts";
 
 /** `object` is a CustomResourceDefinition whose accepted names stand in its status. */
-export function offeredDefinition(
+export function compileExportedDefinition(
   object: JsonObject,
   options: { readonly isTerminating: boolean },
 ): SharedDefinition {
   const { definition } = readCustomResourceDefinition(object);
-  return shareDefinition(object, definition, options.isTerminating);
+  return internDefinition(object, definition, options.isTerminating);
 }
 
 /** What is wrong with a definition that somebody wants to offer. */
-export function definitionErrors(object: JsonObject): FieldError[] {
+export function exportedDefinitionErrors(object: JsonObject): FieldError[] {
   if (isDeeper(object, definitionDepthMax))
     return [fieldError.forbidden("spec", `nested deeper than ${definitionDepthMax} levels`)];
   const { definition, problems } = readCustomResourceDefinition(object);

@@ -10,7 +10,7 @@ import {
   CelError,
   COST_PER_CALL_MAX,
   type Compilation,
-  compileInPieces,
+  compileResumable,
   declaredDynamic,
   declaredOptional,
   type Environment,
@@ -86,12 +86,12 @@ function* compileRule(
   environment: Environment,
   maxCardinality: number,
 ): Resumable<CompiledRule> {
-  const compiled = yield* compileInPieces(rule.rule, environment, { resultTypes: [BOOL] });
+  const compiled = yield* compileResumable(rule.rule, environment, { resultTypes: [BOOL] });
   yield;
   const message =
     rule.messageExpression.trim() === ""
       ? undefined
-      : yield* compileInPieces(rule.messageExpression, environment, { resultTypes: [STRING] });
+      : yield* compileResumable(rule.messageExpression, environment, { resultTypes: [STRING] });
   yield;
   const program = compiled.ok ? compiled.program : undefined;
   const maxCost = program === undefined ? 0 : estimateCost(program.checked, environment).max;

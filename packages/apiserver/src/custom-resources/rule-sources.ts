@@ -3,14 +3,14 @@ import type { CompiledSchema, SchemaProps, ValidationRule } from "@kcp-ts/machin
 
 type SchemaNode = CompiledSchema["root"];
 
-export interface PlacedRules {
+export interface SchemaRules {
   readonly rules: readonly ValidationRule[];
   readonly schema: SchemaProps;
   readonly isResourceRoot: boolean;
 }
 
 /** Each sub-schema once, however often it occurs. */
-export function* ruleSources(root: SchemaNode): Generator<PlacedRules> {
+export function* collectSchemaRules(root: SchemaNode): Generator<SchemaRules> {
   const seen = new Set<SchemaNode>([root]);
   for (const node of seen) {
     if (node.rules !== undefined)

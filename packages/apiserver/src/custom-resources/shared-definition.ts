@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { Interned } from "@kcp-ts/machinery/base";
+import { InternPool } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import {
   type CrdConversion,
@@ -17,10 +17,10 @@ import {
 } from "@kcp-ts/machinery/schema";
 import { SharedVersion } from "./shared-version.ts";
 
-const interned = new Interned<SharedDefinition>();
+const interned = new InternPool<SharedDefinition>();
 
 /** Definitions that are equal in everything that serving depends on are one. */
-export function shareDefinition(
+export function internDefinition(
   object: JsonObject,
   definition: CustomResourceDefinition,
   isTerminating: boolean,
@@ -56,7 +56,7 @@ export class SharedDefinition {
     this.conversion = spec.conversion;
     const all = spec.versions
       .toSorted((a, b) => compareVersionPriority(a.name, b.name))
-      .map((version) => new SharedVersion(this, version, packSchema(version)));
+      .map((version) => new SharedVersion(this, version, compressSchema(version)));
     this.#all = new Map(all.map((version) => [version.version, version]));
     this.versions = all.filter(({ isServed }) => isServed);
   }
@@ -67,18 +67,18 @@ export class SharedDefinition {
 }
 
 /** A schema's text, packed. */
-export interface PackedSchema {
+export interface CompressedSchema {
   /** Of the text. */
   readonly length: number;
   unpack(): JsonObject | undefined;
 }
 
 /** Definitions go through several states with the same schemas, and versions often share one. */
-const packedSchemas = new Interned<PackedSchema>();
+const packedSchemas = new InternPool<CompressedSchema>();
 
-const noSchema: PackedSchema = { length: 0, unpack: () => undefined };
+const noSchema: CompressedSchema = { length: 0, unpack: () => undefined };
 
-function packSchema({ schema }: CrdVersion): PackedSchema {
+function compressSchema({ schema }: CrdVersion): CompressedSchema {
   if (schema === undefined) return noSchema;
   const text = stringifyJson(schema);
   const hash = createHash("sha256").update(text).digest("base64url");

@@ -14,15 +14,15 @@ import {
   type SubresourceStrategy,
 } from "../registry/index.ts";
 import {
-  type CompiledHolder,
+  type CompiledSchemaOwner,
   CompiledVersion,
-  compiledBudget,
+  compiledSchemaBudget,
   type VersionTraits,
 } from "./compiled-version.ts";
 import { customSchema, customStrategy, customSubresources } from "./custom-strategy.ts";
 import { ruleEngine } from "./rule-engine.ts";
-import { ruleSources } from "./rule-sources.ts";
-import type { PackedSchema, SharedDefinition } from "./shared-definition.ts";
+import { collectSchemaRules } from "./rule-sources.ts";
+import type { CompressedSchema, SharedDefinition } from "./shared-definition.ts";
 
 /** In the order in which Kubernetes tells them. */
 const allVerbs = [
@@ -42,22 +42,22 @@ const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"] as cons
 const largeSchemaLength = 4 << 10;
 
 function* prepareRules({ root }: CompiledSchema): Resumable<void> {
-  for (const { rules, schema, isResourceRoot } of ruleSources(root))
+  for (const { rules, schema, isResourceRoot } of collectSchemaRules(root))
     yield* ruleEngine.prepare(rules, { schema, isResourceRoot });
 }
 
-export class SharedVersion implements ResourceDefinition, CompiledHolder {
+export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
   readonly definition: SharedDefinition;
   readonly version: string;
   readonly isServed: boolean;
   readonly traits: VersionTraits;
-  readonly #schema: PackedSchema;
+  readonly #schema: CompressedSchema;
   #compiled: CompiledVersion | undefined;
   #warming: Promise<void> | undefined;
   #strategy: Strategy | undefined;
   #subresources: ReadonlyMap<string, SubresourceStrategy> | undefined;
 
-  constructor(definition: SharedDefinition, version: CrdVersion, schema: PackedSchema) {
+  constructor(definition: SharedDefinition, version: CrdVersion, schema: CompressedSchema) {
     this.definition = definition;
     this.version = version.name;
     this.isServed = version.served;
@@ -136,7 +136,7 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
   /** The schema and what is made of it; held by a cache, so not to be kept. */
   compiled(): CompiledVersion {
     if (this.#compiled !== undefined) {
-      compiledBudget.use(this.#compiled);
+      compiledSchemaBudget.use(this.#compiled);
       return this.#compiled;
     }
     return this.#compile(this.#schema.unpack());
@@ -146,7 +146,7 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
     const schema = this.#schema;
     const compiled = new CompiledVersion(this.traits, () => schema.unpack(), json);
     this.#compiled = compiled;
-    compiledBudget.add(this, compiled, compiled.weight);
+    compiledSchemaBudget.add(this, compiled, compiled.weight);
     return compiled;
   }
 

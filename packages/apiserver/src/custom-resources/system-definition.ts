@@ -6,7 +6,7 @@ import { assert } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { shareDefinition } from "./shared-definition.ts";
+import { internDefinition } from "./shared-definition.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
 export interface SystemKind {
@@ -57,7 +57,7 @@ export function systemDefinition(kind: SystemKind): ResourceDefinition {
   };
   const { definition, problems } = readCustomResourceDefinition(object);
   assert(problems.length === 0, `${resource}.${group}: ${problems.join(", ")}`);
-  const shared = shareDefinition(object, definition, false).version(version);
+  const shared = internDefinition(object, definition, false).version(version);
   assert(shared !== undefined, `${resource}.${group} has no version ${version}`);
   return plainDefinition(shared);
 }

@@ -5,18 +5,18 @@ import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { TableColumn } from "@kcp-ts/machinery/table";
 import { clusterTables } from "./cluster-printers.ts";
 import {
+  ageAt,
   ageColumn,
-  at,
-  between,
   type Column,
+  durationText,
   hasCondition,
-  items,
+  itemsAt,
   labelsText,
-  none,
-  number,
-  since,
+  memberAt,
+  noneText,
+  numberAt,
   templateColumns,
-  words,
+  textOrNoneAt,
 } from "./workload-cells.ts";
 
 /** Everything behind the name. */
@@ -31,17 +31,17 @@ export function workloadPrinter(group: string, kind: string): WorkloadPrinter | 
 
 /** Replicas that nobody set are one. */
 function wanted(object: JsonObject): number {
-  const replicas = at(object, "spec", "replicas");
+  const replicas = memberAt(object, "spec", "replicas");
   return typeof replicas === "number" ? replicas : 1;
 }
 
 const readyOf = (object: JsonObject) =>
-  `${number(object, "status", "readyReplicas")}/${wanted(object)}`;
+  `${numberAt(object, "status", "readyReplicas")}/${wanted(object)}`;
 
 const status = (name: string, field: string, type = "integer"): Column => [
   name,
   type,
-  (object) => number(object, "status", field),
+  (object) => numberAt(object, "status", field),
 ];
 
 const template = ["spec", "template"];
@@ -80,7 +80,7 @@ const appsTables: readonly (readonly [key: string, columns: readonly Column[]])[
       [
         "Node Selector",
         "string",
-        (object) => labelsText(at(object, ...template, "spec", "nodeSelector")),
+        (object) => labelsText(memberAt(object, ...template, "spec", "nodeSelector")),
       ],
       ageColumn,
       ...templateColumns(template, selector),
@@ -89,24 +89,24 @@ const appsTables: readonly (readonly [key: string, columns: readonly Column[]])[
 ];
 
 function completions(object: JsonObject): string {
-  const succeeded = number(object, "status", "succeeded");
-  const total = at(object, "spec", "completions");
+  const succeeded = numberAt(object, "status", "succeeded");
+  const total = memberAt(object, "spec", "completions");
   if (typeof total === "number") return `${succeeded}/${total}`;
-  const parallelism = number(object, "spec", "parallelism");
+  const parallelism = numberAt(object, "spec", "parallelism");
   return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
 }
 
 function jobStatus(object: JsonObject): string {
   if (hasCondition(object, "Complete")) return "Complete";
   if (hasCondition(object, "Failed")) return "Failed";
-  if (at(object, "metadata", "deletionTimestamp") !== undefined) return "Terminating";
+  if (memberAt(object, "metadata", "deletionTimestamp") !== undefined) return "Terminating";
   for (const type of ["Suspended", "FailureTarget", "SuccessCriteriaMet"])
     if (hasCondition(object, type)) return type;
   return "Running";
 }
 
 function suspended(object: JsonObject): string {
-  const suspend = at(object, "spec", "suspend");
+  const suspend = memberAt(object, "spec", "suspend");
   return typeof suspend !== "boolean" ? "<unset>" : suspend ? "True" : "False";
 }
 
@@ -120,7 +120,11 @@ const batchTables: typeof appsTables = [
         "Duration",
         "string",
         (object, nowMs) =>
-          between(at(object, "status", "startTime"), at(object, "status", "completionTime"), nowMs),
+          durationText(
+            memberAt(object, "status", "startTime"),
+            memberAt(object, "status", "completionTime"),
+            nowMs,
+          ),
       ],
       ageColumn,
       ...templateColumns(template, selector),
@@ -129,17 +133,17 @@ const batchTables: typeof appsTables = [
   [
     "batch/CronJob",
     [
-      ["Schedule", "string", (object) => words(object, "spec", "schedule")],
-      ["Timezone", "string", (object) => words(object, "spec", "timeZone")],
+      ["Schedule", "string", (object) => textOrNoneAt(object, "spec", "schedule")],
+      ["Timezone", "string", (object) => textOrNoneAt(object, "spec", "timeZone")],
       ["Suspend", "boolean", suspended],
-      ["Active", "integer", (object) => items(object, "status", "active").length],
+      ["Active", "integer", (object) => itemsAt(object, "status", "active").length],
       [
         "Last Schedule",
         "string",
         (object, nowMs) =>
-          at(object, "status", "lastScheduleTime") === undefined
-            ? none
-            : since(object, nowMs, "status", "lastScheduleTime"),
+          memberAt(object, "status", "lastScheduleTime") === undefined
+            ? noneText
+            : ageAt(object, nowMs, "status", "lastScheduleTime"),
       ],
       ageColumn,
       ...templateColumns(
@@ -151,31 +155,31 @@ const batchTables: typeof appsTables = [
 ];
 
 function podReady(object: JsonObject): string {
-  const statuses = items(object, "status", "containerStatuses");
+  const statuses = itemsAt(object, "status", "containerStatuses");
   const ready = statuses.filter((each) => each["ready"] === true).length;
-  return `${ready}/${items(object, "spec", "containers").length}`;
+  return `${ready}/${itemsAt(object, "spec", "containers").length}`;
 }
 
 function podStatus(object: JsonObject): string {
-  if (at(object, "metadata", "deletionTimestamp") !== undefined) return "Terminating";
-  for (const each of items(object, "status", "containerStatuses")) {
+  if (memberAt(object, "metadata", "deletionTimestamp") !== undefined) return "Terminating";
+  for (const each of itemsAt(object, "status", "containerStatuses")) {
     for (const state of ["waiting", "terminated"]) {
-      const reason = at(each, "state", state, "reason");
+      const reason = memberAt(each, "state", state, "reason");
       if (typeof reason === "string" && reason !== "") return reason;
     }
   }
-  const reason = words(object, "status", "reason");
-  return reason === none ? words(object, "status", "phase") : reason;
+  const reason = textOrNoneAt(object, "status", "reason");
+  return reason === noneText ? textOrNoneAt(object, "status", "phase") : reason;
 }
 
 function restarts(object: JsonObject): number {
-  const statuses = items(object, "status", "containerStatuses");
-  return statuses.reduce((sum, each) => sum + number(each, "restartCount"), 0);
+  const statuses = itemsAt(object, "status", "containerStatuses");
+  return statuses.reduce((sum, each) => sum + numberAt(each, "restartCount"), 0);
 }
 
 function readinessGates(object: JsonObject): string {
-  const gates = items(object, "spec", "readinessGates");
-  if (gates.length === 0) return none;
+  const gates = itemsAt(object, "spec", "readinessGates");
+  if (gates.length === 0) return noneText;
   const met = gates.filter(({ conditionType }) => hasCondition(object, String(conditionType)));
   return `${met.length}/${gates.length}`;
 }
@@ -188,9 +192,14 @@ const podTables: typeof appsTables = [
       ["Status", "string", podStatus],
       ["Restarts", "string", restarts],
       ageColumn,
-      ["IP", "string", (object) => words(object, "status", "podIP"), 1],
-      ["Node", "string", (object) => words(object, "spec", "nodeName"), 1],
-      ["Nominated Node", "string", (object) => words(object, "status", "nominatedNodeName"), 1],
+      ["IP", "string", (object) => textOrNoneAt(object, "status", "podIP"), 1],
+      ["Node", "string", (object) => textOrNoneAt(object, "spec", "nodeName"), 1],
+      [
+        "Nominated Node",
+        "string",
+        (object) => textOrNoneAt(object, "status", "nominatedNodeName"),
+        1,
+      ],
       ["Readiness Gates", "string", readinessGates, 1],
     ],
   ],

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { FairQueue, type Queued } from "./fair-queue.ts";
+import { FairQueue, type QueueItem } from "./fair-queue.ts";
 
-const item = (cluster: string, flow = "u", cost = 100): Queued => ({ cluster, flow, cost });
+const item = (cluster: string, flow = "u", cost = 100): QueueItem => ({ cluster, flow, cost });
 
-function drain(queue: FairQueue<Queued>): Queued[] {
-  const out: Queued[] = [];
+function drain(queue: FairQueue<QueueItem>): QueueItem[] {
+  const out: QueueItem[] = [];
   for (let next = queue.select(); next !== undefined; next = queue.select()) {
     queue.take(next);
     out.push(next);
@@ -16,16 +16,16 @@ function drain(queue: FairQueue<Queued>): Queued[] {
 
 describe("the fair queue", () => {
   it("serves a newcomer before the rest of a long queue", () => {
-    const queue = new FairQueue<Queued>();
+    const queue = new FairQueue<QueueItem>();
     for (let i = 0; i < 1000; i++) queue.push(item("a"));
-    queue.take(queue.select() as Queued);
+    queue.take(queue.select() as QueueItem);
     queue.push(item("b"));
     const order = drain(queue).map(({ cluster }) => cluster);
     assert.ok(order.indexOf("b") <= 2, `b came after ${order.indexOf("b")} of a`);
   });
 
   it("gives a cluster with many users no more than one with a single user", () => {
-    const queue = new FairQueue<Queued>();
+    const queue = new FairQueue<QueueItem>();
     for (let i = 0; i < 300; i++) queue.push(item("a", `user-${i}`));
     for (let i = 0; i < 50; i++) queue.push(item("b", "only"));
     const first = drain(queue)
@@ -35,7 +35,7 @@ describe("the fair queue", () => {
   });
 
   it("takes the users of a cluster in turns", () => {
-    const queue = new FairQueue<Queued>();
+    const queue = new FairQueue<QueueItem>();
     for (let i = 0; i < 5; i++) queue.push(item("a", "loud"));
     queue.push(item("a", "quiet"));
     const flows = drain(queue).map(({ flow }) => flow);
@@ -53,13 +53,13 @@ describe("the fair queue", () => {
     );
     fc.assert(
       fc.property(pushes, (items) => {
-        const queue = new FairQueue<Queued>();
+        const queue = new FairQueue<QueueItem>();
         for (const each of items) queue.push(each);
         assert.equal(queue.size, items.length);
         const served = drain(queue);
         for (const cluster of ["a", "b", "c"])
           for (const flow of ["x", "y"]) {
-            const of = (list: readonly Queued[]) =>
+            const of = (list: readonly QueueItem[]) =>
               list.filter((each) => each.cluster === cluster && each.flow === flow);
             assert.deepEqual(of(served), of(items));
           }
@@ -76,14 +76,14 @@ describe("the fair queue", () => {
     });
     fc.assert(
       fc.property(costs, ({ a, b }) => {
-        const queue = new FairQueue<Queued>();
+        const queue = new FairQueue<QueueItem>();
         for (let i = 0; i < 2000; i++) {
           queue.push(item("a", "u", a));
           queue.push(item("b", "u", b));
         }
         const served = { a: 0, b: 0 };
         while (queue.clusterCount === 2) {
-          const next = queue.select() as Queued;
+          const next = queue.select() as QueueItem;
           queue.take(next);
           served[next.cluster as "a" | "b"] += next.cost;
           const apart = Math.abs(served.a - served.b);
@@ -94,7 +94,7 @@ describe("the fair queue", () => {
   });
 
   it("gives the newest of the longest as who gives way", () => {
-    const queue = new FairQueue<Queued>();
+    const queue = new FairQueue<QueueItem>();
     const long = [item("long"), item("long"), item("long")];
     queue.push(item("short"));
     for (const each of long) queue.push(each);

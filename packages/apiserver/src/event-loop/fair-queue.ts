@@ -8,7 +8,7 @@
  * Clusters come first, because a tenant makes as many users as it likes. What is not waiting is not known here: an idle cluster costs
  * nothing.
  */
-export interface Queued {
+export interface QueueItem {
   readonly cluster: string;
   /** Within the cluster: a user or a namespace. */
   readonly flow: string;
@@ -21,7 +21,7 @@ const quantum = 200;
 /** The most that one thing counts for, so that choosing stays cheap whatever was estimated. */
 const costMax = 50 * quantum;
 
-export class FairQueue<Item extends Queued> {
+export class FairQueue<Item extends QueueItem> {
   /** In the order of their turns. */
   readonly #clusters = new Map<string, ClusterQueue<Item>>();
   #size = 0;
@@ -88,7 +88,7 @@ export class FairQueue<Item extends Queued> {
     this.remove(item);
   }
 
-  lengthOf({ cluster, flow }: Pick<Queued, "cluster" | "flow">): number {
+  lengthOf({ cluster, flow }: Pick<QueueItem, "cluster" | "flow">): number {
     return this.#clusters.get(cluster)?.flows.get(flow)?.size ?? 0;
   }
 

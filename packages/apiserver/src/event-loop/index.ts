@@ -7,7 +7,7 @@ export {
   QueuedStreams,
   UnreadResponseBudget,
 } from "./budgets.ts";
-export { FairQueue, type Queued } from "./fair-queue.ts";
+export { FairQueue, type QueueItem } from "./fair-queue.ts";
 export {
   eventLoopCosts,
   eventLoopLimits,

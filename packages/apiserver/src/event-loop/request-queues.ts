@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
-import { FairQueue, type Queued } from "./fair-queue.ts";
+import { FairQueue, type QueueItem } from "./fair-queue.ts";
 import { eventLoopLimits } from "./limits.ts";
 
 export const retryAfterSeconds = 1;
@@ -18,7 +18,7 @@ export interface QueueableRequest {
   readonly signal: AbortSignal;
 }
 
-interface Waiting<Request> extends Queued {
+interface Waiting<Request> extends QueueItem {
   readonly request: Request;
   readonly resume: () => void;
   readonly refuse: (error: unknown) => void;

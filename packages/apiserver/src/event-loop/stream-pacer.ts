@@ -5,10 +5,10 @@
  * written in the next ones, each tenant getting its share of them.
  */
 import { EventLoopBudget, type EventLoopBudgetOptions } from "./budgets.ts";
-import { FairQueue, type Queued } from "./fair-queue.ts";
+import { FairQueue, type QueueItem } from "./fair-queue.ts";
 import { eventLoopCosts } from "./limits.ts";
 
-interface Ready extends Queued {
+interface Ready extends QueueItem {
   readonly write: () => void;
 }
 

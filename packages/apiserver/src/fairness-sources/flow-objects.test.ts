@@ -1,7 +1,7 @@
 /** FlowSchemas and PriorityLevelConfigurations of root: those that govern are there to be seen, and kept as Kubernetes keeps them. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type AnyObject, settle, TestServer, until } from "../testing/index.ts";
+import { type AnyObject, flushPendingWork, TestServer, until } from "../testing/index.ts";
 
 const base = "/clusters/root/apis/flowcontrol.apiserver.k8s.io/v1";
 const schemas = `${base}/flowschemas`;
@@ -26,9 +26,9 @@ const annotationOf = ({ metadata }: AnyObject) =>
   (metadata["annotations"] as Record<string, string>)[autoUpdate];
 /** Longer than the objects are left alone after they were looked after. */
 const pause = async () => {
-  await settle(server);
+  await flushPendingWork(server);
   server.clock.advance(11_000);
-  await settle(server);
+  await flushPendingWork(server);
 };
 const danglingOf = (schema: AnyObject | undefined) => {
   const { conditions = [] } = (schema?.["status"] ?? {}) as { conditions?: AnyObject[] };
@@ -78,7 +78,7 @@ describe("the flow schemas and levels of root", () => {
 
   it("are written once: a second start finds them as they are", async () => {
     const before = [await named(schemas), await named(levels)];
-    await settle(server);
+    await flushPendingWork(server);
     const seen = [await named(schemas), await named(levels)];
     await server.server.bootstrap(url);
     await pause();

@@ -5,37 +5,37 @@
 import { setMaxListeners } from "node:events";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { Fairness } from "../fairness/index.ts";
+import type { FlowControl } from "../fairness/index.ts";
 import type { Registry } from "../registry/index.ts";
 import { clusterPrefix, isStorageError, type Storage, type StorageKey } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
-import { type FlowState, FlowUpkeep, operatorsCluster } from "./flow-upkeep.ts";
+import { FlowControlEnsurer, type FlowControlObjects, flowControlCluster } from "./flow-upkeep.ts";
 
-export interface FlowObjectsOptions {
+export interface FlowControlConfigControllerOptions {
   readonly storage: Storage;
   readonly registry: Registry;
   readonly clock: Clock;
   readonly hub: WatchHub;
-  readonly fairness: Fairness;
+  readonly fairness: FlowControl;
   readonly onError: (error: unknown) => void;
 }
 
 const group = "flowcontrol.apiserver.k8s.io";
 const objectsMax = 1000;
 /** Servers of two versions that share a store do not agree on what should be there: they may quarrel this often. */
-const upkeepIntervalMs = 10_000;
+const ensureIntervalMs = 10_000;
 
 const prefixOf = (resource: string) =>
-  clusterPrefix({ group, resource, identity: "", cluster: operatorsCluster });
+  clusterPrefix({ group, resource, identity: "", cluster: flowControlCluster });
 const schemas = prefixOf("flowschemas");
 const levels = prefixOf("prioritylevelconfigurations");
 
 /** One pair of listeners for the whole server: other clusters' objects are not looked at. */
-export class FlowObjects {
-  readonly #options: FlowObjectsOptions;
+export class FlowControlConfigController {
+  readonly #options: FlowControlConfigControllerOptions;
   readonly #stop = new AbortController();
-  readonly #upkeep: FlowUpkeep;
+  readonly #upkeep: FlowControlEnsurer;
   #stopListening: (() => void)[] = [];
   #isStale = false;
   #reading: Promise<void> | undefined;
@@ -44,11 +44,11 @@ export class FlowObjects {
   #keptAt = Number.NEGATIVE_INFINITY;
   #next: Timer | undefined;
 
-  constructor(options: FlowObjectsOptions) {
+  constructor(options: FlowControlConfigControllerOptions) {
     this.#options = options;
     // All objects that are missing are written at once.
     setMaxListeners(0, this.#stop.signal);
-    this.#upkeep = new FlowUpkeep({ ...options, signal: this.#stop.signal });
+    this.#upkeep = new FlowControlEnsurer({ ...options, signal: this.#stop.signal });
   }
 
   async start(): Promise<void> {
@@ -89,7 +89,7 @@ export class FlowObjects {
         // What held before goes on holding; the next change is another chance, and so is the next look.
         if (this.#stop.signal.aborted || isStorageError(error, "closed")) continue;
         onError(error);
-        if (this.#isKeeping) this.#lookAgain(upkeepIntervalMs);
+        if (this.#isKeeping) this.#lookAgain(ensureIntervalMs);
       }
     }
     // In the same breath as the last look at isStale: a change in between would be lost.
@@ -101,7 +101,7 @@ export class FlowObjects {
     let state = await this.#state();
     fairness.configure(state.schemas, state.levels);
     if (!this.#isKeeping) return;
-    const restMs = this.#keptAt + upkeepIntervalMs - clock.monotonic();
+    const restMs = this.#keptAt + ensureIntervalMs - clock.monotonic();
     if (restMs > 0) this.#lookAgain(restMs);
     else {
       this.#keptAt = clock.monotonic();
@@ -122,7 +122,7 @@ export class FlowObjects {
     });
   }
 
-  async #state(): Promise<FlowState> {
+  async #state(): Promise<FlowControlObjects> {
     return { schemas: await this.#objects(schemas), levels: await this.#objects(levels) };
   }
 

@@ -5,12 +5,12 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   autoUpdateAnnotation,
-  bootstrapLevels,
-  bootstrapSchemas,
+  bootstrapFlowSchemas,
+  bootstrapPriorityLevels,
   danglingCondition,
-  revised,
-  statusWith,
-  upkeepOf,
+  ensuredObject,
+  planEnsure,
+  withCondition,
 } from "../fairness/index.ts";
 import {
   flowSchemas,
@@ -21,58 +21,61 @@ import {
   timestamp,
 } from "../registry/index.ts";
 
-export const operatorsCluster = "root" as ClusterName;
+export const flowControlCluster = "root" as ClusterName;
 
 /** What root has of both kinds. */
-export interface FlowState {
+export interface FlowControlObjects {
   readonly schemas: readonly JsonObject[];
   readonly levels: readonly JsonObject[];
 }
 
-export interface FlowUpkeepOptions {
+export interface FlowControlEnsurerOptions {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-const keeper = {
+const configProducer = {
   manager: "api-priority-and-fairness-config-producer-v1",
   subresource: "",
   isApply: false,
 } as const;
-const teller = {
+const configConsumer = {
   manager: "api-priority-and-fairness-config-consumer-v1",
   subresource: "status",
   isApply: false,
 } as const;
 
-export class FlowUpkeep {
-  readonly #options: FlowUpkeepOptions;
+export class FlowControlEnsurer {
+  readonly #options: FlowControlEnsurerOptions;
 
-  constructor(options: FlowUpkeepOptions) {
+  constructor(options: FlowControlEnsurerOptions) {
     this.#options = options;
   }
 
   /** Makes, puts right and removes, all at once: they are few, and share one batch of the store. */
-  async keep({ levels, schemas }: FlowState): Promise<void> {
+  async keep({ levels, schemas }: FlowControlObjects): Promise<void> {
     await Promise.all([
-      ...this.#changes(priorityLevelConfigurations, bootstrapLevels, levels),
-      ...this.#changes(flowSchemas, bootstrapSchemas, schemas),
+      ...this.#changes(priorityLevelConfigurations, bootstrapPriorityLevels, levels),
+      ...this.#changes(flowSchemas, bootstrapFlowSchemas, schemas),
     ]);
   }
 
   /** Says of each schema whether its level exists. */
-  async tell({ schemas }: FlowState, hasLevel: (name: string) => boolean): Promise<void> {
+  async tell({ schemas }: FlowControlObjects, hasLevel: (name: string) => boolean): Promise<void> {
     const subresource = flowSchemas.subresources.get("status") as SubresourceStrategy;
     await Promise.all(
       schemas.map((schema) => {
         if (danglingCondition(schema, hasLevel) === undefined) return undefined;
-        const rules = { owner: teller, subresource };
+        const rules = { owner: configConsumer, subresource };
         return this.#update(flowSchemas, nameOf(schema), rules, (present) => {
           const condition = danglingCondition(present, hasLevel);
           if (condition === undefined) return present;
           const lastTransitionTime = timestamp(this.#options.clock.now());
-          return { ...present, status: statusWith(present, { ...condition, lastTransitionTime }) };
+          return {
+            ...present,
+            status: withCondition(present, { ...condition, lastTransitionTime }),
+          };
         });
       }),
     );
@@ -83,11 +86,13 @@ export class FlowUpkeep {
     bootstrap: readonly JsonObject[],
     stored: readonly JsonObject[],
   ): Promise<unknown>[] {
-    const { create, revise, remove } = upkeepOf(bootstrap, stored);
+    const { create, revise, remove } = planEnsure(bootstrap, stored);
     return [
       ...create.map((object) => this.#create(definition, object)),
       ...revise.map(({ name, model }) =>
-        this.#update(definition, name, { owner: keeper }, (present) => revised(model, present)),
+        this.#update(definition, name, { owner: configProducer }, (present) =>
+          ensuredObject(model, present),
+        ),
       ),
       ...remove.map((object) => this.#remove(definition, object)),
     ];
@@ -97,15 +102,15 @@ export class FlowUpkeep {
     const { name } = metadata as { name: string };
     const annotations = { [autoUpdateAnnotation]: "true" };
     const draft = { metadata: { name, annotations }, spec: spec as JsonObject };
-    const target = { cluster: operatorsCluster, namespace: "", name: "" };
-    const options = { ...this.#written, owner: keeper };
-    await unlessLate(this.#options.registry.create(definition, target, draft, options));
+    const target = { cluster: flowControlCluster, namespace: "", name: "" };
+    const options = { ...this.#written, owner: configProducer };
+    await ignoreLostRace(this.#options.registry.create(definition, target, draft, options));
   }
 
   async #remove(definition: ResourceDefinition, { metadata }: JsonObject): Promise<void> {
     const { name, resourceVersion } = metadata as { name: string; resourceVersion: string };
     const request = { resourceVersion };
-    await unlessLate(
+    await ignoreLostRace(
       this.#options.registry.delete(definition, addressOf(name), request, this.#written),
     );
   }
@@ -117,7 +122,7 @@ export class FlowUpkeep {
     build: (present: JsonObject) => JsonObject,
   ): Promise<void> {
     const options = { ...this.#written, ...rules, isDerived: true } as const;
-    await unlessLate(
+    await ignoreLostRace(
       this.#options.registry.update(
         definition,
         addressOf(name),
@@ -134,11 +139,11 @@ export class FlowUpkeep {
 }
 
 function addressOf(name: string) {
-  return { cluster: operatorsCluster, namespace: "", name };
+  return { cluster: flowControlCluster, namespace: "", name };
 }
 
 /** Somebody else was faster, another server perhaps: the change that they made brings us here again. */
-async function unlessLate(write: Promise<unknown>): Promise<void> {
+async function ignoreLostRace(write: Promise<unknown>): Promise<void> {
   try {
     await write;
   } catch (error) {

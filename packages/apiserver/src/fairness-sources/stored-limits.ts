@@ -4,22 +4,22 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type AdmissionPlugin, denied } from "../admission/index.ts";
 import type { ClusterDirectory, CountedKind } from "../cluster-directory.ts";
-import { ObjectLimiter, type Usage } from "../fairness/index.ts";
+import { ObjectLimiter, type StoredUsage } from "../fairness/index.ts";
 import {
-  type Capacity,
   collectionKeyOf,
-  type Growth,
-  type StoredPlace,
+  type StorageQuota,
+  type StoredLocation,
+  type UsageDelta,
 } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import { type UserInfo, wellKnownGroup } from "../request/user.ts";
 import { clusterPrefix, type Storage, type StorageKey } from "../storage/index.ts";
-import type { TrafficOptions } from "../traffic.ts";
+import type { RequestLimitOptions } from "../traffic.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
 
 const objectCountIntervalDefaultMs = 60_000;
 
-interface StoredLimitsParts {
+interface ClusterStorageQuotaDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly hub: WatchHub;
@@ -33,11 +33,11 @@ type LimitsDirectory = Pick<
 >;
 
 /** kcp's limit of objects in a logical cluster, and ours of their bytes. */
-export class StoredLimits implements Capacity {
+export class ClusterStorageQuota implements StorageQuota {
   readonly #limiter: ObjectLimiter;
   readonly #directory: () => LimitsDirectory;
 
-  constructor(limits: TrafficOptions["tenantLimits"], parts: StoredLimitsParts) {
+  constructor(limits: RequestLimitOptions["tenantLimits"], parts: ClusterStorageQuotaDependencies) {
     const { storage, clock, hub, directory } = parts;
     this.#directory = directory;
     const { objectsPerClusterMax = 0, bytesPerClusterMax = 0 } = limits ?? {};
@@ -60,7 +60,7 @@ export class StoredLimits implements Capacity {
       const { operation, subresource, isDryRun, cluster } = request;
       if (operation !== "CREATE" || subresource !== "" || isDryRun) return undefined;
       if (this.#isUncounted(request, request.name)) return undefined;
-      return unlessRefused(this.#limiter.refusal(cluster), (reason) => denied(request, reason));
+      return throwIfExceeded(this.#limiter.refusal(cluster), (reason) => denied(request, reason));
     },
   };
 
@@ -68,20 +68,20 @@ export class StoredLimits implements Capacity {
    * What makes an object smaller is never refused, nor what the server's own loops write about it: they must be able to say how an object
    * does, and to let go of it.
    */
-  take(place: StoredPlace, growth: Growth, user: UserInfo | undefined): MaybePromise<void> {
+  take(place: StoredLocation, growth: UsageDelta, user: UserInfo | undefined): MaybePromise<void> {
     const { definition, cluster, name } = place;
     if (this.#isUncounted(definition, name)) return undefined;
     const isShrinking = growth.objects <= 0 && growth.bytes <= 0;
     const isOwn = user === undefined || (growth.objects === 0 && isMaster(user));
     if (!isShrinking && !isOwn)
-      return unlessRefused(this.#limiter.take(cluster, growth), (reason) =>
+      return throwIfExceeded(this.#limiter.take(cluster, growth), (reason) =>
         statusError.forbidden(definition, name, reason),
       );
     this.#limiter.note(cluster, growth);
     return undefined;
   }
 
-  giveBack({ definition, cluster, name }: StoredPlace, { objects, bytes }: Growth): void {
+  giveBack({ definition, cluster, name }: StoredLocation, { objects, bytes }: UsageDelta): void {
     if (this.#isUncounted(definition, name)) return;
     this.#limiter.note(cluster, { objects: -objects, bytes: -bytes });
   }
@@ -91,7 +91,7 @@ export class StoredLimits implements Capacity {
   }
 }
 
-function unlessRefused(
+function throwIfExceeded(
   refusal: MaybePromise<string | undefined>,
   toError: (reason: string) => Error,
 ): MaybePromise<void> {
@@ -118,7 +118,7 @@ async function usageOf(
   cluster: ClusterName,
   withBytes: boolean,
   { storage, directory }: { storage: Storage; directory: LimitsDirectory },
-): Promise<Usage> {
+): Promise<StoredUsage> {
   const signal = neverAborted;
   const prefixes = new Set(
     (await directory.catalog.all(cluster))

@@ -10,7 +10,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 
 const apiVersion = "flowcontrol.apiserver.k8s.io/v1";
 
-export const bootstrapLevels: readonly JsonObject[] = [
+export const bootstrapPriorityLevels: readonly JsonObject[] = [
   level("exempt", { type: "Exempt", exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } }),
   limited("system", 30, 33, 64),
   limited("node-high", 40, 25, 64),
@@ -44,7 +44,7 @@ const leases = [
   },
 ];
 
-export const bootstrapSchemas: readonly JsonObject[] = [
+export const bootstrapFlowSchemas: readonly JsonObject[] = [
   schema("exempt", "exempt", 1, undefined, [
     { subjects: [group("system:masters")], ...everything },
   ]),

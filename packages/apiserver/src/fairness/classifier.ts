@@ -2,7 +2,7 @@
  * Which schema a request falls under. The schemas that a user can meet at all are found once per user: users are the same objects from
  * request to request.
  */
-import { ownText } from "../request/own-text.ts";
+import { copyString } from "../request/own-text.ts";
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
 import {
   anonymousUser,
@@ -133,7 +133,7 @@ export class Shares {
       const [first] = this.#shown;
       this.#shown.delete(first as string);
     }
-    this.#shown.add(ownText(cluster));
+    this.#shown.add(copyString(cluster));
   }
 
   /** It is gone. */

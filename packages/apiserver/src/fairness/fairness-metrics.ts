@@ -1,6 +1,6 @@
 /** What fairness counts, under Kubernetes' names. Levels and schemas are the operator's, so the number of series is his, too. */
 import { Counter, Gauge, Histogram, type MetricRegistry } from "../metrics/index.ts";
-import type { Fairness } from "./fairness.ts";
+import type { FlowControl } from "./fairness.ts";
 import type { FlowSchema } from "./flow-schema.ts";
 import type { PriorityLevel, RejectReason } from "./priority-level.ts";
 
@@ -8,11 +8,11 @@ const prefix = "apiserver_flowcontrol";
 const bySchema = ["priority_level", "flow_schema"];
 const waitBounds = [0.005, 0.02, 0.1, 0.5, 2, 5, 15];
 
-export class FairnessMetrics {
+export class FlowControlMetrics {
   readonly #rejected: Counter;
   readonly #waited: Histogram;
 
-  constructor(registry: MetricRegistry, fairness: () => Fairness) {
+  constructor(registry: MetricRegistry, fairness: () => FlowControl) {
     this.#rejected = registry.add(
       new Counter({
         name: `${prefix}_rejected_requests_total`,

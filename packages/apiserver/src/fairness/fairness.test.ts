@@ -10,12 +10,12 @@ import { eventLoopLimits, tooBusy } from "../event-loop/index.ts";
 import type { ResourceScope, Verb } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { FakeClock } from "../testing/index.ts";
-import { Fairness, type FairnessOptions, type Visitor } from "./fairness.ts";
+import { FlowControl, type FlowControlledRequest, type FlowControlOptions } from "./fairness.ts";
 
 const tenant: UserInfo = { username: "someone", groups: ["system:authenticated"] };
 const micros = 100;
 
-interface Guest extends Visitor {
+interface Guest extends FlowControlledRequest {
   readonly outcome: { state: "waits" | "begun" | "refused"; error?: unknown };
   readonly leaving: AbortController;
 }
@@ -23,11 +23,11 @@ interface Guest extends Visitor {
 class Simulation {
   readonly clock = new FakeClock();
   readonly rejected: string[] = [];
-  readonly fairness: Fairness;
+  readonly fairness: FlowControl;
   #turns: (() => void)[] = [];
 
-  constructor(options: Partial<FairnessOptions> = {}) {
-    this.fairness = new Fairness({
+  constructor(options: Partial<FlowControlOptions> = {}) {
+    this.fairness = new FlowControl({
       clock: this.clock,
       nextTurn: (callback) => this.#turns.push(callback),
       timers: {
@@ -318,7 +318,7 @@ describe("fairness", () => {
 
   describe("of those who ask for little", () => {
     const { microsMax, microsPerTenant, microsPerTurn } = eventLoopLimits.smallRequestBypass;
-    const flooded = (options: Partial<FairnessOptions> = {}) => {
+    const flooded = (options: Partial<FlowControlOptions> = {}) => {
       const simulation = new Simulation({ seatsTotal: 100, ...options });
       for (let i = 0; i < 200; i++) simulation.arrive(simulation.guest("loud"), 150);
       return simulation;

@@ -21,14 +21,19 @@ import type { ApiResponse, Pace } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
-import { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
+import { bootstrapFlowSchemas, bootstrapPriorityLevels } from "./bootstrap.ts";
 import { Classifier, Shares } from "./classifier.ts";
-import { readLevel, readSchema } from "./flow-config.ts";
+import { readFlowSchema, readPriorityLevel } from "./flow-config.ts";
 import { FlowSchema } from "./flow-schema.ts";
-import { assignSeats, PriorityLevel, type RejectReason, type Waiter } from "./priority-level.ts";
-import type { Estimate } from "./work-estimate.ts";
+import {
+  assignSeats,
+  PriorityLevel,
+  type QueuedRequest,
+  type RejectReason,
+} from "./priority-level.ts";
+import type { WorkEstimate } from "./work-estimate.ts";
 
-export interface FairnessOptions {
+export interface FlowControlOptions {
   readonly clock: Clock;
   /** Requests that may be at work at once, over all levels; Kubernetes' two in-flight limits together. */
   readonly seatsTotal?: number;
@@ -46,7 +51,7 @@ export interface FairnessOptions {
 }
 
 /** A request as fairness sees it. What it gets is noted on it, so that a request that need not wait allocates nothing. */
-export interface Visitor {
+export interface FlowControlledRequest {
   readonly user: UserInfo;
   readonly scope: RequestScope | undefined;
   readonly signal: AbortSignal;
@@ -54,19 +59,19 @@ export interface Visitor {
   /** The tenant that it counts for. */
   tenantKey: string;
   seats: number;
-  waiter: Waiter | undefined;
+  waiter: QueuedRequest | undefined;
   /** The queue that it waits in besides, or holds up. */
-  queue: { leave(request: Visitor): void } | undefined;
+  queue: { leave(request: FlowControlledRequest): void } | undefined;
   /** It has its answer: what comes later, such as the end of its body, begins nothing. */
   hasLeft: boolean;
   /** Memory that its body is counted for. */
   bodyBytes: number;
 }
 
-export const fairnessDefaults = { seatsTotal: 600, waitMaxMs: 15_000 } as const;
+export const flowControlDefaults = { seatsTotal: 600, waitMaxMs: 15_000 } as const;
 
-export class Fairness {
-  readonly #options: FairnessOptions;
+export class FlowControl {
+  readonly #options: FlowControlOptions;
   readonly #seatsTotal: number;
   readonly #budget: EventLoopBudget;
   readonly #pacer: StreamPacer;
@@ -84,14 +89,14 @@ export class Fairness {
   #nextLevel = 0;
   #lastTenantKey: string | undefined;
 
-  constructor(options: FairnessOptions) {
+  constructor(options: FlowControlOptions) {
     const { microsPerTurn, contendedMicrosPerTurn } = eventLoopLimits.compute;
     const { turnBudgetMicros: perTurn = microsPerTurn, nextTurn } = options;
     const contendedPerTurn =
       options.contendedTurnBudgetMicros ?? Math.min(perTurn, contendedMicrosPerTurn);
     const turns = { perTurn, contendedPerTurn, nextTurn };
     this.#options = options;
-    this.#seatsTotal = options.seatsTotal ?? fairnessDefaults.seatsTotal;
+    this.#seatsTotal = options.seatsTotal ?? flowControlDefaults.seatsTotal;
     this.#budget = new EventLoopBudget({ ...turns, onTurn: () => this.#startWaiting() });
     this.#pacer = new StreamPacer(turns);
     this.#largeRequests = new LargeRequestQueue(options);
@@ -113,8 +118,8 @@ export class Fairness {
   /** Takes the operator's objects; where he has none of a name, the bootstrap one holds. Who waits or holds seats goes on as before. */
   configure(schemas: readonly JsonObject[], levels: readonly JsonObject[]): void {
     const known = new Map(this.#levels.map((level) => [level.config.name, level]));
-    this.#levels = merged(bootstrapLevels, levels).map((object) => {
-      const config = readLevel(object);
+    this.#levels = merged(bootstrapPriorityLevels, levels).map((object) => {
+      const config = readPriorityLevel(object);
       const before = known.get(config.name);
       if (before === undefined) return new PriorityLevel(config);
       before.config = config;
@@ -126,8 +131,8 @@ export class Fairness {
         for (const waiter of [...level.queue]) waiter.reject("concurrency-limit");
     const byName = new Map(this.#levels.map((level) => [level.config.name, level]));
     const counted = new Map(this.#schemas.map((schema) => [schema.config.name, schema]));
-    this.#schemas = merged(bootstrapSchemas, schemas).flatMap((object) => {
-      const config = readSchema(object);
+    this.#schemas = merged(bootstrapFlowSchemas, schemas).flatMap((object) => {
+      const config = readFlowSchema(object);
       // A schema whose level is missing matches nothing, as in Kubernetes.
       const level = byName.get(config.level);
       if (level === undefined) return [];
@@ -140,7 +145,7 @@ export class Fairness {
   }
 
   /** Finds the request's schema. Whoever matches none is served as the catch-all. */
-  classify(visitor: Visitor): FlowSchema {
+  classify(visitor: FlowControlledRequest): FlowSchema {
     const scope = visitor.scope as RequestScope;
     const found =
       this.#classifier.find(visitor.user, scope) ?? (this.#schemas.at(-1) as FlowSchema);
@@ -159,14 +164,14 @@ export class Fairness {
   }
 
   /** Memory for a body, until the request leaves. */
-  reserveBody(visitor: Visitor, bytes: number): void {
+  reserveBody(visitor: FlowControlledRequest, bytes: number): void {
     if (visitor.hasLeft) throw tooBusy;
     this.#bodies.take(visitor.tenantKey, bytes);
     visitor.bodyBytes += bytes;
   }
 
   /** Undefined when the request may begin now; otherwise it begins when the promise resolves, or is refused when it rejects. */
-  admit(visitor: Visitor, estimate: Estimate): Promise<void> | undefined {
+  admit(visitor: FlowControlledRequest, estimate: WorkEstimate): Promise<void> | undefined {
     const schema = visitor.flowSchema as FlowSchema;
     const { level } = schema;
     if (level.config.isExempt && !visitor.hasLeft) {
@@ -175,15 +180,15 @@ export class Fairness {
     }
     if (estimate.isOpening !== true) return this.#admitAnswer(visitor, schema, estimate);
     visitor.queue = this.#watchOpens;
-    const waiting = this.#watchOpens.enter(flowOf(visitor, schema), visitor);
+    const waiting = this.#watchOpens.enter(flowDistinguisherOf(visitor, schema), visitor);
     if (waiting === undefined) return this.#admitAnswer(visitor, schema, estimate);
     return waiting.then(() => this.#admitAnswer(visitor, schema, estimate));
   }
 
   #admitAnswer(
-    visitor: Visitor,
+    visitor: FlowControlledRequest,
     schema: FlowSchema,
-    estimate: Estimate,
+    estimate: WorkEstimate,
   ): Promise<void> | undefined {
     return estimate.micros > eventLoopLimits.largeRequests.micros
       ? this.#admitLarge(visitor, schema, estimate)
@@ -191,9 +196,9 @@ export class Fairness {
   }
 
   #admitSmall(
-    visitor: Visitor,
+    visitor: FlowControlledRequest,
     schema: FlowSchema,
-    { seats, micros }: Estimate,
+    { seats, micros }: WorkEstimate,
   ): Promise<void> | undefined {
     if (visitor.hasLeft) return Promise.reject(visitor.signal.reason ?? tooBusy);
     const { level } = schema;
@@ -216,9 +221,13 @@ export class Fairness {
     return this.#wait(visitor, schema, { seats: width, micros });
   }
 
-  async #admitLarge(visitor: Visitor, schema: FlowSchema, estimate: Estimate): Promise<void> {
+  async #admitLarge(
+    visitor: FlowControlledRequest,
+    schema: FlowSchema,
+    estimate: WorkEstimate,
+  ): Promise<void> {
     visitor.queue = this.#largeRequests;
-    await this.#largeRequests.enter(flowOf(visitor, schema), visitor);
+    await this.#largeRequests.enter(flowDistinguisherOf(visitor, schema), visitor);
     try {
       const waiting = this.#admitSmall(visitor, schema, estimate);
       if (waiting !== undefined) await waiting;
@@ -229,7 +238,7 @@ export class Fairness {
   }
 
   /** The request is answered, whatever came of it. Idempotent. */
-  leave(visitor: Visitor): void {
+  leave(visitor: FlowControlledRequest): void {
     const { waiter, seats } = visitor;
     visitor.hasLeft = true;
     if (visitor.bodyBytes > 0) {
@@ -247,7 +256,7 @@ export class Fairness {
   }
 
   /** Leaves, and says in the answer what the request counted as. Streams are told their pace. */
-  finish(visitor: Visitor, response: ApiResponse): void {
+  finish(visitor: FlowControlledRequest, response: ApiResponse): void {
     this.leave(visitor);
     const schema = visitor.flowSchema as FlowSchema;
     const { config, level } = schema;
@@ -258,13 +267,17 @@ export class Fairness {
   }
 
   /** How a stream that goes on after the answer keeps to its share; undefined for those who need not. */
-  paceOf(visitor: Visitor, microsPerByte?: number): Pace | undefined {
+  paceOf(visitor: FlowControlledRequest, microsPerByte?: number): Pace | undefined {
     const schema = visitor.flowSchema;
     if (schema === undefined || schema.level.config.isExempt) return undefined;
-    return this.#pacer.paceOf(visitor.tenantKey, flowOf(visitor, schema), microsPerByte);
+    return this.#pacer.paceOf(
+      visitor.tenantKey,
+      flowDistinguisherOf(visitor, schema),
+      microsPerByte,
+    );
   }
 
-  #begin(visitor: Visitor, schema: FlowSchema, seats: number): void {
+  #begin(visitor: FlowControlledRequest, schema: FlowSchema, seats: number): void {
     visitor.seats = seats;
     schema.level.inUse += seats;
     schema.executing++;
@@ -279,7 +292,11 @@ export class Fairness {
     this.#lastTenantKey = tenantKey;
   }
 
-  #wait(visitor: Visitor, schema: FlowSchema, { seats, micros }: Estimate): Promise<void> {
+  #wait(
+    visitor: FlowControlledRequest,
+    schema: FlowSchema,
+    { seats, micros }: WorkEstimate,
+  ): Promise<void> {
     const { level } = schema;
     const { clock, timers, onWaited, onRejected, waitMaxMs } = this.#options;
     return new Promise((resolve, reject) => {
@@ -300,9 +317,9 @@ export class Fairness {
         if (reason === "cancelled") reject(signal.reason ?? tooBusy);
         else this.#refuse(waiter, () => reject(tooBusy));
       };
-      const waiter: Waiter = {
+      const waiter: QueuedRequest = {
         cluster: visitor.tenantKey,
-        flow: flowOf(visitor, schema),
+        flow: flowDistinguisherOf(visitor, schema),
         cost: micros,
         seats,
         start: () => {
@@ -315,7 +332,7 @@ export class Fairness {
       const onAbort = () => refuse("cancelled");
       const cancelTimer = timers.add(
         () => refuse("time-out"),
-        waitMaxMs ?? fairnessDefaults.waitMaxMs,
+        waitMaxMs ?? flowControlDefaults.waitMaxMs,
       );
       signal.addEventListener("abort", onAbort, { once: true });
       visitor.waiter = waiter;
@@ -329,12 +346,12 @@ export class Fairness {
   }
 
   /** A refusal is work, too, and who sends without end gets them without end: they keep to their cluster's pace. */
-  #refuse({ cluster, flow }: Waiter, answer: () => void): void {
+  #refuse({ cluster, flow }: QueuedRequest, answer: () => void): void {
     if (this.#pacer.mayWrite(cluster, flow, eventLoopCosts.refusal, answer)) answer();
   }
 
   /** The newcomer gives way when its own flow is too long; the longest does when all together are. */
-  #keepBounds(level: PriorityLevel, waiter: Waiter): void {
+  #keepBounds(level: PriorityLevel, waiter: QueuedRequest): void {
     const { queue, config } = level;
     const isSeated = this.#hasSeats(level, waiter.seats);
     if (config.queuing === undefined) {
@@ -378,7 +395,10 @@ export class Fairness {
   }
 }
 
-function flowOf({ scope, user }: Visitor, { config }: FlowSchema): string {
+function flowDistinguisherOf(
+  { scope, user }: FlowControlledRequest,
+  { config }: FlowSchema,
+): string {
   if (config.distinguisher === "ByUser") return `${config.name}\0${user.username}`;
   const namespace = scope?.kind === "resource" ? scope.namespace : "";
   return config.distinguisher === "ByNamespace" ? `${config.name}\0${namespace}` : config.name;
@@ -398,7 +418,8 @@ function merged(bootstrap: readonly JsonObject[], own: readonly JsonObject[]): J
 /** The catch-all and exempt stay as they are, as in Kubernetes, but for the seats of the exempt level; answers name the stored ones. */
 function asAllowed(bootstrap: JsonObject | undefined, object: JsonObject): JsonObject {
   const name = nameOf(object);
-  const isFixed = name === "catch-all" || (name === "exempt" && !readLevel(object).isExempt);
+  const isFixed =
+    name === "catch-all" || (name === "exempt" && !readPriorityLevel(object).isExempt);
   return isFixed && bootstrap !== undefined
     ? { ...bootstrap, metadata: object["metadata"] as JsonObject }
     : object;

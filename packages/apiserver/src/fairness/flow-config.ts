@@ -5,7 +5,7 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
-export interface LevelConfig {
+export interface PriorityLevelConfig {
   readonly name: string;
   readonly uid: string;
   readonly isExempt: boolean;
@@ -23,7 +23,7 @@ export interface QueuingConfig {
   readonly queueLengthLimit: number;
 }
 
-export interface SchemaConfig {
+export interface FlowSchemaConfig {
   readonly name: string;
   readonly uid: string;
   readonly level: string;
@@ -62,7 +62,7 @@ const queuingDefaults: QueuingConfig = { queues: 64, handSize: 8, queueLengthLim
 const nominalSharesDefault = 30;
 const precedenceDefault = 1000;
 
-export function readLevel(object: JsonObject): LevelConfig {
+export function readPriorityLevel(object: JsonObject): PriorityLevelConfig {
   const spec = objectAt(object, "spec");
   const isExempt = spec["type"] === "Exempt";
   const share = objectAt(spec, isExempt ? "exempt" : "limited");
@@ -90,7 +90,7 @@ export function readLevel(object: JsonObject): LevelConfig {
   };
 }
 
-export function readSchema(object: JsonObject): SchemaConfig {
+export function readFlowSchema(object: JsonObject): FlowSchemaConfig {
   const spec = objectAt(object, "spec");
   const method = objectAt(spec, "distinguisherMethod")["type"];
   return {

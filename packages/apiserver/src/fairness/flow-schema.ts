@@ -1,16 +1,16 @@
 /** A FlowSchema at work: its level, and what was counted of its requests. */
-import type { SchemaConfig } from "./flow-config.ts";
+import type { FlowSchemaConfig } from "./flow-config.ts";
 import type { PriorityLevel } from "./priority-level.ts";
 
 export class FlowSchema {
   /** Replaced when the operator changes it. */
-  config: SchemaConfig;
+  config: FlowSchemaConfig;
   readonly level: PriorityLevel;
   dispatched = 0;
   executing = 0;
   waiting = 0;
 
-  constructor(config: SchemaConfig, level: PriorityLevel) {
+  constructor(config: FlowSchemaConfig, level: PriorityLevel) {
     this.config = config;
     this.level = level;
   }

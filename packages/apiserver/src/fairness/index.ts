@@ -1,16 +1,26 @@
-export { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
-export { Fairness, type FairnessOptions, fairnessDefaults, type Visitor } from "./fairness.ts";
-export { FairnessMetrics } from "./fairness-metrics.ts";
+export { bootstrapFlowSchemas, bootstrapPriorityLevels } from "./bootstrap.ts";
+export {
+  FlowControl,
+  type FlowControlledRequest,
+  type FlowControlOptions,
+  flowControlDefaults,
+} from "./fairness.ts";
+export { FlowControlMetrics } from "./fairness-metrics.ts";
 export { FlowSchema } from "./flow-schema.ts";
-export { ObjectLimiter, type ObjectLimits, type Usage } from "./object-limits.ts";
-export type { PriorityLevel, RejectReason, Waiter } from "./priority-level.ts";
-export { tooBusyResponse } from "./too-busy.ts";
+export { ObjectLimiter, type ObjectLimits, type StoredUsage } from "./object-limits.ts";
+export type { PriorityLevel, QueuedRequest, RejectReason } from "./priority-level.ts";
+export { tooManyRequestsResponse } from "./too-busy.ts";
 export {
   autoUpdateAnnotation,
   danglingCondition,
-  revised,
-  statusWith,
-  upkeepOf,
+  ensuredObject,
+  planEnsure,
+  withCondition,
 } from "./upkeep.ts";
-export { keepingPlace, WatchCounter, type WatchLimits, type WatchPlace } from "./watch-limits.ts";
+export {
+  holdSlotWhileOpen,
+  WatchLimiter,
+  type WatchLimits,
+  type WatchSlot,
+} from "./watch-limits.ts";
 export { estimateRead, estimateWrite, type ObjectCounter } from "./work-estimate.ts";

@@ -13,7 +13,7 @@ export interface ObjectLimits {
 }
 
 /** What is stored, or what a write adds to it. */
-export interface Usage {
+export interface StoredUsage {
   readonly objects: number;
   readonly bytes: number;
 }
@@ -22,7 +22,7 @@ export interface ObjectLimiterOptions {
   readonly limits: ObjectLimits;
   readonly clock: Clock;
   /** What a cluster stores now. `withBytes` reads everything; without it only keys are counted. */
-  readonly usageOf: (cluster: string, withBytes: boolean) => Promise<Usage>;
+  readonly usageOf: (cluster: string, withBytes: boolean) => Promise<StoredUsage>;
   /** Objects that a cluster itself is said to have room for; undefined when nothing is said of it, 0 or less when there is no limit. */
   readonly ownLimitOf: (cluster: string) => MaybePromise<number | undefined>;
   /** A cluster that is not ready yet is not kept from getting so. */
@@ -39,11 +39,11 @@ interface Count {
 export const countedClustersMax = 10_000;
 
 /** What fits wherever there is any room at all. */
-const leastObject: Usage = { objects: 1, bytes: 1 };
+const leastObject: StoredUsage = { objects: 1, bytes: 1 };
 
-interface Asked {
+interface UsageCheck {
   readonly cluster: string;
-  readonly added: Usage;
+  readonly added: StoredUsage;
   readonly isCharged: boolean;
 }
 
@@ -62,12 +62,12 @@ export class ObjectLimiter {
   }
 
   /** Charges what a write adds, or says why it does not fit. */
-  take(cluster: string, added: Usage): MaybePromise<string | undefined> {
+  take(cluster: string, added: StoredUsage): MaybePromise<string | undefined> {
     return this.#ask({ cluster, added, isCharged: true });
   }
 
   /** Charges what nobody is asked about: what goes, and what is written by those who are not refused. */
-  note(cluster: string, { objects, bytes }: Usage): void {
+  note(cluster: string, { objects, bytes }: StoredUsage): void {
     const count = this.#counts.get(cluster);
     if (count === undefined) return;
     count.objects += objects;
@@ -82,17 +82,17 @@ export class ObjectLimiter {
     return this.#counts.size;
   }
 
-  #ask(asked: Asked): MaybePromise<string | undefined> {
+  #ask(asked: UsageCheck): MaybePromise<string | undefined> {
     const own = this.#options.ownLimitOf(asked.cluster);
     return own instanceof Promise
       ? own.then((objects) => this.#answer(asked, objects))
       : this.#answer(asked, own);
   }
 
-  #answer(asked: Asked, ownLimit: number | undefined): MaybePromise<string | undefined> {
+  #answer(asked: UsageCheck, ownLimit: number | undefined): MaybePromise<string | undefined> {
     const { clock, limits } = this.#options;
     const { cluster, added } = asked;
-    const isExempt = isOperators(cluster);
+    const isExempt = isOperatorCluster(cluster);
     const objectsMax = ownLimit ?? (isExempt ? 0 : limits.objectsPerClusterMax);
     const max = { objects: objectsMax, bytes: isExempt ? 0 : limits.bytesPerClusterMax };
     // Nobody counts for a write that adds nothing to what is limited.
@@ -105,7 +105,7 @@ export class ObjectLimiter {
       : this.#judge(asked, count, max);
   }
 
-  #judge(asked: Asked, count: Count, max: Usage): MaybePromise<string | undefined> {
+  #judge(asked: UsageCheck, count: Count, max: StoredUsage): MaybePromise<string | undefined> {
     const { cluster, added, isCharged } = asked;
     if (max.bytes > 0 && added.bytes > 0 && count.bytes + added.bytes > max.bytes)
       return `logical cluster "${cluster}" has reached its total size limit (${count.bytes}/${max.bytes} bytes, ${added.bytes} more asked for); delete objects to free up capacity`;
@@ -118,7 +118,7 @@ export class ObjectLimiter {
     return undefined;
   }
 
-  async #unlessBootstrapping(asked: Asked, refusal: string): Promise<string | undefined> {
+  async #unlessBootstrapping(asked: UsageCheck, refusal: string): Promise<string | undefined> {
     if (!(await this.#options.isBootstrapping(asked.cluster))) return refusal;
     if (asked.isCharged) this.note(asked.cluster, asked.added);
     return undefined;
@@ -148,6 +148,6 @@ export class ObjectLimiter {
 }
 
 /** The operator's own are limited only where it says so of one. */
-function isOperators(cluster: string): boolean {
+function isOperatorCluster(cluster: string): boolean {
   return cluster === "root" || cluster.startsWith("system:");
 }

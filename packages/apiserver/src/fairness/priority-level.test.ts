@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { bootstrapLevels } from "./bootstrap.ts";
-import { readLevel } from "./flow-config.ts";
+import { bootstrapPriorityLevels } from "./bootstrap.ts";
+import { readPriorityLevel } from "./flow-config.ts";
 import { assignSeats, PriorityLevel } from "./priority-level.ts";
 
 type Limits = readonly [nominal: number, lower: number, upper: number];
 
 function limitsOf(objects: readonly JsonObject[], seatsTotal: number): Record<string, Limits> {
-  const levels = objects.map((object) => new PriorityLevel(readLevel(object)));
+  const levels = objects.map((object) => new PriorityLevel(readPriorityLevel(object)));
   assignSeats(levels, seatsTotal);
   return Object.fromEntries(
     levels.map(({ config, nominalSeats, reservedSeats, seatsMax }) => [
@@ -29,7 +29,7 @@ const level = (name: string, share: JsonObject): JsonObject => ({
 
 describe("the seats of priority levels", () => {
   it("are those of a kube-apiserver with its usual 600, and may be borrowed without a limit", () => {
-    assert.deepEqual(limitsOf(bootstrapLevels, 600), {
+    assert.deepEqual(limitsOf(bootstrapPriorityLevels, 600), {
       exempt: [0, 0, 600],
       system: [74, 50, 674],
       "node-high": [98, 73, 698],
@@ -78,7 +78,7 @@ describe("the widest request of a level", () => {
   const widest = (nominalSeats: number, handSize: number) => {
     const queuing = { queues: 64, handSize, queueLengthLimit: 50 };
     const limitResponse = { type: "Queue", queuing };
-    const one = new PriorityLevel(readLevel(level("a", { limitResponse })));
+    const one = new PriorityLevel(readPriorityLevel(level("a", { limitResponse })));
     one.nominalSeats = nominalSeats;
     return one.fitting(10);
   };

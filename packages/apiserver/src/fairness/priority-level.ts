@@ -1,8 +1,8 @@
 /** A priority level at work: its seats, who holds them, and who waits for one. */
-import { FairQueue, type Queued } from "../event-loop/index.ts";
-import type { LevelConfig } from "./flow-config.ts";
+import { FairQueue, type QueueItem } from "../event-loop/index.ts";
+import type { PriorityLevelConfig } from "./flow-config.ts";
 
-export interface Waiter extends Queued {
+export interface QueuedRequest extends QueueItem {
   readonly seats: number;
   readonly start: () => void;
   readonly reject: (reason: RejectReason) => void;
@@ -13,8 +13,8 @@ export type RejectReason = "queue-full" | "concurrency-limit" | "time-out" | "ca
 
 export class PriorityLevel {
   /** Replaced when the operator changes it. */
-  config: LevelConfig;
-  readonly queue = new FairQueue<Waiter>();
+  config: PriorityLevelConfig;
+  readonly queue = new FairQueue<QueuedRequest>();
   inUse = 0;
   nominalSeats = 0;
   /** Seats that are never lent to others. */
@@ -22,7 +22,7 @@ export class PriorityLevel {
   /** With everything that may be borrowed. */
   seatsMax = 0;
 
-  constructor(config: LevelConfig) {
+  constructor(config: PriorityLevelConfig) {
     this.config = config;
   }
 

@@ -2,7 +2,7 @@
 import { retryAfterSeconds } from "../event-loop/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 
-export function tooBusyResponse(): ApiResponse {
+export function tooManyRequestsResponse(): ApiResponse {
   return {
     status: 429,
     headers: {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { autoUpdateAnnotation, revised, upkeepOf } from "./upkeep.ts";
+import { autoUpdateAnnotation, ensuredObject, planEnsure } from "./upkeep.ts";
 
 const spec = { type: "Limited", limited: { nominalConcurrencyShares: 100 } };
 const other = { type: "Limited", limited: { nominalConcurrencyShares: 7 } };
@@ -21,7 +21,7 @@ function stored({ name = "workload-low", flag, generation = 2, spec: own = other
 
 /** Whose the spec is afterwards, and what the annotation says. */
 function outcome(object: JsonObject, of = model): string {
-  const next = revised(of, object) as { spec: object; metadata: { annotations: object } };
+  const next = ensuredObject(of, object) as { spec: object; metadata: { annotations: object } };
   const flag = Object.values(next.metadata.annotations)[0] as string;
   return `${next.spec === object["spec"] ? "kept" : "put right"}, ${flag}`;
 }
@@ -59,9 +59,9 @@ describe("the upkeep of bootstrap objects", () => {
   it("makes what is missing, and removes what an older server made, nothing else", () => {
     const old = stored({ name: "old", flag: "true" });
     const mine = [stored({ name: "mine" }), stored({ name: "kept", flag: "false" })];
-    const { create, revise, remove } = upkeepOf([model], [old, ...mine]);
+    const { create, revise, remove } = planEnsure([model], [old, ...mine]);
     assert.deepEqual([create, revise, remove], [[model], [], [old]]);
-    assert.deepEqual(upkeepOf([model], [stored({ flag: "true", spec })]), {
+    assert.deepEqual(planEnsure([model], [stored({ flag: "true", spec })]), {
       ...{ create: [], revise: [], remove: [] },
     });
   });

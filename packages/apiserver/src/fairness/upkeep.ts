@@ -11,13 +11,16 @@ export const autoUpdateAnnotation = "apf.kubernetes.io/autoupdate-spec";
 
 const mandatory: ReadonlySet<string> = new Set(["exempt", "catch-all"]);
 
-export interface Upkeep {
+export interface EnsurePlan {
   readonly create: readonly JsonObject[];
   readonly revise: readonly { readonly name: string; readonly model: JsonObject }[];
   readonly remove: readonly JsonObject[];
 }
 
-export function upkeepOf(bootstrap: readonly JsonObject[], stored: readonly JsonObject[]): Upkeep {
+export function planEnsure(
+  bootstrap: readonly JsonObject[],
+  stored: readonly JsonObject[],
+): EnsurePlan {
   const models = new Map(bootstrap.map((object) => [nameOf(object), object]));
   const present = new Set(stored.map(nameOf));
   return {
@@ -25,17 +28,19 @@ export function upkeepOf(bootstrap: readonly JsonObject[], stored: readonly Json
     revise: stored.flatMap((object) => {
       const name = nameOf(object);
       const model = models.get(name);
-      return model === undefined || revised(model, object) === object ? [] : [{ name, model }];
+      return model === undefined || ensuredObject(model, object) === object
+        ? []
+        : [{ name, model }];
     }),
     remove: stored.filter((object) => !models.has(nameOf(object)) && flagOf(object) === true),
   };
 }
 
 /** The object as it should be; itself when it is. */
-export function revised(model: JsonObject, object: JsonObject): JsonObject {
+export function ensuredObject(model: JsonObject, object: JsonObject): JsonObject {
   const flag = flagOf(object);
-  const isOurs = mandatory.has(nameOf(object)) || (flag ?? isUntouched(object));
-  const isRight = !isOurs || isAsWanted(model, object);
+  const isOurs = mandatory.has(nameOf(object)) || (flag ?? isUnmodified(object));
+  const isRight = !isOurs || isUpToDate(model, object);
   if (isRight && flag === isOurs) return object;
   const metadata = metadataOf(object);
   const annotations = {
@@ -50,11 +55,11 @@ export function revised(model: JsonObject, object: JsonObject): JsonObject {
 }
 
 /** Nobody has changed the spec since it was made. */
-function isUntouched(object: JsonObject): boolean {
+function isUnmodified(object: JsonObject): boolean {
   return metadataOf(object)["generation"] === 1;
 }
 
-function isAsWanted(model: JsonObject, object: JsonObject): boolean {
+function isUpToDate(model: JsonObject, object: JsonObject): boolean {
   const { exempt, ...spec } = model["spec"] as JsonObject;
   const { exempt: present, ...rest } = object["spec"] as JsonObject;
   return jsonEqual(spec, rest) && (exempt === undefined) === (present === undefined);
@@ -91,7 +96,7 @@ export function danglingCondition(
 }
 
 /** The status with that condition in the place of the one before. */
-export function statusWith(schema: JsonObject, condition: JsonObject): JsonObject {
+export function withCondition(schema: JsonObject, condition: JsonObject): JsonObject {
   const others = conditionsOf(schema).filter((one) => !isDangling(one));
   return { ...(schema["status"] as JsonObject | undefined), conditions: [...others, condition] };
 }

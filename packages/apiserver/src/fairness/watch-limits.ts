@@ -6,7 +6,7 @@
  */
 
 import { tooBusy } from "../event-loop/index.ts";
-import { type ApiResponse, isNoted, leaveUnread } from "../request/api-request.ts";
+import { type ApiResponse, cancelBody, isObservable } from "../request/api-request.ts";
 
 export interface WatchLimits {
   /** 0 is no limit, here and below. */
@@ -14,12 +14,12 @@ export interface WatchLimits {
   readonly watchesPerUserMax: number;
 }
 
-export interface WatchPlace {
+export interface WatchSlot {
   /** Gives it back; once or more often. */
   leave(): void;
 }
 
-export class WatchCounter {
+export class WatchLimiter {
   readonly #limits: WatchLimits;
   readonly #ofClusters = new Map<string, number>();
   readonly #ofUsers = new Map<string, number>();
@@ -29,7 +29,7 @@ export class WatchCounter {
   }
 
   /** Throws a 429 when there is no room for one more. */
-  take(cluster: string, username: string): WatchPlace {
+  take(cluster: string, username: string): WatchSlot {
     const { watchesPerClusterMax: cMax, watchesPerUserMax: uMax } = this.#limits;
     const user = keyOf(cluster, username);
     if (cMax > 0 && (this.#ofClusters.get(cluster) ?? 0) >= cMax) throw tooBusy;
@@ -57,9 +57,9 @@ export class WatchCounter {
 }
 
 /** The same answer, whose stream keeps the place while it is open. Until somebody reads it, the place is the client's to give up by leaving. */
-export function keepingPlace(
+export function holdSlotWhileOpen(
   response: ApiResponse,
-  place: WatchPlace,
+  place: WatchSlot,
   signal: AbortSignal,
 ): ApiResponse {
   const leave = () => place.leave();
@@ -67,13 +67,13 @@ export function keepingPlace(
   const events = response.body as AsyncIterable<Uint8Array>;
   if (signal.aborted) leave();
   else signal.addEventListener("abort", leave, { once: true });
-  if (!isNoted(events)) return { ...response, body: keeping(events, onBegin, leave) };
+  if (!isObservable(events)) return { ...response, body: observeStream(events, onBegin, leave) };
   events.note({ onBegin, onEnd: leave, onUnread: leave });
   return response;
 }
 
 /** As a generator would, and also when it is left before it is begun: a generator that was not begun leaves nothing. */
-function keeping(
+function observeStream(
   events: AsyncIterable<Uint8Array>,
   onBegin: () => void,
   onEnd: () => void,
@@ -98,7 +98,7 @@ function keeping(
         },
         async return() {
           onEnd();
-          if (source === undefined) leaveUnread(events);
+          if (source === undefined) cancelBody(events);
           else await source.return?.();
           return { done: true, value: undefined };
         },

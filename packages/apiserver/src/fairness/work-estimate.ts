@@ -7,7 +7,7 @@
 import { isTrue } from "../request/query.ts";
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
 
-export interface Estimate {
+export interface WorkEstimate {
   readonly seats: number;
   readonly micros: number;
   /** It begins something that goes on. */
@@ -30,11 +30,11 @@ const objectMicros = 1;
 /** Decoding, validating and encoding. */
 const bodyByteMicros = 1 / 50;
 
-const read: Estimate = { seats: 1, micros: readMicros };
-const watch: Estimate = { seats: 1, micros: watchMicros, isOpening: true };
-const path: Estimate = { seats: 1, micros: pathMicros };
+const read: WorkEstimate = { seats: 1, micros: readMicros };
+const watch: WorkEstimate = { seats: 1, micros: watchMicros, isOpening: true };
+const path: WorkEstimate = { seats: 1, micros: pathMicros };
 
-export function estimateRead(scope: RequestScope, countOf: ObjectCounter): Estimate {
+export function estimateRead(scope: RequestScope, countOf: ObjectCounter): WorkEstimate {
   if (scope.kind === "path") return path;
   if (scope.verb === "list") return estimateList(scope, countOf, listMicros);
   if (scope.verb === "watch")
@@ -44,7 +44,7 @@ export function estimateRead(scope: RequestScope, countOf: ObjectCounter): Estim
   return read;
 }
 
-export function estimateWrite(bodyBytes: number): Estimate {
+export function estimateWrite(bodyBytes: number): WorkEstimate {
   return { seats: 1, micros: writeMicros + bodyBytes * bodyByteMicros };
 }
 
@@ -56,7 +56,7 @@ function hasInitialEvents({ query }: ResourceScope): boolean {
   return version === "" || version === "0";
 }
 
-function estimateList(scope: ResourceScope, countOf: ObjectCounter, base: number): Estimate {
+function estimateList(scope: ResourceScope, countOf: ObjectCounter, base: number): WorkEstimate {
   if (scope.name !== "") return { seats: 1, micros: base };
   const limit = Number(scope.query.get("limit") ?? 0);
   const isSelective = scope.query.has("labelSelector") || scope.query.has("fieldSelector");

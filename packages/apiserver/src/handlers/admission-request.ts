@@ -2,7 +2,7 @@
 
 import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import { runYielding } from "@kcp-ts/machinery/base";
-import { cloneInPieces, cloneJson, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { cloneJson, cloneResumable, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -10,13 +10,19 @@ import type {
   AdmissionRequest,
   GroupVersionKind,
   MutableObject,
-  ObjectForm,
+  ObjectDecoder,
   Operation,
 } from "../admission/index.ts";
-import type { Build, Draft, ResourceDefinition, Validator, Written } from "../registry/index.ts";
+import type {
+  BuildObject,
+  Draft,
+  ResourceDefinition,
+  Validator,
+  WriteResult,
+} from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
-import { decodeDraft, hasManyValues } from "./decode-object.ts";
+import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
+import { decodeDraft, isLargeObject } from "./decode-object.ts";
 
 interface Address {
   readonly namespace: string;
@@ -24,17 +30,17 @@ interface Address {
 }
 
 /** What a request may say beyond its scope. */
-interface Particulars {
+interface AdmissionDetails {
   /** Where the object is, when the path does not say. */
   readonly address?: Address;
   /** Set when the subresource is a kind of its own. */
-  readonly view?: GroupVersionKind & { readonly form: ObjectForm };
+  readonly view?: GroupVersionKind & { readonly form: ObjectDecoder };
   /** DeleteOptions, which come in the body. */
   readonly options?: JsonObject;
 }
 
 /** A class, because what is rarely asked for must stay unmade until somebody does. */
-class HandledAdmission implements AdmissionRequest {
+class HandlerAdmissionRequest implements AdmissionRequest {
   readonly operation: Operation;
   readonly cluster: ClusterName;
   readonly group: string;
@@ -50,7 +56,7 @@ class HandledAdmission implements AdmissionRequest {
   /** This write as a creation, if it ever looked like one. */
   created: AdmissionRequest | undefined;
   readonly #handled: HandlerRequest;
-  readonly #particulars: Particulars;
+  readonly #particulars: AdmissionDetails;
 
   /** Throws when the subresource refuses what was sent. */
   checkSent(sent: JsonObject, old: JsonObject): void {
@@ -65,14 +71,14 @@ class HandledAdmission implements AdmissionRequest {
     handled: HandlerRequest,
     operation: Operation,
     isDryRun: boolean,
-    particulars: Particulars,
+    particulars: AdmissionDetails,
   ) {
     const { scope, definition } = handled;
     const { address = scope, view } = particulars;
     this.#handled = handled;
     this.#particulars = particulars;
     this.operation = operation;
-    this.cluster = oneCluster(scope);
+    this.cluster = requireSingleCluster(scope);
     this.group = definition.group;
     this.version = definition.version;
     this.resource = definition.resource;
@@ -93,8 +99,8 @@ class HandledAdmission implements AdmissionRequest {
     return this.#handled.signal;
   }
 
-  get form(): ObjectForm {
-    return this.#particulars.view?.form ?? new DefinitionForm(this.#handled.definition);
+  get form(): ObjectDecoder {
+    return this.#particulars.view?.form ?? new DefinitionDecoder(this.#handled.definition);
   }
 
   get options(): JsonObject {
@@ -111,7 +117,7 @@ class HandledAdmission implements AdmissionRequest {
 
   /** The same write, when there turns out to be nothing to update; one and the same however often it is tried. */
   asCreate(): AdmissionRequest {
-    this.created ??= new HandledAdmission(
+    this.created ??= new HandlerAdmissionRequest(
       this.#handled,
       "CREATE",
       this.isDryRun,
@@ -121,7 +127,7 @@ class HandledAdmission implements AdmissionRequest {
   }
 }
 
-export class DefinitionForm implements ObjectForm {
+export class DefinitionDecoder implements ObjectDecoder {
   readonly #definition: ResourceDefinition;
 
   constructor(definition: ResourceDefinition) {
@@ -157,15 +163,15 @@ function optionsOf(operation: Operation, query: URLSearchParams): JsonObject {
   };
 }
 
-const nothingParticular: Particulars = {};
+const nothingParticular: AdmissionDetails = {};
 
 export function admissionRequest(
   handled: HandlerRequest,
   operation: Operation,
   isDryRun: boolean,
-  particulars: Particulars = nothingParticular,
+  particulars: AdmissionDetails = nothingParticular,
 ): AdmissionRequest {
-  return new HandledAdmission(handled, operation, isDryRun, particulars);
+  return new HandlerAdmissionRequest(handled, operation, isDryRun, particulars);
 }
 
 /** Where an object that is to be created will be, as far as its sender has said. */
@@ -180,13 +186,13 @@ export function addressOf({ scope }: HandlerRequest, draft: Draft): Address {
  * The wanted object as plug-ins want it. They get a copy of their own for each try, because a build may hand out what it keeps. An update
  * that turns out to create something is admitted as what it is.
  */
-export function mutating(
-  { admission, authorizeCreate }: HandlerRooms,
+export function withMutatingAdmission(
+  { admission, authorizeCreate }: HandlerDependencies,
   request: AdmissionRequest,
-  build: Build,
-): Build {
+  build: BuildObject,
+): BuildObject {
   return async (old) => {
-    const present = actual(request, old);
+    const present = effectiveRequest(request, old);
     request.sent = undefined;
     present.sent = undefined;
     if (present !== request) {
@@ -194,10 +200,11 @@ export function mutating(
       await admission.admit(present);
     }
     const wanted = await build(old);
-    if (old !== undefined && present instanceof HandledAdmission) present.checkSent(wanted, old);
+    if (old !== undefined && present instanceof HandlerAdmissionRequest)
+      present.checkSent(wanted, old);
     if (!admission.mutates(present)) return wanted;
-    const draft = hasManyValues(wanted)
-      ? await runYielding(cloneInPieces<MutableObject>(wanted))
+    const draft = isLargeObject(wanted)
+      ? await runYielding(cloneResumable<MutableObject>(wanted))
       : cloneJson<MutableObject>(wanted);
     await admission.mutate(present, draft, old);
     request.sent = present.sent;
@@ -206,29 +213,38 @@ export function mutating(
 }
 
 /** Admission's last word, as the registry wants it. */
-export function validatorFor({ admission }: HandlerRooms, request: AdmissionRequest): Validator {
-  return (object, old) => admission.validate(actual(request, old), object, old);
+export function validatingAdmission(
+  { admission }: HandlerDependencies,
+  request: AdmissionRequest,
+): Validator {
+  return (object, old) => admission.validate(effectiveRequest(request, old), object, old);
 }
 
 /** Stores what admission let pass. A creation that came to nothing is given up: what it was charged is given back. */
-export async function storing(
-  { admission }: HandlerRooms,
+export async function storeAdmitted(
+  { admission }: HandlerDependencies,
   request: AdmissionRequest,
-  store: () => Promise<Written>,
-): Promise<Written> {
+  store: () => Promise<WriteResult>,
+): Promise<WriteResult> {
   let isCreated = false;
   try {
     const written = await store();
     isCreated = written.outcome === "created";
     return written;
   } finally {
-    const creation = request instanceof HandledAdmission ? (request.created ?? request) : request;
+    const creation =
+      request instanceof HandlerAdmissionRequest ? (request.created ?? request) : request;
     if (!isCreated && creation.operation === "CREATE") await admission.abandon(creation);
   }
 }
 
-function actual(request: AdmissionRequest, old: JsonObject | undefined): AdmissionRequest {
-  return old === undefined && request.operation === "UPDATE" && request instanceof HandledAdmission
+function effectiveRequest(
+  request: AdmissionRequest,
+  old: JsonObject | undefined,
+): AdmissionRequest {
+  return old === undefined &&
+    request.operation === "UPDATE" &&
+    request instanceof HandlerAdmissionRequest
     ? request.asCreate()
     : request;
 }

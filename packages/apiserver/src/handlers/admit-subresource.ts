@@ -2,16 +2,16 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
-import type { AdmissionRequest, GroupVersionKind, ObjectForm } from "../admission/index.ts";
+import type { AdmissionRequest, GroupVersionKind, ObjectDecoder } from "../admission/index.ts";
 import {
-  type AdmittedKind,
+  type AdmissionTarget,
   apiVersionOf,
   type Draft,
   type SubresourceKind,
 } from "../registry/index.ts";
 import { admissionRequest } from "./admission-request.ts";
 import { optionsFrom } from "./connect-options.ts";
-import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 import { decodeView } from "./subresource-view.ts";
@@ -19,14 +19,14 @@ import { decodeView } from "./subresource-view.ts";
 /** As admission leaves it; throws its refusal. */
 export async function admitSubresource(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
-  { operation, kind }: AdmittedKind,
+  rooms: HandlerDependencies,
+  { operation, kind }: AdmissionTarget,
 ): Promise<Draft> {
   const isConnect = operation === "CONNECT";
   const draft = isConnect ? connectOptions(handled, kind) : await posted(handled, kind);
   const isDryRun =
     !isConnect && parseMutationOptions(handled.scope.query, "CreateOptions").isDryRun;
-  const request = admissionRequest(handled, operation, isDryRun, { view: kindForm(kind) });
+  const request = admissionRequest(handled, operation, isDryRun, { view: admissionKindOf(kind) });
   await mutateDraft(rooms, request, draft);
   if (!isConnect) checkName(handled, kind, draft);
   const validation = rooms.admission.validate(request, draft, undefined);
@@ -35,7 +35,7 @@ export async function admitSubresource(
 }
 
 export async function mutateDraft(
-  { admission }: HandlerRooms,
+  { admission }: HandlerDependencies,
   request: AdmissionRequest,
   draft: Draft,
 ): Promise<void> {
@@ -46,9 +46,11 @@ export async function mutateDraft(
 }
 
 /** The kind that admission is asked about, and how what it makes of the object is read. */
-export function kindForm(kind: SubresourceKind): GroupVersionKind & { readonly form: ObjectForm } {
+export function admissionKindOf(
+  kind: SubresourceKind,
+): GroupVersionKind & { readonly form: ObjectDecoder } {
   const { group, version } = kind;
-  const form: ObjectForm = {
+  const form: ObjectDecoder = {
     decode: (value) => ({
       ...decodeView(kind, value),
       kind: kind.kind,

@@ -1,7 +1,7 @@
 /**
  * Server-side apply: the configuration is merged into the newest object by who owns what, and again when that changed meanwhile.
  */
-import { applyConfiguration, applyInPieces } from "@kcp-ts/machinery/apply";
+import { applyConfiguration, applyResumable } from "@kcp-ts/machinery/apply";
 import {
   type Resumable,
   runSyncFirst,
@@ -12,48 +12,48 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   decodeText,
-  parseTranslated,
-  type SentBody,
+  parseTranslatedYaml,
+  type RequestBody,
   type TranslatedYaml,
-  yamlProblemOf,
+  yamlErrorMessage,
 } from "../content/index.ts";
 import {
-  type Build,
+  type BuildObject,
   type Draft,
-  type FieldOwner,
-  managedWrite,
+  type FieldManager,
+  managedFieldsInput,
   timestamp,
 } from "../registry/index.ts";
-import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import {
   checkAddress,
+  checkValueCount,
   decodeDraft,
   decodeLargeDraft,
   isLargeBody,
-  problemsMax,
-  refuseTooManyValues,
+  reportedErrorsMax,
 } from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
 
 export interface ApplyRequest {
-  readonly sent: SentBody;
+  readonly sent: RequestBody;
   readonly options: MutationOptions;
-  readonly owner: FieldOwner;
+  readonly owner: FieldManager;
   readonly force: boolean;
 }
 
 export async function applyBuild(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   request: ApplyRequest,
-): Promise<Build> {
+): Promise<BuildObject> {
   const { definition, scope } = handled;
   const body = await runSyncFirst(decodeConfiguration(request.sent));
   const { fieldValidation } = request.options;
   if (fieldValidation === "Strict" && body.problems.length > 0) {
     throw statusError.badRequest(
-      `error strict decoding YAML: error converting YAML to JSON: ${yamlProblemOf(body.problems)}`,
+      `error strict decoding YAML: error converting YAML to JSON: ${yamlErrorMessage(body.problems)}`,
     );
   }
   const config = withName(body.value, scope.name);
@@ -65,14 +65,14 @@ export async function applyBuild(
     refuseUnknownUid(handled, config, old);
     const now = timestamp(rooms.clock.now());
     const { kind } = definition;
-    const write = managedWrite(definition, request.owner, ownable(definition, old), now);
+    const write = managedFieldsInput(definition, request.owner, ownable(definition, old), now);
     const options = { ...write, config, kind, force: request.force };
     const applied = isLarge
-      ? await runYielding(applyInPieces(options))
+      ? await runYielding(applyResumable(options))
       : applyConfiguration(options);
     if (isLarge) {
       await yieldToEventLoop();
-      refuseTooManyValues(applied);
+      checkValueCount(applied);
     }
     const decode = isLarge ? decodeLargeDraft : decodeDraft;
     const draft = await decode(
@@ -82,7 +82,7 @@ export async function applyBuild(
       handled.warnings,
     );
     checkAddress(handled, draft, "update");
-    return withWishedVersion(draft, old === undefined ? {} : (config["metadata"] as JsonObject));
+    return withRequestedVersion(draft, old === undefined ? {} : (config["metadata"] as JsonObject));
   };
 }
 
@@ -104,7 +104,7 @@ interface Configuration {
 }
 
 /** JSON is sent as YAML, too, and is not translated then. */
-function* decodeConfiguration({ bytes, yaml }: SentBody): Resumable<Configuration> {
+function* decodeConfiguration({ bytes, yaml }: RequestBody): Resumable<Configuration> {
   const { value, problems } =
     yaml === undefined ? yield* decodeJson(bytes) : yield* decodeYaml(yaml);
   if (!isJsonObject(value))
@@ -120,7 +120,7 @@ function* decodeJson(bytes: Uint8Array) {
 
 function* decodeYaml(yaml: TranslatedYaml) {
   if ("error" in yaml) throw statusError.badRequest(`error decoding YAML: ${yaml.error}`);
-  const { value, yamlDuplicates: problems = [] } = yield* parseTranslated(yaml);
+  const { value, yamlDuplicates: problems = [] } = yield* parseTranslatedYaml(yaml);
   return { value, problems };
 }
 
@@ -128,7 +128,7 @@ function* decodeYaml(yaml: TranslatedYaml) {
 function problemsOfJson(duplicates: readonly string[], text: string): string[] {
   const at = text.includes("\n") ? "" : "line 1: ";
   return duplicates
-    .slice(0, problemsMax)
+    .slice(0, reportedErrorsMax)
     .map((path) => `${at}key ${quote(path.split(".").at(-1) ?? path)} already set in map`);
 }
 
@@ -154,7 +154,7 @@ function refuseUnknownUid(
 }
 
 /** Only a version that the configuration names is a wish; the one that came with the live object is not. */
-function withWishedVersion(draft: Draft, { resourceVersion }: JsonObject): Draft {
+function withRequestedVersion(draft: Draft, { resourceVersion }: JsonObject): Draft {
   const metadata = draft["metadata"] as Draft;
   if (resourceVersion === undefined) delete metadata["resourceVersion"];
   else metadata["resourceVersion"] = resourceVersion;

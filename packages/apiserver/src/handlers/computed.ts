@@ -2,17 +2,17 @@
 import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import { negotiate, parseIncludeObject, tableInPieces } from "../content/index.ts";
-import { apiVersionOf, type ComputedObjects } from "../registry/index.ts";
+import { negotiate, parseIncludeObject, tableResumable } from "../content/index.ts";
+import { apiVersionOf, type ComputedResource } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
 import { parseListOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 
 export async function handleComputed(
   handled: HandlerRequest,
-  { clock }: HandlerRooms,
-  computed: ComputedObjects,
+  { clock }: HandlerDependencies,
+  computed: ComputedResource,
 ): Promise<ApiResponse> {
   const { request, scope, definition, warnings, signal } = handled;
   const { namespace, name, query } = scope;
@@ -20,7 +20,7 @@ export async function handleComputed(
   const isOne = scope.verb === "get";
   const { labelSelector, fieldSelector } = isOne ? ofOne(name) : parseListOptions(query, false);
   const found = await computed.list({
-    ...{ cluster: oneCluster(scope), namespace, labelSelector, fieldSelector, signal },
+    ...{ cluster: requireSingleCluster(scope), namespace, labelSelector, fieldSelector, signal },
     warn: (text) => void warnings.push(text),
   });
   const about = { kind: definition.kind, apiVersion: apiVersionOf(definition) };
@@ -29,7 +29,7 @@ export async function handleComputed(
     const objects = found.map((one) => ({ ...about, ...one }));
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
     if (isOne && objects.length === 0) throw statusError.notFound(definition, name);
-    const rows = tableInPieces(definition, objects, {}, table);
+    const rows = tableResumable(definition, objects, {}, table);
     return renderValue(200, await runSyncFirst(rows), form);
   }
   if (isOne) {

@@ -2,37 +2,42 @@
 import { cloneJson, type JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
+  type ConnectRequest,
   type Draft,
-  presented,
-  type SubresourceCall,
   type SubresourceKind,
   type SubresourceStrategy,
-  translating,
+  toServed,
+  translateStorageErrors,
 } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
-import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { admissionRequest, validatingAdmission } from "./admission-request.ts";
 import { admitSubresource, readKind } from "./admit-subresource.ts";
 import { queryFrom } from "./connect-options.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+  uncancelled,
+} from "./context.ts";
 import { sentBody } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 
 export async function handleConnect(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   subresource: SubresourceStrategy,
 ): Promise<ApiResponse> {
   const { scope, user } = handled;
   const { verb } = scope;
   const { admitted } = subresource;
-  oneCluster(scope);
+  requireSingleCluster(scope);
   // As upstream, before anybody looks whether the object is there.
   const asked = admitted && (await admitSubresource(handled, rooms, admitted));
   const isConnect = admitted?.operation === "CONNECT" && asked !== undefined;
   const entry = await find(handled, rooms);
-  const call: SubresourceCall = {
+  const call: ConnectRequest = {
     verb,
     scope,
     headers: handled.request.headers,
@@ -50,43 +55,43 @@ export async function handleConnect(
     update: (build) => update(handled, rooms, subresource, build),
     admitChange: (wanted) => admitChange(handled, rooms, decodeObject(entry), wanted),
   };
-  return (subresource.connect as (call: SubresourceCall) => Promise<ApiResponse>)(call);
+  return (subresource.connect as (call: ConnectRequest) => Promise<ApiResponse>)(call);
 }
 
-async function find(handled: HandlerRequest, rooms: HandlerRooms): Promise<Entry> {
+async function find(handled: HandlerRequest, rooms: HandlerDependencies): Promise<Entry> {
   const { definition, scope } = handled;
   const { namespace, name } = scope;
-  const address = { cluster: oneCluster(scope), namespace, name };
+  const address = { cluster: requireSingleCluster(scope), namespace, name };
   const key = rooms.registry.key(definition, address);
   const entry =
     rooms.watchCache.peek(key) ??
-    (await translating({ resource: definition }, () =>
+    (await translateStorageErrors({ resource: definition }, () =>
       rooms.watchCache.get(key, { kind: "latest" }, handled.signal),
     ));
   if (entry === undefined || definition.isVisible?.(entry) === false)
     throw statusError.notFound(definition, name);
-  return presented(definition, entry);
+  return toServed(definition, entry);
 }
 
 async function update(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   subresource: SubresourceStrategy,
-  build: Parameters<SubresourceCall["update"]>[0],
+  build: Parameters<ConnectRequest["update"]>[0],
 ): Promise<JsonObject> {
   const { definition, scope } = handled;
   const { namespace, name, query } = scope;
   const { isDryRun } = parseMutationOptions(query, "UpdateOptions");
   const written = await rooms.registry.update(
     definition,
-    { cluster: oneCluster(scope), namespace, name },
+    { cluster: requireSingleCluster(scope), namespace, name },
     async (present) => build(present as JsonObject),
     {
       isDryRun,
       // Where admission has judged the request, what comes of it is not asked about again.
       validate:
         subresource.admitted === undefined
-          ? validatorFor(rooms, admissionRequest(handled, "UPDATE", isDryRun))
+          ? validatingAdmission(rooms, admissionRequest(handled, "UPDATE", isDryRun))
           : () => undefined,
       signal: uncancelled,
       isDerived: true,
@@ -94,12 +99,12 @@ async function update(
       subresource,
     },
   );
-  return decodeObject(await presented(definition, written.entry));
+  return decodeObject(await toServed(definition, written.entry));
 }
 
 async function admitChange(
   handled: HandlerRequest,
-  { admission }: HandlerRooms,
+  { admission }: HandlerDependencies,
   old: JsonObject,
   wanted: JsonObject,
 ): Promise<JsonObject> {

@@ -13,7 +13,7 @@ import type { WatchCache } from "../watch-cache/index.ts";
 import type { Reviewers } from "./review.ts";
 import type { TokenSource } from "./token-source.ts";
 
-export interface HandlerRooms {
+export interface HandlerDependencies {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly admission: Admission;
@@ -25,11 +25,11 @@ export interface HandlerRooms {
   /** Throws a 403 unless who updates or applies what does not exist may also create it: they were let in for another verb. */
   readonly authorizeCreate: (request: AdmissionRequest) => MaybePromise<void>;
   /** What a resource can do besides what its definition says. */
-  readonly furtherSubresource?: FurtherSubresource | undefined;
+  readonly furtherSubresource?: AdditionalSubresource | undefined;
 }
 
 /** Undefined when there is none of that name. Views ask as well: whether it is one stands in the scope. */
-export type FurtherSubresource = (
+export type AdditionalSubresource = (
   definition: ResourceDefinition,
   scope: ResourceScope,
 ) => SubresourceStrategy | undefined;
@@ -57,14 +57,17 @@ export interface HandlerRequest {
 export const bodyBytesMax = 3 << 20;
 
 /** Writes and reads of one object are always within one logical cluster. */
-export function oneCluster(scope: ResourceScope): ClusterName {
+export function requireSingleCluster(scope: ResourceScope): ClusterName {
   if (scope.cluster !== "*") return scope.cluster;
   throw statusError.notInWildcard(scope, scope.verb);
 }
 
 /** The logical cluster whose objects a request for one of them reads. */
-export function clusterRead({ servedFrom }: ResourceDefinition, scope: ResourceScope): ClusterName {
-  const asked = oneCluster(scope);
+export function clusterToRead(
+  { servedFrom }: ResourceDefinition,
+  scope: ResourceScope,
+): ClusterName {
+  const asked = requireSingleCluster(scope);
   return servedFrom ?? asked;
 }
 

@@ -6,36 +6,41 @@
  */
 import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
 import { toBytes, toStatusError } from "../content/index.ts";
-import type { ResourceDefinition, StoredForm } from "../registry/index.ts";
+import type { ResourceDefinition, VersionCodec } from "../registry/index.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
-import { type EventForm, type EventType, frame, wholeObject } from "../watch-cache/index.ts";
+import {
+  type EventEncoding,
+  type EventType,
+  encodeFrame,
+  fullObjectEncoding,
+} from "../watch-cache/index.ts";
 
 export interface ConvertedWatch {
   /** What the client gets. */
-  readonly form: EventForm;
+  readonly form: EventEncoding;
   /** See `SelectionResult`: what it means to a client that an object changed is known only when both states are converted. */
   readonly ofServed: ((served: Entry) => boolean) | undefined;
 }
 
 /** The form of the watch whose events are converted. */
-export function storedForm(ofServed: ConvertedWatch["ofServed"]): EventForm {
+export function storedEncoding(ofServed: ConvertedWatch["ofServed"]): EventEncoding {
   return ofServed === undefined ? keyed : withPrevious;
 }
 
 /** An object and its key: whose it is, is not for the webhook to say. */
-const keyed: EventForm = {
+const keyed: EventEncoding = {
   name: "keyed",
   encode: (entry, revision) =>
     Buffer.concat([
       Buffer.from(`{"key":${JSON.stringify(entry.key)},"object":`),
-      wholeObject.encode(entry, revision),
+      fullObjectEncoding.encode(entry, revision),
       closing,
     ]),
 };
 
 const closing = Buffer.from("}");
-const withPrevious: EventForm = { ...keyed, name: "keyed/previous", tellsPrevious: true };
+const withPrevious: EventEncoding = { ...keyed, name: "keyed/previous", tellsPrevious: true };
 
 export async function* convertedEvents(
   stored: AsyncIterable<Uint8Array>,
@@ -47,30 +52,30 @@ export async function* convertedEvents(
     const events = lines.map((line) => parseJson(line).value as unknown as WatchedEvent);
     let shown: readonly Entry[];
     try {
-      shown = await present(definition.form as StoredForm, events.flatMap(objectsOf));
+      shown = await present(definition.form as VersionCodec, events.flatMap(objectsOf));
     } catch (error) {
-      yield frame("ERROR", toBytes(toStatusError(error).status as unknown as JsonObject));
+      yield encodeFrame("ERROR", toBytes(toStatusError(error).status as unknown as JsonObject));
       return;
     }
     let next = 0;
     for (const event of events) {
       if (!isObject(event)) {
-        yield frame(event.type, toBytes(event.object));
+        yield encodeFrame(event.type, toBytes(event.object));
         continue;
       }
       const entry = shown[next++] as Entry;
       const previous = event.previous === undefined ? undefined : (shown[next++] as Entry);
-      const told = toldOf(event.type, entry, previous, ofServed);
+      const told = servedChangeOf(event.type, entry, previous, ofServed);
       if (told === undefined) continue;
       const encoder = isFirst ? (form.first ?? form) : form;
       isFirst = false;
-      yield frame(told.type, encoder.encode(told.entry, told.entry.modifiedAt));
+      yield encodeFrame(told.type, encoder.encode(told.entry, told.entry.modifiedAt));
     }
   }
 }
 
 /** What a change of the stored object means to whoever selects served ones. */
-function toldOf(
+function servedChangeOf(
   type: string,
   entry: Entry,
   previous: Entry | undefined,
@@ -104,7 +109,7 @@ function isObject(
   return type === "ADDED" || type === "MODIFIED" || type === "DELETED";
 }
 
-async function present(form: StoredForm, objects: readonly Keyed[]): Promise<readonly Entry[]> {
+async function present(form: VersionCodec, objects: readonly Keyed[]): Promise<readonly Entry[]> {
   if (objects.length === 0) return [];
   return form.present(objects.map(entryOf));
 }

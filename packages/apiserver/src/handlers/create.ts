@@ -1,25 +1,36 @@
+/** POST of a new object: decoded, admitted, and created by the registry. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
-import { addressOf, admissionRequest, storing, validatorFor } from "./admission-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
-import { checkAddress, readObject, refuseCreation } from "./decode-object.ts";
+import {
+  addressOf,
+  admissionRequest,
+  storeAdmitted,
+  validatingAdmission,
+} from "./admission-request.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+  uncancelled,
+} from "./context.ts";
+import { checkAddress, checkCreationAllowed, readObject } from "./decode-object.ts";
 import { fieldOwner, parseMutationOptions } from "./options.ts";
-import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
+import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
 export async function handleCreate(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope, definition } = handled;
-  const cluster = oneCluster(scope);
+  const cluster = requireSingleCluster(scope);
   if (scope.name !== "" || (definition.isNamespaced && scope.namespace === "")) {
     throw statusError.methodNotAllowed(definition, "create");
   }
   const form = negotiateObject(handled);
   const options = parseMutationOptions(scope.query, "CreateOptions");
   const { draft, isLarge } = await readObject(handled, options);
-  refuseCreation(definition, draft);
+  checkCreationAllowed(definition, draft);
   checkAddress(handled, draft, "create");
   const address = addressOf(handled, draft);
   const admitted = admissionRequest(handled, "CREATE", options.isDryRun, { address });
@@ -28,9 +39,9 @@ export async function handleCreate(
   const mutation = rooms.admission.mutate(admitted, draft, undefined);
   if (mutation !== undefined) await mutation;
   const target = { cluster, namespace: scope.namespace, name: "" };
-  const validate = validatorFor(rooms, admitted);
+  const validate = validatingAdmission(rooms, admitted);
   let stored: JsonObject = {};
-  const written = await storing(rooms, admitted, () =>
+  const written = await storeAdmitted(rooms, admitted, () =>
     rooms.registry.create(definition, target, draft, {
       isDryRun: options.isDryRun,
       isLarge,
@@ -46,5 +57,5 @@ export async function handleCreate(
   );
   handled.noteObject(stored);
   const answered = await finishWrite(written, handled, rooms);
-  return renderWritten(201, answered, form, handled, rooms);
+  return renderWriteResult(201, answered, form, handled, rooms);
 }

@@ -16,8 +16,8 @@ import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machine
 import {
   type Decoded,
   decodeShape,
-  decodeShapeInPieces,
   decodeShapeOfProtobuf,
+  decodeShapeResumable,
   ShapeError,
 } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -25,17 +25,17 @@ import {
   type BodyKind,
   bodyMembersMax,
   type DecodedBody,
-  decodeInPieces,
+  decodeBodyResumable,
   isProtobuf,
-  type SentBody,
-  yamlProblemOf,
+  type RequestBody,
+  yamlErrorMessage,
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
 import type { HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
-export interface SentObject {
+export interface DecodedObject {
   readonly draft: Draft;
   /** Worth resting between the steps of its write. */
   readonly isLarge: boolean;
@@ -44,7 +44,7 @@ export interface SentObject {
 export async function readObject(
   handled: HandlerRequest,
   options: MutationOptions,
-): Promise<SentObject> {
+): Promise<DecodedObject> {
   const { definition, warnings } = handled;
   const sent = sentBody(handled);
   const { shape, protobufShape } = definition.strategy;
@@ -64,7 +64,7 @@ export async function readObject(
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   if ((body.values ?? Number.POSITIVE_INFINITY) > objectValuesMax) {
     await yieldToEventLoop();
-    refuseTooManyValues(body.value);
+    checkValueCount(body.value);
   }
   const draft = await decodeLargeDraft(definition, body, options, warnings);
   await yieldToEventLoop();
@@ -72,7 +72,7 @@ export async function readObject(
 }
 
 /** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. Empty lists, which it may require, it cannot say. */
-async function decodeForeign(sent: SentBody, expected: BodyKind): Promise<DecodedBody> {
+async function decodeForeign(sent: RequestBody, expected: BodyKind): Promise<DecodedBody> {
   const body = await decodeSent(sent, expected);
   return expected.shape === undefined
     ? body
@@ -85,13 +85,13 @@ async function decodeForeign(sent: SentBody, expected: BodyKind): Promise<Decode
  */
 export const objectValuesMax = 80_000;
 
-export function refuseTooManyValues(object: JsonObject): void {
+export function checkValueCount(object: JsonObject): void {
   const exceeded = exceededLimit(withoutManagers(object), objectLimits);
   if (exceeded !== undefined) throw statusError.tooLarge(exceeded);
 }
 
 /** Whether the steps of its write rest; looks at no more than is needed to tell. */
-export function hasManyValues(value: JsonValue): boolean {
+export function isLargeObject(value: JsonValue): boolean {
   return exceededLimit(value, manyValues) !== undefined;
 }
 
@@ -107,10 +107,10 @@ function withoutManagers(object: JsonObject): JsonObject {
 }
 
 /** How a body that cannot be taken is refused: `why` is what is wrong with it. */
-export type Refusal = (why: string) => StatusError;
+export type RejectBody = (why: string) => StatusError;
 
 /** Problems that are told of; a body can have hundreds of thousands. */
-export const problemsMax = 100;
+export const reportedErrorsMax = 100;
 
 /** Shapes the value; what the shape does not know is refused, warned of or dropped, as the client wishes. */
 export function decodeDraft(
@@ -118,7 +118,7 @@ export function decodeDraft(
   body: DecodedBody,
   options: MutationOptions,
   warnings: string[],
-  refuse: Refusal = refusalOf(definition),
+  refuse: RejectBody = refusalOf(definition),
 ): Draft {
   const decoded = translatingShapes(refuse, () => shapeOf(definition, body.value));
   return draftOf(decoded, body, options, warnings, refuse);
@@ -130,9 +130,9 @@ export async function decodeLargeDraft(
   body: DecodedBody,
   options: MutationOptions,
   warnings: string[],
-  refuse: Refusal = refusalOf(definition),
+  refuse: RejectBody = refusalOf(definition),
 ): Promise<Draft> {
-  const pieces = shapeInPieces(definition, body.value, refuse);
+  const pieces = shapeResumable(definition, body.value, refuse);
   return draftOf(await runYielding(pieces), body, options, warnings, refuse);
 }
 
@@ -141,18 +141,20 @@ function draftOf(
   { duplicates, yamlDuplicates = [] }: DecodedBody,
   { fieldValidation }: MutationOptions,
   warnings: string[],
-  refuse: Refusal,
+  refuse: RejectBody,
 ): Draft {
   const draft = decoded.value as Draft;
   dropRepeatedOwners(draft, warnings);
   const isClean = decoded.unknownFields.length === 0 && duplicates.length === 0;
   if (isClean && yamlDuplicates.length === 0) return draft;
   const problems = [
-    ...decoded.unknownFields.slice(0, problemsMax).map((path) => `unknown field ${quote(path)}`),
-    ...duplicates.slice(0, problemsMax).map((path) => `duplicate field ${quote(path)}`),
-  ].slice(0, problemsMax);
+    ...decoded.unknownFields
+      .slice(0, reportedErrorsMax)
+      .map((path) => `unknown field ${quote(path)}`),
+    ...duplicates.slice(0, reportedErrorsMax).map((path) => `duplicate field ${quote(path)}`),
+  ].slice(0, reportedErrorsMax);
   if (fieldValidation === "Strict") {
-    if (yamlDuplicates.length > 0) problems.unshift(yamlProblemOf(yamlDuplicates));
+    if (yamlDuplicates.length > 0) problems.unshift(yamlErrorMessage(yamlDuplicates));
     throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
   if (fieldValidation === "Warn") warnings.push(...yamlDuplicates, ...problems);
@@ -174,15 +176,15 @@ function shapeOf({ strategy }: ResourceDefinition, value: JsonObject): Decoded {
   return decode === undefined ? decodeShape(shape, value) : decode(value);
 }
 
-function* shapeInPieces(
+function* shapeResumable(
   definition: ResourceDefinition,
   value: JsonObject,
-  refuse: Refusal,
+  refuse: RejectBody,
 ): Resumable<Decoded> {
   const { decodeInPieces, decode, shape } = definition.strategy;
   if (decodeInPieces === undefined && decode !== undefined)
     return translatingShapes(refuse, () => decode(value));
-  const work = decodeInPieces?.(value) ?? decodeShapeInPieces(shape, value);
+  const work = decodeInPieces?.(value) ?? decodeShapeResumable(shape, value);
   for (;;) {
     const { done, value: decoded } = translatingShapes(refuse, () => work.next());
     if (done === true) return decoded;
@@ -190,7 +192,7 @@ function* shapeInPieces(
   }
 }
 
-function translatingShapes<Result>(refuse: Refusal, body: () => Result): Result {
+function translatingShapes<Result>(refuse: RejectBody, body: () => Result): Result {
   try {
     return body();
   } catch (error) {
@@ -199,7 +201,7 @@ function translatingShapes<Result>(refuse: Refusal, body: () => Result): Result 
   }
 }
 
-function refusalOf({ kind, version }: ResourceDefinition): Refusal {
+function refusalOf({ kind, version }: ResourceDefinition): RejectBody {
   return (why) =>
     statusError.badRequest(
       `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`,
@@ -247,7 +249,7 @@ export function checkAddress(
     namespace !== "" &&
     namespace !== scope.namespace
   ) {
-    throw otherNamespace();
+    throw namespaceMismatchError();
   }
   if (rule === "create") return;
   if (typeof name !== "string" || name === "") {
@@ -262,14 +264,14 @@ export function checkAddress(
   }
 }
 
-export function otherNamespace(): StatusError {
+export function namespaceMismatchError(): StatusError {
   return statusError.badRequest(
     "the namespace of the provided object does not match the namespace sent on the request",
   );
 }
 
 /** A kind that is on its way out takes no new objects. */
-export function refuseCreation(definition: ResourceDefinition, draft: Draft): void {
+export function checkCreationAllowed(definition: ResourceDefinition, draft: Draft): void {
   if (definition.creationForbidden === undefined) return;
   const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   const shown = typeof name === "string" ? name : "";
@@ -278,7 +280,7 @@ export function refuseCreation(definition: ResourceDefinition, draft: Draft): vo
 
 // The body of a request as handlers see it: the one door to it, whatever it came as.
 
-export function sentBody({ request, body, yaml }: HandlerRequest): SentBody {
+export function sentBody({ request, body, yaml }: HandlerRequest): RequestBody {
   return { bytes: body ?? noBytes, contentType: header(request.headers, "content-type"), yaml };
 }
 
@@ -287,12 +289,12 @@ const noBytes = new Uint8Array();
 /** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
 const largeBodyBytes = 32 << 10;
 
-export function isLargeBody({ bytes, yaml }: SentBody): boolean {
+export function isLargeBody({ bytes, yaml }: RequestBody): boolean {
   const { length } = yaml !== undefined && "json" in yaml ? yaml.json : bytes;
   return length >= largeBodyBytes;
 }
 
-export async function decodeSent(sent: SentBody, expected: BodyKind): Promise<DecodedBody> {
-  const work = decodeInPieces(sent, expected);
+export async function decodeSent(sent: RequestBody, expected: BodyKind): Promise<DecodedBody> {
+  const work = decodeBodyResumable(sent, expected);
   return isLargeBody(sent) ? runSyncFirst(work) : runSync(work);
 }

@@ -3,7 +3,7 @@
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
 import { deleteOne } from "./delete.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import { listObjects, renderItems } from "./list.ts";
@@ -14,10 +14,10 @@ const concurrency = 32;
 
 export async function handleDeleteCollection(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope, definition } = handled;
-  oneCluster(scope);
+  requireSingleCluster(scope);
   if (!definition.verbs.includes("deletecollection"))
     throw statusError.methodNotAllowed(definition, "deletecollection");
   const options = await readDeleteOptions(handled);
@@ -55,7 +55,7 @@ class DeletedItems {
 /** False when somebody else deleted it first, which is as good. */
 async function deleteEntry(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   entry: Entry,
   options: DeleteOptions,
 ): Promise<boolean> {

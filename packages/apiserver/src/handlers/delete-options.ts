@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, shallowCopy } from "@kcp-ts/machinery/json";
 import { decodeShape, deleteOptions, ShapeError } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
-import type { SentBody } from "../content/index.ts";
+import type { RequestBody } from "../content/index.ts";
 import type { DeleteRequest } from "../registry/index.ts";
 import type { HandlerRequest } from "./context.ts";
 import { decodeSent, sentBody } from "./decode-object.ts";
@@ -45,7 +45,7 @@ export async function readDeleteOptions(handled: HandlerRequest): Promise<Delete
   };
 }
 
-async function fromBody(sent: SentBody): Promise<JsonObject> {
+async function fromBody(sent: RequestBody): Promise<JsonObject> {
   const expected = { kind: "DeleteOptions", apiVersion: "v1", shape: deleteOptions };
   const { value } = await decodeSent(sent, expected);
   const { kind = "" } = value;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type AnyObject, brief, TestServer } from "../testing/index.ts";
+import { type AnyObject, summarizeEvent, TestServer } from "../testing/index.ts";
 
 const base = "/clusters/a/api/v1";
 const configmaps = `${base}/namespaces/default/configmaps`;
@@ -169,7 +169,7 @@ describe("delete", () => {
     );
     await remove("x");
     const event = await watch.next();
-    assert.equal(brief(event), "DELETED x");
+    assert.equal(summarizeEvent(event), "DELETED x");
     const version = event?.object.metadata.resourceVersion;
     assert.equal(Number(version), Number(created.metadata.resourceVersion) + 1);
     const { metadata } = created;

@@ -1,15 +1,20 @@
 /** Deletes one object, at once or, when something holds it back, by marking it. */
-import { json, success } from "../content/index.ts";
-import type { Written } from "../registry/index.ts";
+import { jsonResponse, successResponse } from "../content/index.ts";
+import type { WriteResult } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
-import { admissionRequest, validatorFor } from "./admission-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
+import { admissionRequest, validatingAdmission } from "./admission-request.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+  uncancelled,
+} from "./context.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
-import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
+import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
 export async function handleDelete(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope } = handled;
   const form = negotiateObject(handled);
@@ -21,18 +26,24 @@ export async function handleDelete(
     options,
   );
   if (written.outcome === "deleted" && !handled.definition.strategy.returnsDeletedObject) {
-    return json(200, success(detailsOf(handled, written, scope.name)));
+    return jsonResponse(200, successResponse(detailsOf(handled, written, scope.name)));
   }
   const status = written.outcome === "marked" && options.isOrphaningRefused ? 202 : 200;
-  return renderWritten(status, await finishWrite(written, handled, rooms), form, handled, rooms);
+  return renderWriteResult(
+    status,
+    await finishWrite(written, handled, rooms),
+    form,
+    handled,
+    rooms,
+  );
 }
 
 export async function deleteOne(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   address: { readonly namespace: string; readonly name: string },
   options: DeleteOptions,
-): Promise<Written> {
+): Promise<WriteResult> {
   const { scope, definition } = handled;
   const admitted = admissionRequest(handled, "DELETE", options.isDryRun, {
     address,
@@ -40,10 +51,10 @@ export async function deleteOne(
   });
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const at = { cluster: oneCluster(scope), ...address };
+  const at = { cluster: requireSingleCluster(scope), ...address };
   const written = await rooms.registry.delete(definition, at, options, {
     isDryRun: options.isDryRun,
-    validate: validatorFor(rooms, admitted),
+    validate: validatingAdmission(rooms, admitted),
     signal: uncancelled,
   });
   if (definition.isSeenOnAnswer === true && !options.isDryRun)
@@ -52,7 +63,7 @@ export async function deleteOne(
 }
 
 /** kubectl waits for exactly this uid to be gone. */
-function detailsOf({ definition }: HandlerRequest, { uid }: Written, name: string) {
+function detailsOf({ definition }: HandlerRequest, { uid }: WriteResult, name: string) {
   const { group, resource } = definition;
   return {
     name,

@@ -1,20 +1,23 @@
 import { statusError } from "@kcp-ts/machinery/status";
-import type { AnswerForm } from "../content/index.ts";
-import { presented, translating } from "../registry/index.ts";
+import type { ResponseFormat } from "../content/index.ts";
+import { toServed, translateStorageErrors } from "../registry/index.ts";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { StorageKey } from "../storage/index.ts";
 import type { Freshness } from "../watch-cache/index.ts";
-import { clusterRead, type HandlerRequest, type HandlerRooms } from "./context.ts";
+import { clusterToRead, type HandlerDependencies, type HandlerRequest } from "./context.ts";
 import { parseResourceVersion } from "./options.ts";
 import { negotiateObject, renderObject } from "./render.ts";
 
 /** What is at hand is answered at once: this is the path that every client takes most. */
-export function handleGet(handled: HandlerRequest, rooms: HandlerRooms): MaybePromise<ApiResponse> {
+export function handleGet(
+  handled: HandlerRequest,
+  rooms: HandlerDependencies,
+): MaybePromise<ApiResponse> {
   const { definition, scope } = handled;
   const form = negotiateObject(handled);
   const { namespace, name } = scope;
   const key = rooms.registry.key(definition, {
-    cluster: clusterRead(definition, scope),
+    cluster: clusterToRead(definition, scope),
     namespace,
     name,
   });
@@ -23,7 +26,7 @@ export function handleGet(handled: HandlerRequest, rooms: HandlerRooms): MaybePr
     const entry = rooms.watchCache.peek(key);
     if (entry !== undefined) {
       if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
-      const shown = presented(definition, entry);
+      const shown = toServed(definition, entry);
       return shown instanceof Promise
         ? shown.then((each) => renderObject(200, each, form, handled, rooms))
         : renderObject(200, shown, form, handled, rooms);
@@ -34,18 +37,18 @@ export function handleGet(handled: HandlerRequest, rooms: HandlerRooms): MaybePr
 
 async function getStored(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   key: StorageKey,
   askedVersion: string,
-  form: AnswerForm,
+  form: ResponseFormat,
 ): Promise<ApiResponse> {
   const { definition, scope, signal } = handled;
-  const entry = await translating({ resource: definition, askedVersion }, () =>
+  const entry = await translateStorageErrors({ resource: definition, askedVersion }, () =>
     rooms.watchCache.get(key, freshnessOf(askedVersion), signal),
   );
   if (entry === undefined || definition.isVisible?.(entry) === false)
     throw statusError.notFound(definition, scope.name);
-  return renderObject(200, await presented(definition, entry), form, handled, rooms);
+  return renderObject(200, await toServed(definition, entry), form, handled, rooms);
 }
 
 function freshnessOf(askedVersion: string): Freshness {

@@ -4,7 +4,7 @@ import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { Verb } from "../request/request-scope.ts";
 import { handleComputed } from "./computed.ts";
 import { handleConnect } from "./connect.ts";
-import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import { handleCreate } from "./create.ts";
 import { handleDelete } from "./delete.ts";
 import { handleDeleteCollection } from "./delete-collection.ts";
@@ -17,18 +17,18 @@ import { handleTokenRequest } from "./token-request.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
-export { DefinitionForm } from "./admission-request.ts";
+export { DefinitionDecoder } from "./admission-request.ts";
 export {
+  type AdditionalSubresource,
   bodyBytesMax,
-  type FurtherSubresource,
+  type HandlerDependencies,
   type HandlerRequest,
-  type HandlerRooms,
 } from "./context.ts";
 export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
 export type { TokenSource } from "./token-source.ts";
 export { timeoutDefaultMinMs } from "./watch.ts";
 
-type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
+type Handler = (handled: HandlerRequest, rooms: HandlerDependencies) => MaybePromise<ApiResponse>;
 
 const handlers: Readonly<Record<Verb, Handler>> = {
   get: handleGet,
@@ -45,7 +45,7 @@ const handlers: Readonly<Record<Verb, Handler>> = {
 export const servedVerbs = Object.keys(handlers) as readonly Verb[];
 
 /** The handler of a request, or why there is none: known before a body is received. */
-export function handlerOf(handled: HandlerRequest, rooms: HandlerRooms): Handler {
+export function handlerOf(handled: HandlerRequest, rooms: HandlerDependencies): Handler {
   const { scope, definition } = handled;
   if (!definition.isNamespaced && scope.namespace !== "" && !isNamespaceItself(handled)) {
     throw statusError.pathNotFound();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { isLending, type LendingBody } from "../request/api-request.ts";
+import { type BufferReusingBody, isBufferReusing } from "../request/api-request.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
 import { itemList } from "./item-list.ts";
@@ -43,8 +43,8 @@ describe("a list of whole objects", () => {
         const entries = lengths.map((bytes, i) => entryOf(`n${i}`, bytes, i + 1));
         const { body } = itemList(opening, entries, false);
         const streamed = itemList(opening, batched(entries, batch), false).body;
-        const again = itemList(opening, batched(entries, batch), false).body as LendingBody;
-        assert.ok(isLending(again));
+        const again = itemList(opening, batched(entries, batch), false).body as BufferReusingBody;
+        assert.ok(isBufferReusing(again));
         const text =
           body instanceof Uint8Array
             ? Buffer.from(body).toString()
@@ -64,7 +64,7 @@ describe("a list of whole objects", () => {
   it("lends the same memory again and again, and hands out its own to everybody else", async () => {
     const entries = Array.from({ length: 400 }, (_, i) => entryOf(`n${i}`, 1000, 1));
     const { body } = itemList(opening, entries, false);
-    assert.ok(!(body instanceof Uint8Array) && body !== undefined && isLending(body));
+    assert.ok(!(body instanceof Uint8Array) && body !== undefined && isBufferReusing(body));
     const memoryOf = async (stream: AsyncIterable<Uint8Array>) => {
       const seen = new Set<ArrayBufferLike>();
       for await (const part of stream) if (part.length > 1000) seen.add(part.buffer);

@@ -1,10 +1,14 @@
 /** Lists of whole objects: stored bytes, copied into chunks. */
 
 import { jsonBytes } from "../content/index.ts";
-import { type ApiResponse, type LendingBody, responseHeaders } from "../request/api-request.ts";
+import {
+  type ApiResponse,
+  type BufferReusingBody,
+  responseHeaders,
+} from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
 import { itemBytesMax, writeListItem } from "../stored-object/index.ts";
-import type { Listing } from "../watch-cache/index.ts";
+import type { ListResult } from "../watch-cache/index.ts";
 
 /** Items are copied into chunks of this size, in some ten microseconds; one that is larger has a chunk of its own. */
 const chunkBytes = 64 << 10;
@@ -15,7 +19,7 @@ const closing = Buffer.from("]}");
 /** `opening` is everything before the first item. */
 export function itemList(
   opening: Buffer,
-  entries: Listing["entries"],
+  entries: ListResult["entries"],
   itemsCarryKind: boolean,
 ): ApiResponse {
   const body = new ItemList(opening, entries, itemsCarryKind);
@@ -26,12 +30,12 @@ export function itemList(
 
 type NewChunk = (bytes: number) => Buffer;
 
-class ItemList implements LendingBody {
+class ItemList implements BufferReusingBody {
   readonly #opening: Buffer;
-  readonly #entries: Listing["entries"];
+  readonly #entries: ListResult["entries"];
   readonly #itemsCarryKind: boolean;
 
-  constructor(opening: Buffer, entries: Listing["entries"], itemsCarryKind: boolean) {
+  constructor(opening: Buffer, entries: ListResult["entries"], itemsCarryKind: boolean) {
     this.#opening = opening;
     this.#entries = entries;
     this.#itemsCarryKind = itemsCarryKind;

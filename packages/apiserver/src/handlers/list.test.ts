@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { Revision } from "../storage/index.ts";
-import { type Answer, TestServer } from "../testing/index.ts";
+import { type TestResponse, TestServer } from "../testing/index.ts";
 
 const base = "/clusters/a/api/v1";
 const configmaps = `${base}/namespaces/default/configmaps`;
@@ -25,7 +25,7 @@ describe("list", () => {
   });
   after(() => server.close());
 
-  const placed = ({ items }: Answer) =>
+  const placed = ({ items }: TestResponse) =>
     items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
 
   it("orders by namespace, then name, bytewise", async () => {

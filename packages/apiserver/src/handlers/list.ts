@@ -3,21 +3,21 @@ import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
-  type AnswerForm,
   negotiate,
   parseIncludeObject,
-  partialOf,
+  partialMetadataOf,
+  type ResponseFormat,
   rowOf,
   TableBudget,
-  tableInPieces,
   tableOf,
+  tableResumable,
 } from "../content/index.ts";
 import {
   apiVersionOf,
   collectionKeyOf,
   fromStorageError,
-  presentedEntries,
   type ResourceDefinition,
+  toServedEntries,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
@@ -31,8 +31,8 @@ import {
   type StorageKey,
 } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
-import type { Listing } from "../watch-cache/index.ts";
-import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import type { ListResult } from "../watch-cache/index.ts";
+import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import { itemList } from "./item-list.ts";
 import { type ListOptions, listFreshness, parseListOptions } from "./options.ts";
@@ -42,20 +42,20 @@ import { sliceBytes, slicedList, sliceItems } from "./sliced-list.ts";
 
 export async function handleList(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { request, scope } = handled;
   const form = negotiate(header(request.headers, "accept"), {
     table: true,
     partial: "PartialObjectMetadataList",
   });
-  checkForm(handled.definition, form);
+  checkFormat(handled.definition, form);
   const listed = await listObjects(handled, rooms, parseListOptions(scope.query, false));
   return renderList(listed, form, handled, rooms);
 }
 
-export interface Listed {
-  readonly listing: Listing;
+export interface ListPage {
+  readonly listing: ListResult;
   readonly continueToken: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export function prefixOf(
 ): StorageKey {
   const { isNamespaced } = definition;
   const base = collectionKeyOf(definition);
-  if (definition.isAnyOwners === true) return anyOwnersPrefix(base);
+  if (definition.isAnyOwners === true) return wildcardPartialMetadataPrefix(base);
   if (scope.cluster === "*") return resourcePrefix(base);
   const inCluster = { ...base, cluster: definition.servedFrom ?? scope.cluster };
   if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
@@ -79,12 +79,12 @@ export function prefixOf(
 }
 
 /** Keys go on with the owner's identity: before it, all owners' are under one prefix. */
-function anyOwnersPrefix(base: Parameters<typeof resourcePrefix>[0]): StorageKey {
+function wildcardPartialMetadataPrefix(base: Parameters<typeof resourcePrefix>[0]): StorageKey {
   return resourcePrefix({ ...base, identity: "" }).slice(0, -1) as StorageKey;
 }
 
 /** Different owners' objects have nothing in common but metadata. */
-export function checkForm({ isAnyOwners }: ResourceDefinition, form: AnswerForm): void {
+export function checkFormat({ isAnyOwners }: ResourceDefinition, form: ResponseFormat): void {
   if (isAnyOwners === true && form.as !== "partial") throw statusError.pathNotFound();
 }
 
@@ -100,9 +100,9 @@ export function collectionOf(
 
 export async function listObjects(
   { definition, scope, signal }: HandlerRequest,
-  { watchCache }: HandlerRooms,
+  { watchCache }: HandlerDependencies,
   options: ListOptions,
-): Promise<Listed> {
+): Promise<ListPage> {
   const selected: SelectionResult = selectionOf(definition, { ...options, name: "" });
   const prefix = prefixOf(definition, scope, selected.name);
   // Tokens are relative to the whole collection, also when a selector narrows the range.
@@ -137,9 +137,9 @@ export async function listObjects(
       listing.continueAfter === undefined
         ? undefined
         : encodeContinue(base, listing.continueAfter, listing.revision);
-    const entries = await presentedEntries(definition, listing.entries);
+    const entries = await toServedEntries(definition, listing.entries);
     return {
-      listing: shownListing(listing, entries, selected),
+      listing: visibleListResult(listing, entries, selected),
       continueToken,
     };
   } catch (error) {
@@ -154,11 +154,11 @@ export async function listObjects(
 }
 
 /** A page may have fewer objects than were asked for: clients go by the token. */
-function shownListing(
-  listing: Listing,
-  entries: Listing["entries"],
+function visibleListResult(
+  listing: ListResult,
+  entries: ListResult["entries"],
   { ofServed }: SelectionResult,
-): Listing {
+): ListResult {
   if (ofServed === undefined)
     return entries === listing.entries ? listing : { ...listing, entries };
   const selected =
@@ -177,10 +177,10 @@ const expiredContinue =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
 export async function renderList(
-  { listing, continueToken }: Listed,
-  form: AnswerForm,
+  { listing, continueToken }: ListPage,
+  form: ResponseFormat,
   handled: HandlerRequest,
-  { clock }: HandlerRooms,
+  { clock }: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { definition, scope } = handled;
   const metadata = listMetadata(listing, continueToken);
@@ -194,7 +194,7 @@ export async function renderList(
     const objects = entries.map((entry) => decodeObject(entry));
     const includeObject = parseIncludeObject(scope.query);
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
-    const rows = tableInPieces(definition, objects, metadata, table);
+    const rows = tableResumable(definition, objects, metadata, table);
     return renderValue(200, await runSyncFirst(rows), form);
   }
   const isPartial = form.as === "partial";
@@ -202,7 +202,7 @@ export async function renderList(
   const list: JsonObject = {
     ...listHead(definition, metadata, form),
     items: items.map((object) =>
-      isPartial ? partialOf(object, form.version) : listItem(definition, object),
+      isPartial ? partialMetadataOf(object, form.version) : listItem(definition, object),
     ),
   };
   return renderValue(200, list, form);
@@ -211,7 +211,7 @@ export async function renderList(
 function listHead(
   definition: ResourceDefinition,
   metadata: JsonObject,
-  form: AnswerForm,
+  form: ResponseFormat,
 ): JsonObject {
   return form.as === "partial"
     ? {
@@ -223,7 +223,7 @@ function listHead(
 }
 
 /** What is made in one slice is answered whole. Columns that a tenant wrote may take long for the smallest of objects. */
-function isShort({ entries }: Listing): boolean {
+function isShort({ entries }: ListResult): boolean {
   if (Symbol.asyncIterator in entries || entries.length > sliceItems) return false;
   let bytes = 0;
   for (const { value } of entries) bytes += value.length;
@@ -231,16 +231,18 @@ function isShort({ entries }: Listing): boolean {
 }
 
 function renderSlices(
-  listing: Listing,
+  listing: ListResult,
   metadata: JsonObject,
-  form: AnswerForm,
+  form: ResponseFormat,
   { definition, scope }: HandlerRequest,
   nowMs: number,
 ): ApiResponse {
   const batches = batchesOf(listing);
   if (form.as !== "table") {
     const item = (object: JsonObject) =>
-      form.as === "partial" ? partialOf(object, form.version) : listItem(definition, object);
+      form.as === "partial"
+        ? partialMetadataOf(object, form.version)
+        : listItem(definition, object);
     const head = listHead(definition, metadata, form);
     return slicedList(batches, { head, member: "items", item }, form);
   }
@@ -252,7 +254,7 @@ function renderSlices(
   return slicedList(batches, { head, member: "rows", item }, form);
 }
 
-function listMetadata(listing: Listing, continueToken: string | undefined): JsonObject {
+function listMetadata(listing: ListResult, continueToken: string | undefined): JsonObject {
   return {
     resourceVersion: String(listing.revision),
     ...(continueToken === undefined ? {} : { continue: continueToken }),
@@ -268,7 +270,7 @@ export function listItem(definition: ResourceDefinition, object: JsonObject): Js
   return definition.itemsCarryKind ? ({ kind, apiVersion, ...rest } as JsonObject) : rest;
 }
 
-async function* batchesOf(listing: Listing): AsyncGenerator<readonly Entry[]> {
+async function* batchesOf(listing: ListResult): AsyncGenerator<readonly Entry[]> {
   if (Symbol.asyncIterator in listing.entries) yield* listing.entries;
   else yield listing.entries;
 }
@@ -276,7 +278,7 @@ async function* batchesOf(listing: Listing): AsyncGenerator<readonly Entry[]> {
 /** Stored bytes, as a list. */
 export function renderItems(
   definition: ResourceDefinition,
-  entries: Listing["entries"],
+  entries: ListResult["entries"],
   metadata: JsonObject,
 ): ApiResponse {
   const { listKind: kind, itemsCarryKind } = definition;

@@ -1,7 +1,7 @@
 /** Query parameters of reads and writes, with the refusals that Kubernetes gives for bad ones. */
 import { fieldManagerOf } from "@kcp-ts/machinery/apply";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
-import type { FieldOwner } from "../registry/index.ts";
+import type { FieldManager } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
 import { isTrue } from "../request/query.ts";
 import { type Revision, toRevision } from "../storage/index.ts";
@@ -52,7 +52,7 @@ export function parseListOptions(query: URLSearchParams, isWatch: boolean): List
       : undefined,
     allowWatchBookmarks: isTrue(query.get("allowWatchBookmarks")),
     timeoutSeconds: integer(query, "timeoutSeconds"),
-    isOwnership: query.has("kcpSelection") && isOwnership(query.get("kcpSelection")),
+    isOwnership: query.has("kcpSelection") && isOwnershipSelection(query.get("kcpSelection")),
   };
   const errors = isWatch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) {
@@ -61,7 +61,7 @@ export function parseListOptions(query: URLSearchParams, isWatch: boolean): List
   return options;
 }
 
-function isOwnership(text: string | null): boolean {
+function isOwnershipSelection(text: string | null): boolean {
   if (text === "ownership") return true;
   throw statusError.badRequest(`unknown kcpSelection ${JSON.stringify(text)}: try "ownership"`);
 }
@@ -241,7 +241,7 @@ export function fieldOwner(
   { request, scope }: HandlerRequest,
   { fieldManager }: MutationOptions,
   kind: "apply" | "update",
-): FieldOwner {
+): FieldManager {
   return {
     manager: fieldManager !== "" ? fieldManager : programOf(header(request.headers, "user-agent")),
     subresource: scope.subresource,

@@ -1,7 +1,7 @@
 /** Goal: `kcpSelection=ownership` finds every object that garbage collection is about, tells every removal, and stays within its cluster. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { brief, TestServer, type WatchReader } from "../testing/index.ts";
+import { summarizeEvent, TestServer, type WatchReader } from "../testing/index.ts";
 
 const pathIn = (cluster: string) => `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
 const configmaps = pathIn("a");
@@ -50,7 +50,7 @@ describe("the ownership selection", () => {
     await server.patch(`${configmaps}/owned`, "merge", { metadata: { ownerReferences: null } });
     await create("stranger");
     await server.must("DELETE", `${configmaps}/stranger`);
-    assert.deepEqual((await reader.take(4)).map(brief), [
+    assert.deepEqual((await reader.take(4)).map(summarizeEvent), [
       "ADDED owned",
       "ADDED plain",
       "DELETED owned",
@@ -63,7 +63,7 @@ describe("the ownership selection", () => {
     await create("theirs", owned, pathIn("b"));
     await server.must("DELETE", `${pathIn("b")}/theirs`);
     await create("ours", owned);
-    assert.equal(brief(await reader.next()), "ADDED ours");
+    assert.equal(summarizeEvent(await reader.next()), "ADDED ours");
     assert.deepEqual((await server.get(`${configmaps}?${selection}`)).names, ["ours"]);
     await create("theirs", owned, pathIn("b"));
     const all = await server.get(`/clusters/*/api/v1/configmaps?${selection}`, { user: "masters" });

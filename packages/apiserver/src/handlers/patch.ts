@@ -3,7 +3,7 @@ import { patchOptionsError } from "@kcp-ts/machinery/apply";
 import { type Resumable, runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import {
-  applyJsonPatchInPieces,
+  applyJsonPatchResumable,
   applyMergePatch,
   applyStrategicMergePatch,
   isPatchError,
@@ -14,32 +14,42 @@ import {
 import { patchRulesOf } from "@kcp-ts/machinery/shape";
 import { fieldError, statusError } from "@kcp-ts/machinery/status";
 import { decodeText, mediaTypeOf } from "../content/index.ts";
-import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
+import type { BuildObject, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
 import { isTrue } from "../request/query.ts";
-import { holdsSecrets } from "../request/secret-kinds.ts";
-import { admissionRequest, mutating, storing, validatorFor } from "./admission-request.ts";
+import { containsSecrets } from "../request/secret-kinds.ts";
+import {
+  admissionRequest,
+  storeAdmitted,
+  validatingAdmission,
+  withMutatingAdmission,
+} from "./admission-request.ts";
 import { applyBuild } from "./apply.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+  uncancelled,
+} from "./context.ts";
 import {
   checkAddress,
   checkKind,
+  checkValueCount,
   decodeDraft,
   decodeLargeDraft,
-  hasManyValues,
   isLargeBody,
-  problemsMax,
-  type Refusal,
-  refuseTooManyValues,
+  isLargeObject,
+  type RejectBody,
+  reportedErrorsMax,
   sentBody,
 } from "./decode-object.ts";
 import { fieldOwner, type MutationOptions, parseMutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
-import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
+import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
 /** A patch that has been read: from the present object to the wanted one. */
-export interface ReadPatch {
+export interface ParsedPatch {
   apply(old: JsonObject): Resumable<JsonObject>;
   /** What strict validation objects to in the patch itself. */
   readonly strictErrors: readonly string[];
@@ -48,10 +58,10 @@ export interface ReadPatch {
 
 export async function handlePatch(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { request, scope, definition } = handled;
-  const cluster = oneCluster(scope);
+  const cluster = requireSingleCluster(scope);
   const { namespace, name } = scope;
   if (name === "") throw statusError.methodNotAllowed(definition, "patch");
   const form = negotiateObject(handled);
@@ -69,22 +79,22 @@ export async function handlePatch(
   const isLarge = isLargeBody(sent);
   const build = isApply
     ? await applyBuild(handled, rooms, { sent, options, owner, force: force === true })
-    : patchBuild(handled, await readPatch(sent.bytes, type, definition), options);
+    : patchBuild(handled, await parsePatch(sent.bytes, type, definition), options);
   if (isLarge) await yieldToEventLoop();
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const mutated = mutating(
+  const mutated = withMutatingAdmission(
     rooms,
     admitted,
     isApply ? admittingCreation(handled, rooms, options, build) : build,
   );
-  const written = await storing(rooms, admitted, () =>
+  const written = await storeAdmitted(rooms, admitted, () =>
     rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
       isDryRun: options.isDryRun,
       isLarge,
       user: handled.user,
-      validate: validatorFor(rooms, admitted),
+      validate: validatingAdmission(rooms, admitted),
       signal: uncancelled,
       subresource: definition.subresources.get(scope.subresource),
       mayCreate: isApply && scope.subresource === "",
@@ -94,16 +104,22 @@ export async function handlePatch(
     }),
   );
   const status = written.outcome === "created" ? 201 : 200;
-  return renderWritten(status, await finishWrite(written, handled, rooms), form, handled, rooms);
+  return renderWriteResult(
+    status,
+    await finishWrite(written, handled, rooms),
+    form,
+    handled,
+    rooms,
+  );
 }
 
 /** An apply that makes an object is a create to those who decide where objects may be. */
 function admittingCreation(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   { isDryRun }: MutationOptions,
-  build: Build,
-): Build {
+  build: BuildObject,
+): BuildObject {
   return async (old) => {
     if (old === undefined) {
       await rooms.admission.admit(admissionRequest(handled, "CREATE", isDryRun));
@@ -127,15 +143,19 @@ export function patchType(
 }
 
 /** Called again when another write came first: what it warned of before does not count. */
-function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: MutationOptions): Build {
+function patchBuild(
+  handled: HandlerRequest,
+  patch: ParsedPatch,
+  options: MutationOptions,
+): BuildObject {
   const ofTheKind = handled.warnings.length;
   return async (old) => {
     handled.warnings.length = ofTheKind;
     const value = await applyPatch(patch, old as JsonObject);
-    const isLarge = hasManyValues(value);
+    const isLarge = isLargeObject(value);
     if (isLarge) {
       await yieldToEventLoop();
-      refuseTooManyValues(value);
+      checkValueCount(value);
     }
     const decode = isLarge ? decodeLargeDraft : decodeDraft;
     return patched(handled, patch, value, old as JsonObject, options, decode);
@@ -144,7 +164,7 @@ function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: Mutation
 
 async function patched(
   handled: HandlerRequest,
-  patch: ReadPatch,
+  patch: ParsedPatch,
   value: JsonObject,
   old: JsonObject,
   options: MutationOptions,
@@ -155,10 +175,12 @@ async function patched(
   checkKind(definition, value);
   const refuse = refusalOf(value, definition);
   if (options.fieldValidation === "Strict" && patch.strictErrors.length > 0) {
-    throw refuse(`strict decoding error: ${patch.strictErrors.slice(0, problemsMax).join(", ")}`);
+    throw refuse(
+      `strict decoding error: ${patch.strictErrors.slice(0, reportedErrorsMax).join(", ")}`,
+    );
   }
   if (options.fieldValidation === "Warn") {
-    warnings.push(...patch.strictErrors.slice(0, problemsMax));
+    warnings.push(...patch.strictErrors.slice(0, reportedErrorsMax));
   }
   const body = { value, duplicates: patch.duplicates };
   const draft = await decode(definition, body, options, warnings, refuse);
@@ -180,10 +202,10 @@ function dropOwnVersion(draft: Draft, old: JsonObject): void {
 /** Shown of a result that cannot be taken. */
 const shownLengthMax = 10_000;
 
-function refusalOf(value: JsonObject, definition: ResourceDefinition): Refusal {
+function refusalOf(value: JsonObject, definition: ResourceDefinition): RejectBody {
   return (why) => {
     // The object as it is stored is part of it: who may patch a Secret may not read it for that, nor may who reads the audit log.
-    const shown = holdsSecrets(definition)
+    const shown = containsSecrets(definition)
       ? "<secret contents redacted>"
       : stringifyJson(value).slice(0, shownLengthMax);
     const errors = [fieldError.invalid("patch", shown, why)];
@@ -196,32 +218,32 @@ function strategicRules({ strategy }: ResourceDefinition): PatchSchema {
   return patchRules === undefined || patchRules === "none" ? patchRulesOf(shape) : patchRules;
 }
 
-export async function readPatch(
+export async function parsePatch(
   bytes: Uint8Array,
   type: string,
   definition: ResourceDefinition,
-): Promise<ReadPatch> {
+): Promise<ParsedPatch> {
   const parsed = await runSyncFirst(parseJsonPatchBody(decodeText(bytes)));
-  return translatePatchErrors((): ReadPatch => {
+  return translatePatchErrors((): ParsedPatch => {
     switch (type) {
       case "application/json-patch+json": {
         const patch = readJsonPatch(parsed);
         return {
-          apply: (old) => applyJsonPatchInPieces(old, patch) as Resumable<JsonObject>,
+          apply: (old) => applyJsonPatchResumable(old, patch) as Resumable<JsonObject>,
           strictErrors: patch.strictErrors,
           duplicates: [],
         };
       }
       case "application/merge-patch+json":
         return {
-          apply: inOnePiece((old) => applyMergePatch(old, parsed.value)),
+          apply: runSynchronously((old) => applyMergePatch(old, parsed.value)),
           strictErrors: [],
           duplicates: parsed.duplicates,
         };
       default: {
         const rules = strategicRules(definition);
         return {
-          apply: inOnePiece((old) => applyStrategicMergePatch(old, parsed.value, rules)),
+          apply: runSynchronously((old) => applyStrategicMergePatch(old, parsed.value, rules)),
           strictErrors: [],
           duplicates: parsed.duplicates,
         };
@@ -230,7 +252,7 @@ export async function readPatch(
   });
 }
 
-function inOnePiece(apply: (old: JsonObject) => JsonObject): ReadPatch["apply"] {
+function runSynchronously(apply: (old: JsonObject) => JsonObject): ParsedPatch["apply"] {
   return function* (old) {
     yield;
     return apply(old);
@@ -238,7 +260,7 @@ function inOnePiece(apply: (old: JsonObject) => JsonObject): ReadPatch["apply"] 
 }
 
 /** What a patch makes of an object; waits only for a patch that takes long. */
-export async function applyPatch(patch: ReadPatch, old: JsonObject): Promise<JsonObject> {
+export async function applyPatch(patch: ParsedPatch, old: JsonObject): Promise<JsonObject> {
   try {
     return await runSyncFirst(patch.apply(old));
   } catch (error) {

@@ -2,26 +2,26 @@
 import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
-  type AnswerForm,
+  encodeValue,
+  generatedMicrosPerByte,
   jsonBytes,
   negotiate,
-  paced,
-  pacedMicrosPerByte,
   parseIncludeObject,
-  partialOf,
-  type Texts,
+  partialMetadataOf,
+  type ResponseFormat,
+  streamText,
   tableOf,
   toBytes,
   toYaml,
-  valueTexts,
+  type ValueChunks,
 } from "../content/index.ts";
-import { presented, type Written } from "../registry/index.ts";
+import { toServed, type WriteResult } from "../registry/index.ts";
 import { type ApiResponse, header, responseHeaders } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
-import { decodeObject, decodeObjectInPieces, servedBytes } from "../stored-object/index.ts";
-import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.ts";
+import { decodeObject, decodeObjectResumable, servedBytes } from "../stored-object/index.ts";
+import { type HandlerDependencies, type HandlerRequest, uncancelled } from "./context.ts";
 
-export function negotiateObject({ request }: HandlerRequest): AnswerForm {
+export function negotiateObject({ request }: HandlerRequest): ResponseFormat {
   return negotiate(header(request.headers, "accept"), {
     table: true,
     partial: "PartialObjectMetadata",
@@ -31,9 +31,9 @@ export function negotiateObject({ request }: HandlerRequest): AnswerForm {
 export function renderObject(
   status: number,
   entry: Entry,
-  form: AnswerForm,
+  form: ResponseFormat,
   handled: HandlerRequest,
-  { clock }: HandlerRooms,
+  { clock }: HandlerDependencies,
 ): ApiResponse {
   if (form.as === "object" && form.mediaType === "application/json")
     return jsonBytes(status, servedBytes(entry));
@@ -46,25 +46,29 @@ export function renderObject(
 function* largeObject(
   entry: Entry,
   show: (object: JsonObject) => JsonObject,
-  { mediaType }: AnswerForm,
-): Texts {
+  { mediaType }: ResponseFormat,
+): ValueChunks {
   const object = yield* decodeInRests(entry);
-  yield* valueTexts(show(object), mediaType);
+  yield* encodeValue(show(object), mediaType);
 }
 
 /** Made while it is sent. */
-function renderTexts(status: number, texts: Texts, { mediaType }: AnswerForm): ApiResponse {
+function renderTexts(
+  status: number,
+  texts: ValueChunks,
+  { mediaType }: ResponseFormat,
+): ApiResponse {
   const headers = responseHeaders(mediaType);
-  return { status, headers, body: paced(texts), microsPerByte: pacedMicrosPerByte };
+  return { status, headers, body: streamText(texts), microsPerByte: generatedMicrosPerByte };
 }
 
 /** A written object; a dry run of a create has no resourceVersion to show. */
-export function renderWritten(
+export function renderWriteResult(
   status: number,
-  { entry, isStored }: Written,
-  form: AnswerForm,
+  { entry, isStored }: WriteResult,
+  form: ResponseFormat,
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): ApiResponse {
   if (isStored) return renderObject(status, entry, form, handled, rooms);
   const show = (object: JsonObject) => {
@@ -77,7 +81,7 @@ export function renderWritten(
 }
 
 /** For values that are small, or were made here. */
-export function renderValue(status: number, value: JsonObject, form: AnswerForm): ApiResponse {
+export function renderValue(status: number, value: JsonObject, form: ResponseFormat): ApiResponse {
   return form.mediaType === "application/yaml"
     ? jsonBytes(status, Buffer.from(toYaml(value)), "application/yaml")
     : jsonBytes(status, toBytes(value));
@@ -85,7 +89,7 @@ export function renderValue(status: number, value: JsonObject, form: AnswerForm)
 
 function transform(
   object: JsonObject,
-  form: AnswerForm,
+  form: ResponseFormat,
   { definition, scope }: HandlerRequest,
   nowMs: number,
 ): JsonObject {
@@ -102,7 +106,7 @@ function transform(
       });
     }
     case "partial":
-      return partialOf(object, form.version);
+      return partialMetadataOf(object, form.version);
     default:
       return object;
   }
@@ -114,12 +118,12 @@ function transform(
 const largeBytes = 32 << 10;
 
 export async function finishWrite(
-  written: Written,
+  written: WriteResult,
   { definition, warnings }: HandlerRequest,
-  { watchCache }: HandlerRooms,
-): Promise<Written> {
+  { watchCache }: HandlerDependencies,
+): Promise<WriteResult> {
   const { isStored, outcome } = written;
-  const entry = await presented(definition, written.entry);
+  const entry = await toServed(definition, written.entry);
   if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked") {
     if (entry.value.length > largeBytes) await yieldToEventLoop();
     warnings.push(...definition.strategy.warnings(decodeObject(entry)));
@@ -137,7 +141,7 @@ export const shortObjectBytes = 64 << 10;
 
 export function* decodeInRests(entry: Entry): Generator<undefined, JsonObject, void> {
   if (entry.value.length <= shortObjectBytes) return decodeObject(entry);
-  const work = decodeObjectInPieces(entry);
+  const work = decodeObjectResumable(entry);
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;

@@ -3,13 +3,13 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { negotiate } from "../content/index.ts";
-import { apiVersionOf, type Draft, wholeVerdict } from "../registry/index.ts";
+import { apiVersionOf, type Draft, runValidation } from "../registry/index.ts";
 import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
-import type { DecisionNote } from "../request/attributes.ts";
-import { decisionNotes } from "../request/decision-notes.ts";
-import { isMaster, type UserInfo } from "../request/user.ts";
+import type { DecisionRecorder } from "../request/attributes.ts";
+import { decisionRecorder } from "../request/decision-notes.ts";
+import { isSystemMaster, type UserInfo } from "../request/user.ts";
 import { admissionRequest } from "./admission-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
@@ -26,7 +26,7 @@ export interface ReviewRequest {
   /** Only what roles say is asked, not who may enter nor what providers allow: for members of system:masters, who ask for others. */
   readonly isDeep: boolean;
   /** Where the steps of an answer are written down. */
-  readonly note?: DecisionNote | undefined;
+  readonly note?: DecisionRecorder | undefined;
 }
 
 /** Answers with the members that the review gets: its status. */
@@ -37,10 +37,10 @@ export type Reviewers = ReadonlyMap<string, Reviewer>;
 
 export async function handleReview(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { request, scope, definition, user, signal } = handled;
-  const cluster = oneCluster(scope);
+  const cluster = requireSingleCluster(scope);
   const { namespace } = scope;
   const reviewer = rooms.reviewers.get(`${definition.group}/${definition.resource}`);
   if (scope.name !== "" || reviewer === undefined)
@@ -53,17 +53,18 @@ export async function handleReview(
     ...withoutZeros((draft["metadata"] ?? {}) as JsonObject),
     ...(definition.isNamespaced ? { namespace } : {}),
   };
-  const errors = wholeVerdict(definition.strategy.validate(draft));
+  const errors = runValidation(definition.strategy.validate(draft));
   // Without the kind: so does Kubernetes.
   const { group } = definition;
   if (errors.length > 0) throw statusError.invalid({ group, kind: "" }, "", errors);
   await admit(handled, rooms, draft, options.isDryRun);
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = draft;
   const isSubjectAccess = definition.resource === "subjectaccessreviews";
-  const note = decisionNotes((key, value) => handled.annotate(key, value), "sar.auth.kcp.io");
+  const note = decisionRecorder((key, value) => handled.annotate(key, value), "sar.auth.kcp.io");
   const answer = await reviewer({
     ...{ cluster, namespace, user, object: draft, signal },
-    isDeep: isSubjectAccess && isMaster(user) && header(request.headers, deepHeader) === "true",
+    isDeep:
+      isSubjectAccess && isSystemMaster(user) && header(request.headers, deepHeader) === "true",
     note: isSubjectAccess ? note : undefined,
   });
   const reviewed: JsonObject = {
@@ -90,7 +91,7 @@ function withoutZeros(metadata: JsonObject): JsonObject {
 /** As for any object, but for where it would live: a question does not need its namespace to exist. */
 async function admit(
   handled: HandlerRequest,
-  { admission }: HandlerRooms,
+  { admission }: HandlerDependencies,
   draft: Draft,
   isDryRun: boolean,
 ): Promise<void> {

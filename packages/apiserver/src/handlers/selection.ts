@@ -19,9 +19,9 @@ import type { ResourceDefinition } from "../registry/index.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
 import {
   decodeObject,
-  hasMetadataOfOwnership,
-  labelsMention,
-  mentions,
+  hasOwnershipMetadata,
+  labelsMayContain,
+  mayContain,
 } from "../stored-object/index.ts";
 import { cachedLabels, hasCachedLabels, type Selection } from "../watch-cache/index.ts";
 
@@ -44,7 +44,7 @@ export interface SelectionResult {
 }
 
 export function selectionOf(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
-  const asked = askedFor(definition, selectors);
+  const asked = requestedSelection(definition, selectors);
   const { isVisible, wasVisible, entersModified } = definition;
   if (isVisible === undefined) return asked;
   const { selection, name } = asked;
@@ -55,7 +55,7 @@ export function selectionOf(definition: ResourceDefinition, selectors: Selectors
   return { selection: { matches, matched, entersModified }, name };
 }
 
-function askedFor(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
+function requestedSelection(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
   const { labelSelector, fieldSelector, name, isOwnership } = selectors;
   const isAll = labelSelector === "" && fieldSelector === "" && name === "";
   if (isAll) return { selection: isOwnership ? ownership : undefined, name: undefined };
@@ -95,15 +95,15 @@ function build(
   const matches = (entry: Entry): boolean =>
     entry.key.endsWith(ending) &&
     (isNameOnly ||
-      (words.every((word) => mentions(entry, word)) &&
+      (words.every((word) => mayContain(entry, word)) &&
         (labels.isEmpty || hasLabels(entry)) &&
         (name === "" || parseObjectKey(entry.key).name === name) &&
         (storedFields.length === 0 || meets(storedFields, fieldReader(definition, entry)))));
-  return { selection: { matches }, name: onlyName, ofServed: ofServed(definition, fields) };
+  return { selection: { matches }, name: onlyName, ofServed: servedMatcher(definition, fields) };
 }
 
 /** Fields that a version declares are those of that version: they are looked at when the webhook has answered. */
-function ofServed(
+function servedMatcher(
   definition: ResourceDefinition,
   fields: FieldSelector,
 ): SelectionResult["ofServed"] {
@@ -161,7 +161,7 @@ function labelMatcher(
 ): (entry: Entry) => boolean {
   const words = requiredLabels(definition, labels);
   return (entry) =>
-    (hasCachedLabels(entry) || words.every((word) => labelsMention(entry, word))) &&
+    (hasCachedLabels(entry) || words.every((word) => labelsMayContain(entry, word))) &&
     labels.matches(cachedLabels(entry));
 }
 
@@ -177,7 +177,7 @@ function requiredLabels(
 
 const demandsKey: ReadonlySet<LabelOperator> = new Set(["=", "==", "in", "exists"]);
 
-const ownership: Selection = { matches: hasMetadataOfOwnership, tellsEveryDeletion: true };
+const ownership: Selection = { matches: hasOwnershipMetadata, tellsEveryDeletion: true };
 
 function checkField(definition: ResourceDefinition, field: string): void {
   const { selectableFields } = definition.strategy;

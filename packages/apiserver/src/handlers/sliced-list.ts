@@ -1,12 +1,12 @@
 /** Lists in forms that are made object by object, such as tables or YAML: written while they are sent, a little in each turn. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
-  type AnswerForm,
+  generatedMicrosPerByte,
   type ListWriter,
   listWriter,
-  paced,
-  pacedMicrosPerByte,
-  type Texts,
+  type ResponseFormat,
+  streamText,
+  type ValueChunks,
 } from "../content/index.ts";
 import { type ApiResponse, responseHeaders } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
@@ -26,11 +26,11 @@ export interface SlicedList {
 export function slicedList(
   batches: AsyncIterable<readonly Entry[]>,
   list: SlicedList,
-  { mediaType }: Pick<AnswerForm, "mediaType">,
+  { mediaType }: Pick<ResponseFormat, "mediaType">,
 ): ApiResponse {
   const body = slices(batches, list, listWriter(mediaType));
   const headers = responseHeaders(mediaType);
-  return { status: 200, headers, body, microsPerByte: pacedMicrosPerByte };
+  return { status: 200, headers, body, microsPerByte: generatedMicrosPerByte };
 }
 
 async function* slices(
@@ -39,11 +39,15 @@ async function* slices(
   writer: ListWriter,
 ): AsyncGenerator<Uint8Array> {
   yield Buffer.from(writer.opening(head, member));
-  for await (const batch of batches) yield* paced(itemsOf(batch, item, writer));
+  for await (const batch of batches) yield* streamText(itemsOf(batch, item, writer));
   yield Buffer.from(writer.closing());
 }
 
-function* itemsOf(batch: readonly Entry[], item: SlicedList["item"], writer: ListWriter): Texts {
+function* itemsOf(
+  batch: readonly Entry[],
+  item: SlicedList["item"],
+  writer: ListWriter,
+): ValueChunks {
   for (const entry of batch) {
     const object = yield* decodeInRests(entry);
     yield* writer.item(item(object));

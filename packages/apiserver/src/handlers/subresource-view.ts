@@ -6,24 +6,29 @@ import { negotiate } from "../content/index.ts";
 import {
   apiVersionOf,
   type Draft,
-  presented,
   type ResourceDefinition,
   type SubresourceKind,
   type SubresourceView,
-  translating,
+  toServed,
+  translateStorageErrors,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+  uncancelled,
+} from "./context.ts";
 import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
 import { fieldOwner, parseMutationOptions } from "./options.ts";
-import { applyPatch, patchType, readPatch } from "./patch.ts";
+import { applyPatch, parsePatch, patchType } from "./patch.ts";
 import { finishWrite, renderValue } from "./render.ts";
 
 export async function handleView(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   view: SubresourceView,
 ): Promise<ApiResponse> {
   const { request, scope } = handled;
@@ -35,26 +40,30 @@ export async function handleView(
 
 async function readView(
   { definition, scope, signal }: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   view: SubresourceView,
 ): Promise<JsonObject> {
   const { namespace, name } = scope;
-  const key = rooms.registry.key(definition, { cluster: oneCluster(scope), namespace, name });
-  const entry = await translating({ resource: definition }, () =>
+  const key = rooms.registry.key(definition, {
+    cluster: requireSingleCluster(scope),
+    namespace,
+    name,
+  });
+  const entry = await translateStorageErrors({ resource: definition }, () =>
     rooms.watchCache.get(key, { kind: "latest" }, signal),
   );
   if (entry === undefined || definition.isVisible?.(entry) === false)
     throw statusError.notFound(definition, name);
-  return view.read(decodeObject(await presented(definition, entry)));
+  return view.read(decodeObject(await toServed(definition, entry)));
 }
 
 async function writeView(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   view: SubresourceView,
 ): Promise<JsonObject> {
   const { scope, definition } = handled;
-  const cluster = oneCluster(scope);
+  const cluster = requireSingleCluster(scope);
   const { namespace, name } = scope;
   const isPatch = scope.verb === "patch";
   const options = parseMutationOptions(scope.query, isPatch ? "PatchOptions" : "UpdateOptions");
@@ -115,7 +124,7 @@ async function readChange(
   const sent = sentBody(handled);
   const { bytes, contentType } = sent;
   if (scope.verb === "patch") {
-    const patch = await readPatch(bytes, viewPatchType(contentType, definition), definition);
+    const patch = await parsePatch(bytes, viewPatchType(contentType, definition), definition);
     return async (shown) => {
       const value = await applyPatch(patch, shown);
       if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type Authorizer, anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
+import { type Authorizer, bootstrapAuthorizer, unionAuthorizer } from "../authorization/index.ts";
 import { ownCluster, startWithServiceAccounts, testIssuer } from "../testing/index.ts";
 
 import { audienceLengthMax, audiencesMax } from "./token-request.ts";
@@ -22,7 +22,8 @@ describe("a token request", () => {
   let server: Server;
   before(async () => {
     server = await startWithServiceAccounts({
-      authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac, ownCluster, accountsRead]),
+      authorization: (rbac) =>
+        unionAuthorizer([bootstrapAuthorizer, rbac, ownCluster, accountsRead]),
     });
     for (const cluster of ["a", "b"]) {
       const base = `/clusters/${cluster}/api/v1/namespaces/default`;

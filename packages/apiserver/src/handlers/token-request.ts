@@ -12,9 +12,9 @@ import {
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
-import { kindForm, mutateDraft, readKind } from "./admit-subresource.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
-import { otherNamespace } from "./decode-object.ts";
+import { admissionKindOf, mutateDraft, readKind } from "./admit-subresource.ts";
+import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
+import { namespaceMismatchError } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 
@@ -28,10 +28,10 @@ export const audienceLengthMax = 512;
 
 export async function handleTokenRequest(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope } = handled;
-  const cluster = oneCluster(scope);
+  const cluster = requireSingleCluster(scope);
   const { namespace, name } = scope;
   const { tokens } = rooms;
   if (tokens === undefined) throw statusError.pathNotFound();
@@ -41,12 +41,12 @@ export async function handleTokenRequest(
   const asked = await readRequest(handled, action);
   checkAddress(asked, namespace, name);
   const account = await find(handled, rooms, handled.definition, name);
-  const view = kindForm(action);
+  const view = admissionKindOf(action);
   const request = admissionRequest(handled, "CREATE", options.isDryRun, { view });
   await mutateDraft(rooms, request, asked);
   const uid = uidOf(account);
   checkUid(asked, name, uid);
-  const spec = wishOf(asked, tokens.audiences);
+  const spec = tokenParametersOf(asked, tokens.audiences);
   const nowMs = rooms.clock.now();
   const metadata = { name, namespace, uid, creationTimestamp: timestamp(nowMs) };
   const { kind, apiVersion } = asked;
@@ -80,7 +80,7 @@ async function readRequest(handled: HandlerRequest, action: SubresourceKind): Pr
 function checkAddress(asked: JsonObject, namespace: string, name: string): void {
   const metadata = isJsonObject(asked["metadata"]) ? asked["metadata"] : {};
   const { name: givenName = "", namespace: givenNamespace = "" } = metadata;
-  if (givenNamespace !== "" && givenNamespace !== namespace) throw otherNamespace();
+  if (givenNamespace !== "" && givenNamespace !== namespace) throw namespaceMismatchError();
   if (givenName === "" || givenName === name) return;
   const why = "must match the service account name if specified";
   refuseInvalid([fieldError.invalid("metadata.name", givenName, why)], name);
@@ -98,7 +98,7 @@ function checkUid(asked: JsonObject, name: string, uid: string): void {
 }
 
 /** The spec with its defaults. */
-function wishOf(asked: JsonObject, own: readonly string[]): JsonObject {
+function tokenParametersOf(asked: JsonObject, own: readonly string[]): JsonObject {
   const spec = isJsonObject(asked["spec"]) ? asked["spec"] : {};
   const audiences = (spec["audiences"] ?? []) as readonly string[];
   const seconds = Number(spec["expirationSeconds"] ?? expirationSecondsDefault);
@@ -133,7 +133,7 @@ function refuseInvalid(errors: readonly FieldError[], name: string): void {
 
 async function boundSecret(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
   reference: unknown,
 ): Promise<{ readonly name: string; readonly uid: string } | undefined> {
   if (!isJsonObject(reference as JsonObject | null)) return undefined;
@@ -155,13 +155,13 @@ async function boundSecret(
 
 async function find(
   { scope, signal }: HandlerRequest,
-  { registry, watchCache }: HandlerRooms,
+  { registry, watchCache }: HandlerDependencies,
   definition: HandlerRequest["definition"],
   name: string,
 ): Promise<JsonObject> {
   const { namespace } = scope;
   if (name === "" || name.includes("/")) throw statusError.notFound(definition, name);
-  const key = registry.key(definition, { cluster: oneCluster(scope), namespace, name });
+  const key = registry.key(definition, { cluster: requireSingleCluster(scope), namespace, name });
   const entry = await watchCache.get(key, { kind: "latest" }, signal);
   if (entry === undefined) throw statusError.notFound(definition, name);
   return decodeObject(entry);

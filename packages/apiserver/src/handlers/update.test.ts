@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type AnyObject, brief, TestServer } from "../testing/index.ts";
+import { type AnyObject, summarizeEvent, TestServer } from "../testing/index.ts";
 
 const base = "/clusters/a/api/v1";
 const configmaps = `${base}/namespaces/default/configmaps`;
@@ -195,7 +195,7 @@ describe("update", () => {
     assert.equal(none.status, 200);
     assert.equal(none.object.metadata.uid, held.metadata.uid);
     const events = await watch.take(2);
-    assert.deepEqual(events.map(brief), ["MODIFIED held", "DELETED held"]);
+    assert.deepEqual(events.map(summarizeEvent), ["MODIFIED held", "DELETED held"]);
     assert.deepEqual(events[1]?.object.metadata["finalizers"], ["example.com/b"]);
     assert.ok(
       Number(events[1]?.object.metadata.resourceVersion) >

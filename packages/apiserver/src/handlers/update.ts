@@ -1,18 +1,29 @@
+/** PUT of an object or of its subresource; an object that does not exist is created where its kind allows it. */
 import { shallowCopy } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
-import { admissionRequest, mutating, storing, validatorFor } from "./admission-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
+import {
+  admissionRequest,
+  storeAdmitted,
+  validatingAdmission,
+  withMutatingAdmission,
+} from "./admission-request.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+  uncancelled,
+} from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import { fieldOwner, parseMutationOptions } from "./options.ts";
-import { finishWrite, negotiateObject, renderWritten } from "./render.ts";
+import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
 export async function handleUpdate(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope, definition } = handled;
-  const cluster = oneCluster(scope);
+  const cluster = requireSingleCluster(scope);
   const { namespace, name } = scope;
   if (name === "") throw statusError.methodNotAllowed(definition, "update");
   const form = negotiateObject(handled);
@@ -22,16 +33,16 @@ export async function handleUpdate(
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const written = await storing(rooms, admitted, () =>
+  const written = await storeAdmitted(rooms, admitted, () =>
     rooms.registry.update(
       definition,
       { cluster, namespace, name },
-      mutating(rooms, admitted, async () => shallowCopy(draft)),
+      withMutatingAdmission(rooms, admitted, async () => shallowCopy(draft)),
       {
         isDryRun: options.isDryRun,
         isLarge,
         user: handled.user,
-        validate: validatorFor(rooms, admitted),
+        validate: validatingAdmission(rooms, admitted),
         signal: uncancelled,
         owner: fieldOwner(handled, options, "update"),
         asSent: admitted,
@@ -40,7 +51,7 @@ export async function handleUpdate(
       },
     ),
   );
-  return renderWritten(
+  return renderWriteResult(
     written.outcome === "created" ? 201 : 200,
     await finishWrite(written, handled, rooms),
     form,

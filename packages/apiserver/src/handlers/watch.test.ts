@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Revision } from "../storage/index.ts";
 import {
   type AnyObject,
-  brief,
   openWatches,
+  summarizeEvent,
   TestServer,
   type WatchReader,
 } from "../testing/index.ts";
@@ -42,11 +42,11 @@ describe("watch", () => {
       const { names } = await server.get(configmaps);
       const reader = await watch(query);
       assert.deepEqual(
-        (await reader.take(names.length)).map(brief),
+        (await reader.take(names.length)).map(summarizeEvent),
         names.map((name) => `ADDED ${name}`),
       );
       await create(`c${query.length}`);
-      assert.equal(brief(await reader.next()), `ADDED c${query.length}`);
+      assert.equal(summarizeEvent(await reader.next()), `ADDED c${query.length}`);
     }
   });
 
@@ -57,7 +57,7 @@ describe("watch", () => {
     await server.must("DELETE", `${configmaps}/a`);
     const reader = await watch(`resourceVersion=${first.metadata.resourceVersion}`);
     const events = await reader.take(3);
-    assert.deepEqual(events.map(brief), ["ADDED b", "MODIFIED a", "DELETED a"]);
+    assert.deepEqual(events.map(summarizeEvent), ["ADDED b", "MODIFIED a", "DELETED a"]);
     assert.deepEqual(events[0]?.object, second);
     for (const { object } of events) {
       assert.equal(object.kind, "ConfigMap");
@@ -111,7 +111,12 @@ describe("watch", () => {
     await server.must("DELETE", `${configmaps}/in`);
     await server.must("DELETE", `${configmaps}/out`);
     const events = await reader.take(4);
-    assert.deepEqual(events.map(brief), ["ADDED out", "MODIFIED in", "DELETED in", "DELETED out"]);
+    assert.deepEqual(events.map(summarizeEvent), [
+      "ADDED out",
+      "MODIFIED in",
+      "DELETED in",
+      "DELETED out",
+    ]);
     // As it last matched, at the version of the change.
     const { metadata } = before;
     assert.deepEqual(events[2]?.object, {
@@ -127,7 +132,7 @@ describe("watch", () => {
     const reader = await watch(query, {}, path);
     await server.must("DELETE", `${path}/n`);
     const event = await reader.next();
-    assert.equal(brief(event), "DELETED n");
+    assert.equal(summarizeEvent(event), "DELETED n");
     assert.deepEqual(event?.object["status"], { phase: "Active" });
   });
 
@@ -144,7 +149,11 @@ describe("watch", () => {
     await create("x3");
     await server.must("DELETE", `${configmaps}/x`);
     for (const reader of readers) {
-      assert.deepEqual((await reader.take(3)).map(brief), ["ADDED x", "MODIFIED x", "DELETED x"]);
+      assert.deepEqual((await reader.take(3)).map(summarizeEvent), [
+        "ADDED x",
+        "MODIFIED x",
+        "DELETED x",
+      ]);
     }
     const query = "watch=1&fieldSelector=metadata.name%3Dy";
     const mismatch = await server.get(`${base}/watch/namespaces/default/configmaps/x?${query}`);
@@ -175,7 +184,7 @@ describe("watch", () => {
       },
     });
     await create("y");
-    assert.equal(brief(await none), "ADDED y");
+    assert.equal(summarizeEvent(await none), "ADDED y");
   });
 
   it("sendInitialEvents ends its first part with a marked bookmark", async () => {
@@ -185,7 +194,7 @@ describe("watch", () => {
     for (const more of ["", "&resourceVersion=0", `&resourceVersion=${version}`]) {
       const reader = await watch(query + more);
       const [first, end] = await reader.take(2);
-      assert.equal(brief(first), "ADDED x");
+      assert.equal(summarizeEvent(first), "ADDED x");
       assert.equal(end?.type, "BOOKMARK");
       assert.deepEqual(end?.object.metadata.annotations, { "k8s.io/initial-events-end": "true" });
       assert.equal(end?.object.metadata.resourceVersion, version);
@@ -207,7 +216,7 @@ describe("watch", () => {
     for (const version of ["", "0"]) {
       const reader = await watch(`${query}&resourceVersion=${version}`);
       await create(`new${version}`);
-      assert.equal(brief(await reader.next()), `ADDED new${version}`);
+      assert.equal(summarizeEvent(await reader.next()), `ADDED new${version}`);
     }
   });
 
@@ -248,8 +257,8 @@ describe("watch", () => {
     await create("y");
     server.clock.advance(1);
     const [first, second] = await Promise.all(endings);
-    assert.deepEqual(first?.map(brief), ["ADDED x", "ADDED y"]);
-    assert.deepEqual(second?.map(brief), ["ADDED x", "BOOKMARK", "ADDED y", "BOOKMARK"]);
+    assert.deepEqual(first?.map(summarizeEvent), ["ADDED x", "ADDED y"]);
+    assert.deepEqual(second?.map(summarizeEvent), ["ADDED x", "BOOKMARK", "ADDED y", "BOOKMARK"]);
   });
 
   it("a forgotten version is an ERROR event with a 410, and the end", async () => {
@@ -302,7 +311,7 @@ describe("watch", () => {
     const readers = await Promise.all(Array.from({ length: 20 }, () => watch("")));
     await Promise.all(Array.from({ length: 50 }, (_, i) => create(`x${i}`)));
     const orders = await Promise.all(
-      readers.map(async (reader) => (await reader.take(50)).map(brief).join()),
+      readers.map(async (reader) => (await reader.take(50)).map(summarizeEvent).join()),
     );
     assert.equal(new Set(orders).size, 1);
   });

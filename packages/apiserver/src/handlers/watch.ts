@@ -4,10 +4,10 @@ import type { Random } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
-  type AnswerForm,
   negotiate,
   parseIncludeObject,
-  partialOf,
+  partialMetadataOf,
+  type ResponseFormat,
   tableOf,
   toBytes,
   toStatusError,
@@ -16,26 +16,26 @@ import {
   apiVersionOf,
   fromStorageError,
   type ResourceDefinition,
-  translating,
+  translateStorageErrors,
 } from "../registry/index.ts";
 import {
   type ApiResponse,
   header,
-  type NotedBody,
+  type ObservableBody,
   responseHeaders,
 } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
 import {
-  type EventForm,
+  type EventEncoding,
   type Freshness,
-  type Listing,
+  fullObjectEncoding,
+  type ListResult,
   type Watcher,
-  wholeObject,
 } from "../watch-cache/index.ts";
-import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { convertedEvents, storedForm } from "./converted-watch.ts";
-import { checkForm, collectionOf, prefixOf } from "./list.ts";
+import type { HandlerDependencies, HandlerRequest } from "./context.ts";
+import { convertedEvents, storedEncoding } from "./converted-watch.ts";
+import { checkFormat, collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
 import { selectionOf } from "./selection.ts";
 
@@ -46,14 +46,14 @@ const initialEventsEnd = "k8s.io/initial-events-end";
 
 export async function handleWatch(
   handled: HandlerRequest,
-  rooms: HandlerRooms,
+  rooms: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { request, definition, scope } = handled;
   const form = negotiate(header(request.headers, "accept"), {
     table: true,
     partial: "PartialObjectMetadata",
   });
-  checkForm(definition, form);
+  checkFormat(definition, form);
   if (form.mediaType !== "application/json") throw statusError.notAcceptable(["application/json"]);
   const options = parseListOptions(scope.query, true);
   // The name may come from the path or from the selector; a path's name holds whatever the selector says.
@@ -61,30 +61,35 @@ export async function handleWatch(
   const prefix = prefixOf(definition, scope, name);
   const start = startOf(options);
   const failed = { resource: definition, askedVersion: options.resourceVersion };
-  const initial = await translating(failed, async (): Promise<Listing | undefined> => {
-    if (start.kind !== "initial") {
-      const freshness: Freshness =
-        start.kind === "now" ? { kind: "latest" } : { kind: "notOlder", revision: start.revision };
-      await rooms.watchCache.catchUp(freshness, handled.signal);
-      return undefined;
-    }
-    const collection = collectionOf(definition, scope);
-    return rooms.watchCache.list({
-      prefix,
-      collection,
-      selection,
-      limit: 0,
-      freshness: start.freshness,
-      signal: handled.signal,
-    });
-  });
-  const eventForm = presentedForm(definition, eventFormOf(form, handled, rooms));
+  const initial = await translateStorageErrors(
+    failed,
+    async (): Promise<ListResult | undefined> => {
+      if (start.kind !== "initial") {
+        const freshness: Freshness =
+          start.kind === "now"
+            ? { kind: "latest" }
+            : { kind: "notOlder", revision: start.revision };
+        await rooms.watchCache.catchUp(freshness, handled.signal);
+        return undefined;
+      }
+      const collection = collectionOf(definition, scope);
+      return rooms.watchCache.list({
+        prefix,
+        collection,
+        selection,
+        limit: 0,
+        freshness: start.freshness,
+        signal: handled.signal,
+      });
+    },
+  );
+  const eventForm = servedEncoding(definition, eventEncodingOf(form, handled, rooms));
   const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
-  const unread = rooms.watchCache.unread.account(holderOf(handled));
+  const unread = rooms.watchCache.unread.account(unreadTenantOf(handled));
   const events = rooms.watchCache.watch({
     prefix,
     selection,
-    form: needsConversion ? storedForm(ofServed) : eventForm,
+    form: needsConversion ? storedEncoding(ofServed) : eventForm,
     initial,
     afterRevision: start.kind === "after" ? start.revision : rooms.watchCache.hub.revision,
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
@@ -96,21 +101,21 @@ export async function handleWatch(
   });
   endWhenRetired(events, definition);
   const shown = needsConversion
-    ? noted(convertedEvents(events, definition, { form: eventForm, ofServed }), events)
+    ? withObservers(convertedEvents(events, definition, { form: eventForm, ofServed }), events)
     : events;
   const headers = responseHeaders("application/json");
   return { status: 200, headers, body: shown, isWatch: true, unread };
 }
 
 /** Whose memory it is: the logical cluster's, or of who watches many of them. */
-function holderOf({ scope, user }: HandlerRequest): string {
+function unreadTenantOf({ scope, user }: HandlerRequest): string {
   return scope.cluster === "*" || scope.service !== undefined
     ? `* ${user.username}`
     : scope.cluster;
 }
 
 /** What is made of a stream begins and ends with it, also when nobody reads it: a generator that was not begun knows nothing of its source. */
-function noted(made: AsyncGenerator<Uint8Array>, source: Watcher): NotedBody {
+function withObservers(made: AsyncGenerator<Uint8Array>, source: Watcher): ObservableBody {
   const iterator: AsyncIterator<Uint8Array> = {
     next: () => made.next(),
     return: async () => {
@@ -137,10 +142,10 @@ function endWhenRetired(events: Watcher, { onRetired }: ResourceDefinition): voi
 }
 
 /** Events show objects as reads do. */
-function presentedForm({ form: stored }: ResourceDefinition, form: EventForm): EventForm {
+function servedEncoding({ form: stored }: ResourceDefinition, form: EventEncoding): EventEncoding {
   const presentNow = stored?.presentNow;
   if (stored === undefined || presentNow === undefined) return form;
-  const turned = (base: EventForm): EventForm => ({
+  const turned = (base: EventEncoding): EventEncoding => ({
     name: `${base.name}@${stored.name}`,
     encode: (entry, revision) => base.encode(presentNow(entry), revision),
   });
@@ -172,11 +177,11 @@ function timeoutOf({ timeoutSeconds }: ListOptions, random: Random): number {
   return Math.min(timeoutSeconds * 1000, timeoutMaxMs);
 }
 
-function eventFormOf(
-  form: AnswerForm,
+function eventEncodingOf(
+  form: ResponseFormat,
   { definition, scope }: HandlerRequest,
-  { clock }: HandlerRooms,
-): EventForm {
+  { clock }: HandlerDependencies,
+): EventEncoding {
   switch (form.as) {
     case "partial":
       return {
@@ -204,7 +209,7 @@ function eventFormOf(
       };
     }
     default:
-      return wholeObject;
+      return fullObjectEncoding;
   }
 }
 
@@ -212,7 +217,7 @@ function objectAt(entry: Entry, revision: Revision): JsonObject {
   return decodeObject({ ...entry, modifiedAt: revision });
 }
 
-function bookmarkMaker(definition: ResourceDefinition, form: AnswerForm) {
+function bookmarkMaker(definition: ResourceDefinition, form: ResponseFormat) {
   return (revision: Revision, isInitialEventsEnd: boolean): Buffer => {
     const metadata: JsonObject = {
       resourceVersion: String(revision),
@@ -223,14 +228,14 @@ function bookmarkMaker(definition: ResourceDefinition, form: AnswerForm) {
       apiVersion: apiVersionOf(definition),
       metadata,
     };
-    if (form.as === "partial") return toBytes(partialOf(object, form.version));
+    if (form.as === "partial") return toBytes(partialMetadataOf(object, form.version));
     if (form.as !== "table") return toBytes(object);
     return toBytes({
       kind: "Table",
       apiVersion: `meta.k8s.io/${form.version}`,
       metadata: { resourceVersion: String(revision) },
       columnDefinitions: [],
-      rows: [{ cells: [], object: partialOf(object, form.version) }],
+      rows: [{ cells: [], object: partialMetadataOf(object, form.version) }],
     });
   };
 }

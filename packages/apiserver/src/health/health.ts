@@ -1,7 +1,7 @@
 /** /livez, /readyz, /healthz: named checks, with Kubernetes' texts. */
 
 import { statusError } from "@kcp-ts/machinery/status";
-import { text } from "../content/index.ts";
+import { textResponse } from "../content/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 
 export interface HealthCheck {
@@ -50,15 +50,15 @@ export function serveHealth(
     const names = [...excluded].map((each) => JSON.stringify(each)).join(",");
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
   }
-  if (hasFailed) return text(500, `${lines.join("\n")}\n${endpoint} check failed\n`);
-  if (!query.has("verbose")) return text(200, "ok");
-  return text(200, `${lines.join("\n")}\n${endpoint} check passed\n`);
+  if (hasFailed) return textResponse(500, `${lines.join("\n")}\n${endpoint} check failed\n`);
+  if (!query.has("verbose")) return textResponse(200, "ok");
+  return textResponse(200, `${lines.join("\n")}\n${endpoint} check passed\n`);
 }
 
 function serveOne(name: string, checks: readonly HealthCheck[]): ApiResponse {
   const check = checks.find((each) => each.name === name);
   if (check === undefined) throw statusError.pathNotFound();
   return check.check() === undefined
-    ? text(200, "ok")
-    : text(500, "internal server error: reason withheld\n");
+    ? textResponse(200, "ok")
+    : textResponse(500, "internal server error: reason withheld\n");
 }

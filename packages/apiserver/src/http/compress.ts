@@ -7,7 +7,7 @@ import { type ApiResponse, type HeaderRecord, header } from "../request/api-requ
 /** Answers up to this size cost more to compress than to send. */
 export const compressBytesMin = 128 << 10;
 
-export function compressed(response: ApiResponse, requestHeaders: HeaderRecord): ApiResponse {
+export function compressResponse(response: ApiResponse, requestHeaders: HeaderRecord): ApiResponse {
   const { body, headers } = response;
   if (body === undefined || response.isWatch === true) return response;
   if (body instanceof Uint8Array && body.length <= compressBytesMin) return response;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
-import { limitIn } from "../request/file-descriptors.ts";
+import { parseOpenFilesLimit } from "../request/file-descriptors.ts";
 import { ConnectionTable } from "./connection-table.ts";
 
 const limits = {
@@ -75,8 +75,8 @@ describe("the limit of open files", () => {
   it("is read from what the system says", () => {
     const line = (soft: string) =>
       `Limit   Soft Limit  Hard Limit  Units\nMax open files            ${soft}                4096                 files\n`;
-    assert.equal(limitIn(line("1024")), 1024);
-    assert.equal(limitIn(line("unlimited")), Number.MAX_SAFE_INTEGER);
-    assert.equal(limitIn(""), 4096);
+    assert.equal(parseOpenFilesLimit(line("1024")), 1024);
+    assert.equal(parseOpenFilesLimit(line("unlimited")), Number.MAX_SAFE_INTEGER);
+    assert.equal(parseOpenFilesLimit(""), 4096);
   });
 });

@@ -7,13 +7,13 @@ import type { UnreadResponseBudget } from "../event-loop/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,
+  cancelBody,
   type HeaderRecord,
-  leaveUnread,
   type MaybePromise,
   sentHeaders,
 } from "../request/api-request.ts";
-import { compressed } from "./compress.ts";
-import { inPieces, pieceBytesMax, pipe } from "./pipe.ts";
+import { compressResponse } from "./compress.ts";
+import { chunkBytesMax, pipe, splitChunks } from "./pipe.ts";
 import { readStream } from "./read-body.ts";
 
 /** What the requests of one connection have in common. */
@@ -54,7 +54,7 @@ export class Http1Connection {
   }
 }
 
-export class Http1Exchange implements ApiRequest {
+export class Http1ApiRequest implements ApiRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderRecord;
@@ -135,12 +135,12 @@ export class Http1Exchange implements ApiRequest {
   /** Whole answers are written at once; streams take as long as their reader. */
   #respond(answer: ApiResponse): Promise<void> | undefined {
     const isGone = this.#response.destroyed || this.#connection?.destroyed === true;
-    if (isGone) leaveUnread(answer.body);
+    if (isGone) cancelBody(answer.body);
     if (isGone) return undefined;
     try {
       return this.#write(answer);
     } catch (error) {
-      leaveUnread(answer.body);
+      cancelBody(answer.body);
       throw error;
     }
   }
@@ -152,8 +152,8 @@ export class Http1Exchange implements ApiRequest {
       return undefined;
     }
     const isHead = this.method === "HEAD";
-    if (isHead) leaveUnread(answer.body);
-    const { status, headers, body } = isHead ? answer : compressed(answer, this.headers);
+    if (isHead) cancelBody(answer.body);
+    const { status, headers, body } = isHead ? answer : compressResponse(answer, this.headers);
     // A body that was not read to its end would be taken for the next request.
     const isUnread = !this.#request.complete && this.#hasBody();
     if (isUnread || this.#connection !== undefined) response.setHeader("connection", "close");
@@ -162,7 +162,7 @@ export class Http1Exchange implements ApiRequest {
     this.#facts.isWatched = answer.isWatch === true;
     if (body === undefined || isHead) response.end();
     else if (!(body instanceof Uint8Array)) return this.#pipe(body, answer);
-    else if (body.length > pieceBytesMax) return this.#pipeWhole(body);
+    else if (body.length > chunkBytesMax) return this.#pipeWhole(body);
     else response.end(body);
     return undefined;
   }
@@ -191,7 +191,7 @@ export class Http1Exchange implements ApiRequest {
     this.#facts.answers++;
     unread.bytes += body.length;
     try {
-      await pipe(inPieces(body), this.#response);
+      await pipe(splitChunks(body), this.#response);
     } finally {
       unread.bytes -= body.length;
       this.#facts.answers--;

@@ -5,19 +5,19 @@ import { BodyError, errorCode, type ServerStream } from "../http2/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,
-  type CallingBody,
+  type CallbackBody,
+  cancelBody,
   type HeaderRecord,
-  isCalling,
-  isLending,
-  leaveUnread,
+  isBufferReusing,
+  isCallbackBody,
   type MaybePromise,
   untilPaced,
 } from "../request/api-request.ts";
-import { compressBytesMin, compressed } from "./compress.ts";
-import { incomplete, tooLarge } from "./read-body.ts";
+import { compressBytesMin, compressResponse } from "./compress.ts";
+import { bodyTooLarge, incompleteBody } from "./read-body.ts";
 
 /** What all requests of a connection have in common. */
-export interface ConnectionFacts {
+export interface ConnectionInfo {
   readonly onAuthenticated: (username: string) => void;
   readonly remoteAddress: string;
   readonly certificate: () => X509Certificate | undefined;
@@ -25,7 +25,7 @@ export interface ConnectionFacts {
   readonly date: () => string;
 }
 
-export class Http2Exchange implements ApiRequest {
+export class Http2ApiRequest implements ApiRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderRecord;
@@ -35,7 +35,7 @@ export class Http2Exchange implements ApiRequest {
   readonly #date: () => string;
   readonly onAuthenticated: (username: string) => void;
 
-  constructor(stream: ServerStream, facts: ConnectionFacts) {
+  constructor(stream: ServerStream, facts: ConnectionInfo) {
     const { remoteAddress, certificate, date, onAuthenticated } = facts;
     this.#stream = stream;
     this.onAuthenticated = onAuthenticated;
@@ -72,7 +72,7 @@ export class Http2Exchange implements ApiRequest {
       const done = (result: Uint8Array | BodyError) => {
         if (!(result instanceof BodyError)) resumeTogether(() => resolve(result));
         else if (result.reason === "no-room") reject(refusal);
-        else reject(result.reason === "too-large" ? tooLarge(bytesMax) : incomplete);
+        else reject(result.reason === "too-large" ? bodyTooLarge(bytesMax) : incompleteBody);
       };
       this.#stream.readBody(bytesMax, done, onPart === undefined ? undefined : hasRoom);
     });
@@ -104,10 +104,11 @@ export class Http2Exchange implements ApiRequest {
     if (answer.takeOver !== undefined)
       throw new Error("a stream of HTTP/2 is no connection that can be handed over");
     const isHead = this.method === "HEAD";
-    if (isHead || this.#stream.isClosed) leaveUnread(answer.body);
+    if (isHead || this.#stream.isClosed) cancelBody(answer.body);
     if (this.#stream.isClosed) return undefined;
     const isSmall = answer.body instanceof Uint8Array && answer.body.length <= compressBytesMin;
-    const { status, headers, body } = isHead || isSmall ? answer : compressed(answer, this.headers);
+    const { status, headers, body } =
+      isHead || isSmall ? answer : compressResponse(answer, this.headers);
     headers["date"] ??= this.#date();
     if (isHead) this.#stream.answer(status, headers, undefined);
     else return this.#write(status, headers, body, answer);
@@ -133,11 +134,11 @@ export class Http2Exchange implements ApiRequest {
       return undefined;
     }
     stream.begin(status, headers);
-    return isCalling(body) ? this.#follow(body, answer) : this.#pipe(body, answer);
+    return isCallbackBody(body) ? this.#follow(body, answer) : this.#pipe(body, answer);
   }
 
   /** Its beginning at the pace of its reader, and then what comes when it comes. */
-  async #follow(body: CallingBody, { pace }: ApiResponse): Promise<void> {
+  async #follow(body: CallbackBody, { pace }: ApiResponse): Promise<void> {
     const stream = this.#stream;
     try {
       for await (const part of body.beginning()) {
@@ -160,7 +161,7 @@ export class Http2Exchange implements ApiRequest {
     { pace, onSent }: Pick<ApiResponse, "pace" | "onSent">,
   ): Promise<void> {
     const stream = this.#stream;
-    const isLent = isLending(body);
+    const isLent = isBufferReusing(body);
     let bytes = 0;
     for await (const part of isLent ? body.lend() : body) {
       bytes += part.length;
@@ -178,7 +179,7 @@ export class Http2Exchange implements ApiRequest {
 
 /** Called when there is something, when it may be written, and when there is room for more: nothing is made for it while it waits. */
 function follow(
-  body: CallingBody,
+  body: CallbackBody,
   stream: ServerStream,
   pace: ApiResponse["pace"],
   { resolve, reject }: { readonly resolve: () => void; readonly reject: (error: unknown) => void },

@@ -1,5 +1,5 @@
 /** A stream cut at its line breaks, which stay at the ends of the lines. */
-export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let parts: Uint8Array[] = [];
   for await (const chunk of body) {
     let from = 0;

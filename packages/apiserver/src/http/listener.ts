@@ -19,11 +19,11 @@ import {
 } from "../event-loop/index.ts";
 import { Connection } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
-import { fileDescriptorsFor } from "../request/file-descriptors.ts";
+import { fileDescriptorShare } from "../request/file-descriptors.ts";
 import { ConnectionTable, type TrackedConnection } from "./connection-table.ts";
-import { Http1Connection, Http1Exchange } from "./http1-exchange.ts";
-import { type ConnectionFacts, Http2Exchange } from "./http2-exchange.ts";
-import { type Reader, StalledReaders } from "./stalled.ts";
+import { Http1ApiRequest, Http1Connection } from "./http1-exchange.ts";
+import { type ConnectionInfo, Http2ApiRequest } from "./http2-exchange.ts";
+import { type StallCheckedConnection, StalledConnectionMonitor } from "./stalled.ts";
 import {
   NamedCertificates,
   type NamedTlsMaterial,
@@ -31,7 +31,7 @@ import {
   type TlsMaterial,
   type TlsVersion,
 } from "./tls.ts";
-import { overWebSocket } from "./web-socket-watch.ts";
+import { watchOverWebSocket } from "./web-socket-watch.ts";
 
 export interface ListenerOptions {
   readonly host: string;
@@ -91,7 +91,7 @@ export class Listener {
   readonly #inbound = new InboundBudget();
   readonly #outbound = new OutboundBudget();
   readonly #unread: UnreadResponseBudget;
-  readonly #stalled: StalledReaders;
+  readonly #stalled: StalledConnectionMonitor;
   /** What every connection over HTTP/1.1 has in common over its requests. */
   readonly #http1 = new WeakMap<Socket, Http1Connection>();
   /** Every open connection, also those that are still shaking hands. */
@@ -114,8 +114,12 @@ export class Listener {
       bytesPerConnectionMax: this.#limits.unreadBytesPerConnectionMax,
       bytesMax: this.#limits.unreadBytesMax,
     });
-    this.#stalled = new StalledReaders(this.#clock, this.#limits.stalledTimeoutMs, this.#unread);
-    const connectionsMax = this.#limits.connectionsMax || fileDescriptorsFor("connections");
+    this.#stalled = new StalledConnectionMonitor(
+      this.#clock,
+      this.#limits.stalledTimeoutMs,
+      this.#unread,
+    );
+    const connectionsMax = this.#limits.connectionsMax || fileDescriptorShare("connections");
     this.#table = new ConnectionTable(this.#clock, { ...this.#limits, connectionsMax });
     this.#sessionsMax = Math.max(1, Math.floor(connectionsMax * sessionsPart));
     const { tls, namedTls = [], tlsMinVersion = "TLSv1.2" } = options;
@@ -223,8 +227,11 @@ export class Listener {
   }
 
   /** Looks after its reader until it is closed. */
-  #watchOver(socket: TLSSocket, reader: Pick<Reader, "isHeldOpen" | "endStalled">): void {
-    const looked: Reader = {
+  #watchOver(
+    socket: TLSSocket,
+    reader: Pick<StallCheckedConnection, "isHeldOpen" | "endStalled">,
+  ): void {
+    const looked: StallCheckedConnection = {
       get sentBytes() {
         return socket.bytesWritten - socket.writableLength;
       },
@@ -274,7 +281,7 @@ export class Listener {
   #onHttp2(socket: TLSSocket): void {
     const { handle, onDebug } = this.#options;
     const tracked = this.#secured(socket);
-    const facts: ConnectionFacts = {
+    const facts: ConnectionInfo = {
       onAuthenticated: this.#recognizing(tracked),
       remoteAddress: socket.remoteAddress ?? "",
       certificate: () => this.#certificateOf(socket),
@@ -291,7 +298,7 @@ export class Listener {
         if (isHeld) socket.pause();
         else socket.resume();
       },
-      onStream: (stream) => new Http2Exchange(stream, facts).run(handle, onDebug),
+      onStream: (stream) => new Http2ApiRequest(stream, facts).run(handle, onDebug),
       write: (bytes, done) => {
         if (!socket.writable) return false;
         const isLeaving = socket.write(bytes, done);
@@ -332,7 +339,7 @@ export class Listener {
     });
     const connection = this.#http1.get(socket) as Http1Connection;
     connection.begin(response);
-    new Http1Exchange(request, response, () => this.#certificateOf(socket), connection).run(
+    new Http1ApiRequest(request, response, () => this.#certificateOf(socket), connection).run(
       this.#options.handle,
       this.#options.onDebug,
     );
@@ -365,10 +372,10 @@ export class Listener {
       return { ...answer, takeOver: taken };
     };
     const certificate = () => this.#certificateOf(socket);
-    new Http1Exchange(request, response, certificate, http1, socket).run((asked) => {
+    new Http1ApiRequest(request, response, certificate, http1, socket).run((asked) => {
       const answer = handle(asked);
-      if (!(answer instanceof Promise)) return taking(overWebSocket(answer, asked));
-      return answer.then((resolved) => taking(overWebSocket(resolved, asked)));
+      if (!(answer instanceof Promise)) return taking(watchOverWebSocket(answer, asked));
+      return answer.then((resolved) => taking(watchOverWebSocket(resolved, asked)));
     }, onDebug);
   }
 

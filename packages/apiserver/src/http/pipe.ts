@@ -1,11 +1,11 @@
 /** Writes a stream of chunks at the pace of its reader, and stops when the reader is gone. How much it was. */
 import type { Writable } from "node:stream";
-import { type Pace, type UnreadBytes, untilPaced } from "../request/api-request.ts";
+import { type Pace, type UnreadAccounting, untilPaced } from "../request/api-request.ts";
 
 export interface PipeOptions {
   readonly pace?: Pace | undefined;
   /** Where it is counted what the reader has not read. */
-  readonly unread?: UnreadBytes | undefined;
+  readonly unread?: UnreadAccounting | undefined;
 }
 
 export async function pipe(
@@ -18,23 +18,23 @@ export async function pipe(
     bytes += chunk.length;
     if (pace !== undefined) await untilPaced(pace, chunk.length);
     if (target.destroyed) break;
-    if (chunk.length <= pieceBytesMax && target.write(chunk)) continue;
-    await writeSlowly(chunk, target, unread);
+    if (chunk.length <= chunkBytesMax && target.write(chunk)) continue;
+    await writeThrottled(chunk, target, unread);
   }
   return bytes;
 }
 
 /** Piece by piece: what is written is encrypted at once, and there twice until its reader has read it. */
-async function writeSlowly(
+async function writeThrottled(
   chunk: Uint8Array,
   target: Writable,
-  unread: UnreadBytes | undefined,
+  unread: UnreadAccounting | undefined,
 ): Promise<void> {
   // It has been written already when it is one piece.
-  const pieces = chunk.length <= pieceBytesMax ? [] : inPieces(chunk);
+  const pieces = chunk.length <= chunkBytesMax ? [] : splitChunks(chunk);
   unread?.hold(chunk);
   try {
-    if (chunk.length <= pieceBytesMax) await drainedOf(chunk.length, target, unread);
+    if (chunk.length <= chunkBytesMax) await drainedOf(chunk.length, target, unread);
     for (const piece of pieces) {
       if (target.destroyed) return;
       if (!target.write(piece)) await drainedOf(piece.length, target, unread);
@@ -47,7 +47,7 @@ async function writeSlowly(
 async function drainedOf(
   bytes: number,
   target: Writable,
-  unread: UnreadBytes | undefined,
+  unread: UnreadAccounting | undefined,
 ): Promise<void> {
   unread?.holdCopy(bytes);
   try {
@@ -57,14 +57,14 @@ async function drainedOf(
   }
 }
 
-export const pieceBytesMax = 64 << 10;
+export const chunkBytesMax = 64 << 10;
 
-export function* inPieces(body: Uint8Array): Iterable<Uint8Array> {
-  for (let at = 0; at < body.length; at += pieceBytesMax)
-    yield body.subarray(at, at + pieceBytesMax);
+export function* splitChunks(body: Uint8Array): Iterable<Uint8Array> {
+  for (let at = 0; at < body.length; at += chunkBytesMax)
+    yield body.subarray(at, at + chunkBytesMax);
 }
 
-/** Who never reads is ended by `StalledReaders`, and then it is over. */
+/** Who never reads is ended by `StalledConnectionMonitor`, and then it is over. */
 function drained(target: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -11,7 +11,7 @@ export function readStream(
   onPart?: (bytes: number) => void,
 ): Promise<Uint8Array> {
   const announced = Number(headers["content-length"] ?? 0);
-  if (announced > bytesMax) return Promise.reject(tooLarge(bytesMax));
+  if (announced > bytesMax) return Promise.reject(bodyTooLarge(bytesMax));
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let bytes = 0;
@@ -19,7 +19,7 @@ export function readStream(
     stream.on("data", (part: Buffer) => {
       bytes += part.length;
       try {
-        if (bytes > bytesMax) throw tooLarge(bytesMax);
+        if (bytes > bytesMax) throw bodyTooLarge(bytesMax);
         onPart?.(part.length);
         parts.push(part);
       } catch (error) {
@@ -34,17 +34,17 @@ export function readStream(
       resumeTogether(() => resolve(body));
     });
     // Comes last, whatever happened.
-    stream.on("close", () => isComplete || reject(incomplete));
-    if (stream.destroyed) reject(incomplete);
+    stream.on("close", () => isComplete || reject(incompleteBody));
+    if (stream.destroyed) reject(incompleteBody);
   });
 }
 
-export const incomplete = new StatusError({
+export const incompleteBody = new StatusError({
   code: 400,
   reason: "BadRequest",
   message: "the body ended before it was complete",
 });
 
-export function tooLarge(bytesMax: number): StatusError {
+export function bodyTooLarge(bytesMax: number): StatusError {
   return statusError.tooLarge(`limit is ${bytesMax}`);
 }

@@ -8,7 +8,7 @@ import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { UnreadResponseBudget } from "../event-loop/index.ts";
 
 /** A connection, as far as its reader is concerned. */
-export interface Reader {
+export interface StallCheckedConnection {
   /** What was handed to the system, and what was not yet. */
   readonly sentBytes: number;
   readonly unsentBytes: number;
@@ -20,15 +20,15 @@ export interface Reader {
 }
 
 /** How often is looked during the time that an answer may stand still. */
-export const looksPerTimeout = 12;
+export const checksPerTimeout = 12;
 /** Those who have not moved for this many looks are ended while too much waits in all. */
 const looksWhenFull = 1;
 
-export class StalledReaders {
+export class StalledConnectionMonitor {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #unread: UnreadResponseBudget;
-  readonly #readers = new Map<Reader, { sentBytes: number; looks: number }>();
+  readonly #readers = new Map<StallCheckedConnection, { sentBytes: number; looks: number }>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock, timeoutMs: number, unread: UnreadResponseBudget) {
@@ -37,12 +37,12 @@ export class StalledReaders {
     this.#unread = unread;
   }
 
-  add(reader: Reader): void {
+  add(reader: StallCheckedConnection): void {
     this.#readers.set(reader, { sentBytes: 0, looks: 0 });
     this.#timer ??= this.#schedule();
   }
 
-  delete(reader: Reader): void {
+  delete(reader: StallCheckedConnection): void {
     this.#readers.delete(reader);
     if (this.#readers.size > 0) return;
     this.#timer?.cancel();
@@ -50,17 +50,21 @@ export class StalledReaders {
   }
 
   #schedule(): Timer {
-    return this.#clock.schedule(this.#timeoutMs / looksPerTimeout, () => {
+    return this.#clock.schedule(this.#timeoutMs / checksPerTimeout, () => {
       this.#timer = this.#schedule();
       const { isFull } = this.#unread;
-      for (const [reader, seen] of this.#readers) look(reader, seen, isFull);
+      for (const [reader, seen] of this.#readers) checkProgress(reader, seen, isFull);
     });
   }
 }
 
 /** What is held open may wait for as long as it likes, but not while too much waits in all. */
-function look(reader: Reader, seen: { sentBytes: number; looks: number }, isFull: boolean): void {
-  const looksMax = isFull ? looksWhenFull : looksPerTimeout;
+function checkProgress(
+  reader: StallCheckedConnection,
+  seen: { sentBytes: number; looks: number },
+  isFull: boolean,
+): void {
+  const looksMax = isFull ? looksWhenFull : checksPerTimeout;
   reader.endStalled?.(looksMax);
   const { sentBytes, unsentBytes } = reader;
   const isMeant = isFull || !reader.isHeldOpen;

@@ -9,27 +9,27 @@ import type { Duplex } from "node:stream";
 import {
   type ApiRequest,
   type ApiResponse,
+  cancelBody,
   header,
-  leaveUnread,
+  requestedUpgrade,
   responseHeaders,
-  wantedUpgrade,
 } from "../request/api-request.ts";
-import { linesOf } from "./lines.ts";
+import { splitLines } from "./lines.ts";
 import { pipe } from "./pipe.ts";
 
 /** An answer that is a watch becomes one over a WebSocket, for those who ask for one; others stay what they are. */
-export function overWebSocket(answer: ApiResponse, request: ApiRequest): ApiResponse {
+export function watchOverWebSocket(answer: ApiResponse, request: ApiRequest): ApiResponse {
   const { body, isWatch, status, pace, headers, unread } = answer;
   if (isWatch !== true || status !== 200 || body === undefined || body instanceof Uint8Array)
     return answer;
-  if (wantedUpgrade(request.headers) !== "websocket") return answer;
+  if (requestedUpgrade(request.headers) !== "websocket") return answer;
   const handshake = handshakeOf(request);
   if (typeof handshake === "string") {
-    leaveUnread(body);
+    cancelBody(body);
     return { status: 400, headers: responseHeaders(plainText), body: Buffer.from(handshake) };
   }
   const takeOver = (connection: Duplex) => {
-    hear(connection);
+    receiveFrames(connection);
     if (unread !== undefined) unread.onCut = () => connection.destroy();
     pipe(messages(body), connection, { pace, unread }).then(
       () => connection.end(frame(opcode.close, closeOf(1000)), () => connection.destroy()),
@@ -82,7 +82,7 @@ const fragmentBytesMax = 32 << 10;
 const unreadBytesMax = 64 << 10;
 
 async function* messages(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const line of linesOf(body))
+  for await (const line of splitLines(body))
     for (let at = 0; at < line.length; at += fragmentBytesMax) {
       const fragment = line.subarray(at, at + fragmentBytesMax);
       const isLast = at + fragment.length === line.length;
@@ -107,7 +107,7 @@ function closeOf(status: number): Buffer {
 }
 
 /** Reads what the client sends, for as long as it keeps to the rules. */
-function hear(connection: Duplex): void {
+function receiveFrames(connection: Duplex): void {
   let held = Buffer.alloc(0);
   const end = (status: number) => {
     connection.removeAllListeners("data");
@@ -127,14 +127,14 @@ function hear(connection: Duplex): void {
   });
 }
 
-interface HeardFrame {
+interface ReceivedFrame {
   readonly code: number;
   readonly payload: Buffer;
   readonly end: number;
 }
 
 /** The first frame, undefined when it is not whole yet, or the status with which the connection ends. */
-function readFrame(bytes: Buffer): HeardFrame | number | undefined {
+function readFrame(bytes: Buffer): ReceivedFrame | number | undefined {
   if (bytes.length < 2) return undefined;
   const [first, second] = [bytes[0] as number, bytes[1] as number];
   if ((second & 0x80) === 0) return 1002;

@@ -13,7 +13,7 @@ import {
   frame,
   get,
   getFields,
-  goneAway,
+  goAwayFrames,
   headers,
   number,
   ok,
@@ -102,7 +102,7 @@ describe("what ends a connection", () => {
     it(title, async () => {
       const peer = new Peer();
       peer.send(...frames);
-      assert.equal(goneAway(await peer.received()), code);
+      assert.equal(goAwayFrames(await peer.received()), code);
       assert.ok(peer.isEnded);
       assert.equal(peer.connection.openStreams, 0);
     });
@@ -111,7 +111,7 @@ describe("what ends a connection", () => {
   it("what does not begin like HTTP/2, or not with settings", async () => {
     for (const greeting of [get(1), frame({ type: 4, flags: flag.ack })]) {
       const peer = new Peer({ greeting });
-      assert.equal(goneAway(await peer.received()), errorCode.protocolError);
+      assert.equal(goAwayFrames(await peer.received()), errorCode.protocolError);
     }
   });
 
@@ -122,7 +122,7 @@ describe("what ends a connection", () => {
       peer.send(headers(id, postFields, { isEnd: false }));
       for (let i = 0; i < 32 && !peer.isEnded; i++) peer.send(data(id, piece));
     }
-    assert.equal(goneAway(await peer.received()), errorCode.flowControlError);
+    assert.equal(goAwayFrames(await peer.received()), errorCode.flowControlError);
     assert.equal(peer.streams.length, connectionWindowBytes / (32 * 16_384) + 1);
   });
 
@@ -137,7 +137,7 @@ describe("what ends a connection", () => {
         assert.equal(peer.isEnded, false);
         peer.send(frame({ type: 9, streamId: 1, payload: Buffer.alloc(size) }));
       }
-      assert.equal(goneAway(await peer.received()), errorCode.enhanceYourCalm);
+      assert.equal(goAwayFrames(await peer.received()), errorCode.enhanceYourCalm);
     }
   });
 });

@@ -39,7 +39,7 @@ import {
   windowDefault,
   windowMax,
 } from "./protocol.ts";
-import { ServerStream, type StreamHost } from "./server-stream.ts";
+import { ServerStream, type StreamConnection } from "./server-stream.ts";
 import { readSettings, writeSettings } from "./settings.ts";
 
 export interface ConnectionOptions {
@@ -76,7 +76,7 @@ const windowUpdatesFree = 16;
 
 const { awaitedBodyBytesMax, closedPerTurnMax, controlFramesPerUnit } = eventLoopLimits.inbound;
 
-export class Connection implements StreamHost {
+export class Connection implements StreamConnection {
   readonly #options: ConnectionOptions;
   readonly #in: Inbound;
   readonly #blocks: HeaderBlocks;

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { SeededRandom } from "../testing/index.ts";
 import { errorCode, flag } from "./protocol.ts";
 import { opened, priority, reset, widen } from "./test-support/conformance.ts";
-import { data, frame, get, goneAway, Peer, resets, settings } from "./test-support/peer.ts";
+import { data, frame, get, goAwayFrames, Peer, resets, settings } from "./test-support/peer.ts";
 
 const seedFirst = Number(process.env["KCP_SEED"] ?? 1);
 const histories = Number(process.env["KCP_HISTORIES"] ?? 400);
@@ -154,7 +154,7 @@ describe("frames at random", () => {
       const peer = peerOf();
       sendInParts(peer, Buffer.concat(frames), random);
       const received = await peer.received();
-      assert.equal(goneAway(received), model.ends, `seed ${seed}`);
+      assert.equal(goAwayFrames(received), model.ends, `seed ${seed}`);
       assert.deepEqual(resets(received), model.resets, `seed ${seed}`);
       const open = [...model.states.values()].filter(
         (each) => each === "open" || each === "working",
@@ -185,7 +185,7 @@ describe("frames at random", () => {
         sendInParts(peer, bytes, random);
         assert.ok(peer.connection.openStreams <= streamsMax, `seed ${seed}`);
       }
-      const code = goneAway(await peer.received());
+      const code = goAwayFrames(await peer.received());
       assert.equal(peer.isEnded, code !== undefined, `seed ${seed}`);
       if (code !== undefined) assert.ok(known.has(code), `seed ${seed}: code ${code}`);
       peer.connection.closed();

@@ -11,7 +11,7 @@ import {
   data,
   frame,
   get,
-  goneAway,
+  goAwayFrames,
   headers,
   number,
   ok,
@@ -49,7 +49,7 @@ describe("noise", () => {
       make(abuseBudgetMax - 10);
       assert.equal(peer.isEnded, false);
       make(50);
-      assert.equal(goneAway(await peer.received()), errorCode.enhanceYourCalm);
+      assert.equal(goAwayFrames(await peer.received()), errorCode.enhanceYourCalm);
     });
   }
 
@@ -59,7 +59,7 @@ describe("noise", () => {
     for (let sent = 0; sent < abuseBudgetMax - 10; sent++) peer.send(widened);
     assert.equal(peer.isEnded, false);
     for (let sent = 0; sent < 100 && !peer.isEnded; sent++) peer.send(widened);
-    assert.equal(goneAway(await peer.received()), errorCode.enhanceYourCalm);
+    assert.equal(goAwayFrames(await peer.received()), errorCode.enhanceYourCalm);
   });
 
   it("windows that are widened for each frame of data are never noise", async () => {
@@ -83,7 +83,7 @@ describe("noise", () => {
     const byte = frame({ type: 8, streamId: 1, payload: number(1) });
     for (let sent = 0; sent < 50_000 && !peer.isEnded; sent++) peer.send(byte);
     const received = await peer.received();
-    assert.equal(goneAway(received), errorCode.enhanceYourCalm);
+    assert.equal(goAwayFrames(received), errorCode.enhanceYourCalm);
     assert.ok(bytesOf(received, 1) < 10 * abuseBudgetMax);
   });
 
@@ -133,7 +133,7 @@ describe("draining", () => {
     peer.connection.drain();
     peer.send(get(3));
     const received = await peer.received();
-    assert.equal(goneAway(received), errorCode.noError);
+    assert.equal(goAwayFrames(received), errorCode.noError);
     assert.deepEqual(resets(received), [[3, errorCode.refusedStream]]);
     assert.equal(peer.isEnded, false);
     peer.streams[0]?.answer(200, {}, Buffer.from("done"));

@@ -8,10 +8,12 @@ import { eventLoopLimits } from "../event-loop/index.ts";
 import type { RequestHead } from "./frame-reader.ts";
 import { type ErrorCode, errorCode } from "./protocol.ts";
 
-export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type StreamResponseHeaders = Readonly<
+  Record<string, string | readonly string[] | undefined>
+>;
 
 /** The connection, as its streams see it. */
-export interface StreamHost {
+export interface StreamConnection {
   /** The stream has something to send. */
   ready(stream: ServerStream): void;
   /** So many bytes of a body were taken: the peer may send as many again. */
@@ -28,8 +30,8 @@ export interface StreamHost {
   noteUnread(bytes: number): void;
 }
 
-/** Where it is counted what waits of a watch; see `UnreadBytes` of requests. */
-export interface UnreadParts {
+/** Where it is counted what waits of a watch; see `UnreadAccounting` of requests. */
+export interface UnreadChunkAccounting {
   hold(part: Uint8Array): void;
   release(part: Uint8Array): void;
 }
@@ -59,7 +61,7 @@ interface BodyReader {
 export class ServerStream {
   readonly id: number;
   readonly head: RequestHead;
-  readonly #host: StreamHost;
+  readonly #host: StreamConnection;
   /** What the peer lets us send. */
   sendWindow: number;
   /** What was taken of the body, and the peer has not been told yet. */
@@ -77,7 +79,7 @@ export class ServerStream {
   /** The answer goes on as things happen: it has its own rules for readers that are slow. */
   isWatch = false;
   /** Set for watches whose memory is counted. */
-  unread: UnreadParts | undefined;
+  unread: UnreadChunkAccounting | undefined;
   isClosed = false;
 
   readonly #parts = new BodyParts();
@@ -88,7 +90,7 @@ export class ServerStream {
   #isRefused = false;
 
   /** Until it is sent. */
-  answerHead: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
+  answerHead: { readonly status: number; readonly headers: StreamResponseHeaders } | undefined;
   readonly #queue: Uint8Array[] = [];
   /** How many parts of the queue, from its beginning on, are counted as unread. */
   #heldParts = 0;
@@ -109,7 +111,7 @@ export class ServerStream {
   constructor(
     id: number,
     head: RequestHead,
-    host: StreamHost,
+    host: StreamConnection,
     sendWindow: number,
     isReceived: boolean,
   ) {
@@ -170,7 +172,7 @@ export class ServerStream {
   }
 
   /** A whole answer. */
-  answer(status: number, headers: AnswerHeaders, body: Uint8Array | undefined): void {
+  answer(status: number, headers: StreamResponseHeaders, body: Uint8Array | undefined): void {
     if (this.isClosed) return;
     this.isBegun = true;
     this.answerHead = { status, headers };
@@ -184,7 +186,7 @@ export class ServerStream {
   }
 
   /** The beginning of an answer that goes on. */
-  begin(status: number, headers: AnswerHeaders): void {
+  begin(status: number, headers: StreamResponseHeaders): void {
     if (this.isClosed) return;
     this.isBegun = true;
     this.answerHead = { status, headers };
@@ -264,7 +266,7 @@ export class ServerStream {
     return undefined;
   }
 
-  takeHead(): { readonly status: number; readonly headers: AnswerHeaders } | undefined {
+  takeHead(): { readonly status: number; readonly headers: StreamResponseHeaders } | undefined {
     const head = this.answerHead;
     this.answerHead = undefined;
     this.#hasMoved = true;
@@ -323,7 +325,7 @@ export class ServerStream {
     return held;
   }
 
-  #holdRest(unread: UnreadParts): void {
+  #holdRest(unread: UnreadChunkAccounting): void {
     // Holding may close the stream.
     while (this.#heldParts < this.#queue.length)
       unread.hold(this.#queue[this.#heldParts++] as Uint8Array);

@@ -202,13 +202,13 @@ export class ServerMetrics {
       duration: isLongRunning ? undefined : this.#duration.seriesAt(ofRun),
       sli: isLongRunning ? undefined : this.#sli.seriesAt(ofVerb),
       sizes: isRead && !isLongRunning ? this.#sizes.seriesAt(ofVerb) : undefined,
-      notes: isLongRunning ? notesOn(this.#longRunning.seriesAt(ofVerb)) : undefined,
+      notes: isLongRunning ? longRunningObserver(this.#longRunning.seriesAt(ofVerb)) : undefined,
     };
     return this.#last;
   }
 }
 
-function notesOn(series: { value: number } | undefined): SampleSeries["notes"] {
+function longRunningObserver(series: { value: number } | undefined): SampleSeries["notes"] {
   if (series === undefined) return undefined;
   return { onBegin: () => series.value++, onEnd: () => series.value-- };
 }

@@ -10,7 +10,7 @@ import { deleteOptions, listMeta, objectMeta, status } from "@kcp-ts/machinery/s
 import { toBytes } from "../content/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { encodeDefinition, encodeDocument, encodePath } from "./gnostic.ts";
-import { addKindSchemas, answerName, schemaName } from "./kind-schemas.ts";
+import { addKindSchemas, responseSchemaName, schemaName } from "./kind-schemas.ts";
 import { type Operation, pathItemsOf } from "./operations.ts";
 import { addSchemas, reference, type Schemas } from "./schemas.ts";
 
@@ -164,7 +164,7 @@ function operationV2(definition: ResourceDefinition, operation: Operation): Json
     responses: {
       200: {
         description: "OK",
-        schema: reference(answerName(definition, answer), "v2"),
+        schema: reference(responseSchemaName(definition, answer), "v2"),
       },
     },
     "x-kubernetes-action": action,

@@ -3,7 +3,7 @@ import type { Resumable } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { deleteOptions, status } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../registry/index.ts";
-import { addKindSchemas, answerName, schemaName } from "./kind-schemas.ts";
+import { addKindSchemas, responseSchemaName, schemaName } from "./kind-schemas.ts";
 import { type Operation, pathItemsOf } from "./operations.ts";
 import { addSchemas, reference, type Schemas } from "./schemas.ts";
 
@@ -56,7 +56,7 @@ function operationV3(definition: ResourceDefinition, operation: Operation): Json
   const { id, action, description, query, bodyTypes, answer } = operation;
   const content = (name: string, types: readonly string[]): JsonObject =>
     Object.fromEntries(types.map((type) => [type, { schema: reference(name, "v3") }]));
-  const answered = answerName(definition, answer);
+  const answered = responseSchemaName(definition, answer);
   return {
     tags: [`${group === "" ? "core" : group}_${version}`],
     description,

@@ -28,7 +28,7 @@ const v3Documents = new WeakMap<Definitions, MaybePromise<DocumentsV3>>();
 const v2Documents = new WeakMap<Definitions, MaybePromise<HashedV2>>();
 
 export function documentsV3(definitions: Definitions): MaybePromise<DocumentsV3> {
-  return remembered(v3Documents, definitions, makeV3);
+  return cachedByDefinitions(v3Documents, definitions, makeV3);
 }
 
 function* makeV3(definitions: Definitions): Resumable<DocumentsV3> {
@@ -72,7 +72,7 @@ function small(bytes: Buffer): Document {
 }
 
 export function documentV2(definitions: Definitions): MaybePromise<HashedV2> {
-  return remembered(v2Documents, definitions, makeV2);
+  return cachedByDefinitions(v2Documents, definitions, makeV2);
 }
 
 function* makeV2(definitions: Definitions): Resumable<HashedV2> {
@@ -81,7 +81,7 @@ function* makeV2(definitions: Definitions): Resumable<HashedV2> {
 }
 
 /** What is being made is waited for, not made again; what failed is not remembered. */
-function remembered<Made>(
+function cachedByDefinitions<Made>(
   known: WeakMap<Definitions, MaybePromise<Made>>,
   definitions: Definitions,
   make: (definitions: Definitions) => Resumable<Made>,

@@ -20,7 +20,10 @@ function listSchemaName(definition: ResourceDefinition): string {
 }
 
 /** What an operation answers with. */
-export function answerName(definition: ResourceDefinition, answer: Operation["answer"]): string {
+export function responseSchemaName(
+  definition: ResourceDefinition,
+  answer: Operation["answer"],
+): string {
   if (answer === "status") return status.name;
   return answer === "list" ? listSchemaName(definition) : schemaName(definition);
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { type Answer, TestServer } from "../testing/index.ts";
+import { type TestResponse, TestServer } from "../testing/index.ts";
 
 type Json = { readonly [member: string]: Json } & readonly Json[];
 
@@ -12,8 +12,9 @@ before(async () => {
 });
 after(() => server.close());
 
-const jsonOf = ({ object }: Answer) => object as unknown as Json;
-const sum = ({ text }: Answer) => createHash("sha512").update(text).digest("hex").toUpperCase();
+const jsonOf = ({ object }: TestResponse) => object as unknown as Json;
+const sum = ({ text }: TestResponse) =>
+  createHash("sha512").update(text).digest("hex").toUpperCase();
 
 async function indexOf(prefix = ""): Promise<Map<string, string>> {
   const { paths } = jsonOf(await server.get(`${prefix}/openapi/v3`));

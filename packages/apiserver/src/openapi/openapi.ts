@@ -5,7 +5,7 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import { json, jsonBytes } from "../content/index.ts";
+import { jsonBytes, jsonResponse } from "../content/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import {
   type ApiRequest,
@@ -35,7 +35,7 @@ export function isOpenApiPath(path: string): boolean {
 export function serveOpenApi(
   request: ApiRequest,
   scope: PathScope,
-  rooms: OpenApiRooms,
+  rooms: OpenApiDependencies,
 ): MaybePromise<ApiResponse> {
   const definitions = rooms.catalog.all(scope.cluster);
   return definitions instanceof Promise
@@ -43,7 +43,7 @@ export function serveOpenApi(
     : serveDocuments(request, scope, definitions, rooms);
 }
 
-export interface OpenApiRooms {
+export interface OpenApiDependencies {
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Set when the server publishes what its own tokens are signed by. */
@@ -54,7 +54,7 @@ function serveDocuments(
   request: ApiRequest,
   scope: PathScope,
   definitions: readonly ResourceDefinition[],
-  rooms: OpenApiRooms,
+  rooms: OpenApiDependencies,
 ): MaybePromise<ApiResponse> {
   if (scope.path === v2Path) {
     // Asked for in a form that there is not: nothing needs to be made.
@@ -86,7 +86,7 @@ function serveV3(
   request: ApiRequest,
   { cluster, path, query, service }: PathScope,
   documents: DocumentsV3,
-  { clock, issuerDocuments }: OpenApiRooms,
+  { clock, issuerDocuments }: OpenApiDependencies,
 ): ApiResponse {
   const key = path.slice(v3Path.length).replace(/^\//, "");
   // Virtual workspaces have none of them.
@@ -97,7 +97,7 @@ function serveV3(
     const all = [...documents, ...others].sort(([one], [other]) => (one < other ? -1 : 1));
     for (const [name, { hash }] of all)
       paths[name] = { serverRelativeURL: `${v3Path}/${name}?hash=${hash}` };
-    return json(200, { paths });
+    return jsonResponse(200, { paths });
   }
   const document = documents.get(key) ?? others.get(key);
   if (document === undefined) throw statusError.pathNotFound();

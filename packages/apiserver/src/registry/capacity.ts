@@ -5,20 +5,20 @@ import type { UserInfo } from "../request/user.ts";
 import type { ResourceDefinition } from "./definition.ts";
 
 /** What a write adds to what is stored; less than nothing when it takes away. */
-export interface Growth {
+export interface UsageDelta {
   readonly objects: number;
   readonly bytes: number;
 }
 
-export interface StoredPlace {
+export interface StoredLocation {
   readonly definition: ResourceDefinition;
   readonly cluster: ClusterName;
   readonly name: string;
 }
 
-export interface Capacity {
+export interface StorageQuota {
   /** Charges what a write is about to add. Throws, or is rejected, when there is no room; without a user it is the server itself that writes. */
-  take(place: StoredPlace, growth: Growth, user: UserInfo | undefined): MaybePromise<void>;
+  take(place: StoredLocation, growth: UsageDelta, user: UserInfo | undefined): MaybePromise<void>;
   /** Gives back what was taken for a write that was not stored. */
-  giveBack(place: StoredPlace, growth: Growth): void;
+  giveBack(place: StoredLocation, growth: UsageDelta): void;
 }

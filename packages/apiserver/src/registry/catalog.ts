@@ -78,17 +78,17 @@ export class BuiltInCatalog implements Catalog, CollectionSource {
 }
 
 /** A resource that is served wherever another one is. */
-export interface BesideResource {
+export interface VirtualResource {
   readonly definition: ResourceDefinition;
   readonly beside: Pick<ResourceDefinition, "group" | "version" | "resource">;
 }
 
 /** A catalog with what is served beside some of it. What a logical cluster defines itself under such a name comes first. */
-export class ExtendedCatalog implements Catalog, CollectionSource {
+export class VirtualResourceCatalog implements Catalog, CollectionSource {
   readonly #inner: Catalog & CollectionSource;
-  readonly #besides: ReadonlyMap<string, BesideResource>;
+  readonly #besides: ReadonlyMap<string, VirtualResource>;
 
-  constructor(inner: Catalog & CollectionSource, besides: readonly BesideResource[]) {
+  constructor(inner: Catalog & CollectionSource, besides: readonly VirtualResource[]) {
     this.#inner = inner;
     this.#besides = new Map(besides.map((one) => [nameOf(one.definition), one]));
   }
@@ -127,7 +127,7 @@ export class ExtendedCatalog implements Catalog, CollectionSource {
     return further.length === 0 ? all : [...all, ...further.map(({ definition }) => definition)];
   }
 
-  async #beside(cluster: ClusterScope, { definition, beside }: BesideResource) {
+  async #beside(cluster: ClusterScope, { definition, beside }: VirtualResource) {
     const { group, version, resource } = beside;
     const found = await this.#inner.find(cluster, group, version, resource);
     return found && definition;

@@ -5,12 +5,12 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 
-export interface ComputedObjects {
+export interface ComputedResource {
   /** Those that are selected, with metadata and without kind. Throws a StatusError when it cannot say. */
-  list(question: ComputedQuestion): Promise<readonly JsonObject[]>;
+  list(question: ComputedListRequest): Promise<readonly JsonObject[]>;
 }
 
-export interface ComputedQuestion {
+export interface ComputedListRequest {
   readonly cluster: ClusterName;
   /** Empty for all of them. */
   readonly namespace: string;

@@ -2,16 +2,16 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { Entry } from "../storage/index.ts";
 import { decodeObject, encodeObject } from "../stored-object/index.ts";
-import type { StoredForm } from "./stored-form.ts";
+import type { VersionCodec } from "./stored-form.ts";
 
-export interface Conversion {
+export interface VersionConversion {
   /** The version that is served: `autoscaling/v1`. */
   readonly name: string;
   readonly toServed: (stored: JsonObject) => JsonObject;
   readonly toStored: (served: JsonObject) => JsonObject;
 }
 
-export function convertedForm({ name, toServed, toStored }: Conversion): StoredForm {
+export function conversionCodec({ name, toServed, toStored }: VersionConversion): VersionCodec {
   const presentNow = (entry: Entry) => ({
     ...entry,
     value: encodeObject(toServed(decodeObject(entry))),

@@ -4,8 +4,8 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { UserInfo } from "../request/user.ts";
 import type { Entry } from "../storage/index.ts";
-import type { ComputedObjects } from "./computed.ts";
-import type { StoredForm } from "./stored-form.ts";
+import type { ComputedResource } from "./computed.ts";
+import type { VersionCodec } from "./stored-form.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
 export interface ResourceDefinition {
@@ -29,13 +29,13 @@ export interface ResourceDefinition {
   /** The version that objects are stored in, where it is another one. */
   readonly storageVersion?: string;
   /** How stored bytes become served ones; absent where they are the same. */
-  readonly form?: StoredForm | undefined;
+  readonly form?: VersionCodec | undefined;
   /** A write is answered when this server itself has taken note of it: what is written decides what is served. */
   readonly isSeenOnAnswer?: boolean;
   /** A question: posted, answered, never stored. */
   readonly isReview?: boolean;
   /** Nothing of it is stored, and this says what there is. Its verbs are `get` and `list`. */
-  readonly computed?: ComputedObjects;
+  readonly computed?: ComputedResource;
   /** Sent with every answer. */
   readonly warnings?: readonly string[] | undefined;
   /** Stands for a resource whoever defined it, of which only metadata can be told: objects of all owners are shown together. */
@@ -59,20 +59,20 @@ export interface ResourceDefinition {
   /** The logical cluster whose objects are read, where it is not the one that is asked. Nothing can be written then. */
   readonly servedFrom?: ClusterName | undefined;
   /** Objects that must be stored before one of this kind is. */
-  readonly companions?: Companions;
+  readonly companions?: Prerequisites;
 }
 
-export interface Companions {
+export interface Prerequisites {
   /** Stores what an object needs, when nothing is left that could refuse it. */
   make(
     object: JsonObject,
     cluster: ClusterName,
     user: UserInfo | undefined,
-  ): Promise<MadeCompanions | undefined>;
+  ): Promise<CreatedPrerequisites | undefined>;
 }
 
 /** After a failure neither is called: it is unknown then whether the object is there, and finding out is the maker's task. */
-export interface MadeCompanions {
+export interface CreatedPrerequisites {
   /** The object is stored. */
   keep(): void;
   /** The object's name turned out to be taken: takes everything away again. */

@@ -22,7 +22,7 @@ export type DeletionStep =
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";
 
-export function deletionOf(
+export function planDeletion(
   definition: ResourceDefinition,
   name: string,
   old: JsonObject,

@@ -1,34 +1,34 @@
-export type { Capacity, Growth, StoredPlace } from "./capacity.ts";
+export type { StorageQuota, StoredLocation, UsageDelta } from "./capacity.ts";
 export {
-  type BesideResource,
   BuiltInCatalog,
   type Catalog,
   type CollectionSource,
-  ExtendedCatalog,
+  type VirtualResource,
+  VirtualResourceCatalog,
 } from "./catalog.ts";
-export type { ComputedObjects, ComputedQuestion } from "./computed.ts";
-export { type Conversion, convertedForm } from "./converted-form.ts";
+export type { ComputedListRequest, ComputedResource } from "./computed.ts";
+export { conversionCodec, type VersionConversion } from "./converted-form.ts";
 export {
   apiVersionOf,
   type CollectionKey,
-  type Companions,
   collectionKeyOf,
   type OpenApiSource,
+  type Prerequisites,
   type ResourceDefinition,
 } from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";
-export { type FieldOwner, managedWrite } from "./managed-fields.ts";
-export { fill, ownItems, ownObject, ownObjectIfThere } from "./own-parts.ts";
+export { type FieldManager, managedFieldsInput } from "./managed-fields.ts";
+export { mutableItems, mutableMember, mutableMemberIfPresent, setDefault } from "./own-parts.ts";
 export { setPodDefaults, setPodSpecDefaults } from "./pod-defaults.ts";
 export { timestamp } from "./prepare.ts";
 export {
-  type Build,
+  type BuildObject,
   type ObjectAddress,
   Registry,
   type RegistryOptions,
   type Validator,
   type WriteOptions,
-  type Written,
+  type WriteResult,
 } from "./registry.ts";
 export { validatingAdmissionPolicies } from "./resources/admissionregistration/policies.ts";
 export { builtIns } from "./resources/built-ins.ts";
@@ -46,6 +46,7 @@ export { clusterRoles, roles } from "./resources/rbac/roles.ts";
 export {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   duplicateErrors,
@@ -54,25 +55,24 @@ export {
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   objectIn,
-  restore,
+  restoreMembers,
   startGeneration,
   textIn,
   wideColumn,
 } from "./resources/standard.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
-export { fromStorageError, isStoreUnavailable, translating } from "./storage-errors.ts";
-export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
+export { fromStorageError, isStoreUnavailable, translateStorageErrors } from "./storage-errors.ts";
+export { toServed, toServedEntries, type VersionCodec } from "./stored-form.ts";
 export {
-  type AdmittedKind,
+  type AdmissionTarget,
+  type ConnectRequest,
   type Draft,
+  runValidation,
   type Strategy,
-  type SubresourceCall,
   type SubresourceKind,
   type SubresourceStrategy,
   type SubresourceView,
-  type Verdict,
+  type ValidationResult,
   type WriteContext,
-  wholeVerdict,
 } from "./strategy.ts";

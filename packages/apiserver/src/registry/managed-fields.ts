@@ -3,8 +3,8 @@
 import {
   type FieldSet,
   resetFieldsOf,
-  updateInPieces,
   updateManagedFields,
+  updateResumable,
 } from "@kcp-ts/machinery/apply";
 import { runYielding } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -12,7 +12,7 @@ import { applyTypeOf, unownedFieldsOf } from "@kcp-ts/machinery/shape";
 import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
 
 /** Who writes, through which endpoint, and whether ownership is already settled because the write is an apply. */
-export interface FieldOwner {
+export interface FieldManager {
   readonly manager: string;
   /** Empty for the main endpoint. */
   readonly subresource: string;
@@ -20,33 +20,35 @@ export interface FieldOwner {
 }
 
 /** The object with its owners. */
-export function recordOwner(
+export function recordFieldManager(
   definition: ResourceDefinition,
-  owner: FieldOwner,
+  owner: FieldManager,
   updated: JsonObject,
   live: JsonObject | undefined,
   now: string,
 ): JsonObject {
   if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
-  return updateManagedFields({ updated, ...managedWrite(definition, owner, live, now) });
+  return updateManagedFields({ updated, ...managedFieldsInput(definition, owner, live, now) });
 }
 
 /** The same for a large object, with rests. */
-export async function recordOwnerInPieces(
+export async function recordFieldManagerYielding(
   definition: ResourceDefinition,
-  owner: FieldOwner,
+  owner: FieldManager,
   updated: JsonObject,
   live: JsonObject | undefined,
   now: string,
 ): Promise<JsonObject> {
   if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
-  return runYielding(updateInPieces({ updated, ...managedWrite(definition, owner, live, now) }));
+  return runYielding(
+    updateResumable({ updated, ...managedFieldsInput(definition, owner, live, now) }),
+  );
 }
 
 /** What an apply and an update have in common. */
-export function managedWrite(
+export function managedFieldsInput(
   definition: ResourceDefinition,
-  { manager, subresource }: FieldOwner,
+  { manager, subresource }: FieldManager,
   live: JsonObject | undefined,
   now: string,
 ) {

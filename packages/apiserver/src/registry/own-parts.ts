@@ -3,7 +3,7 @@ import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { Draft } from "./strategy.ts";
 
 /** The member as an object of our own, made when it is missing. */
-export function ownObject(draft: Draft, member: string): Draft {
+export function mutableMember(draft: Draft, member: string): Draft {
   const value = draft[member];
   const own: Draft = isJsonObject(value) ? { ...value } : {};
   draft[member] = own;
@@ -11,12 +11,12 @@ export function ownObject(draft: Draft, member: string): Draft {
 }
 
 /** The same, but nothing when there is none. */
-export function ownObjectIfThere(draft: Draft, member: string): Draft | undefined {
-  return isJsonObject(draft[member]) ? ownObject(draft, member) : undefined;
+export function mutableMemberIfPresent(draft: Draft, member: string): Draft | undefined {
+  return isJsonObject(draft[member]) ? mutableMember(draft, member) : undefined;
 }
 
 /** Every object of a list, as our own. */
-export function ownItems(draft: Draft, member: string): Draft[] {
+export function mutableItems(draft: Draft, member: string): Draft[] {
   const value = draft[member];
   if (!Array.isArray(value)) return [];
   const own = (value as readonly JsonValue[]).map((item) =>
@@ -27,7 +27,7 @@ export function ownItems(draft: Draft, member: string): Draft[] {
 }
 
 /** Absent, or Go's empty string, which a client cannot tell from absent. */
-export function fill(draft: Draft, member: string, value: JsonValue): void {
+export function setDefault(draft: Draft, member: string, value: JsonValue): void {
   const present = draft[member];
   if (present === undefined || present === null || present === "") draft[member] = value;
 }

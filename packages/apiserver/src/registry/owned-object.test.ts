@@ -3,14 +3,14 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { haveSameHiddenClass } from "@kcp-ts/testkit";
-import { ownedObject } from "./owned-object.ts";
+import { withManagedFields } from "./owned-object.ts";
 import { configMaps } from "./resources/core/configmaps.ts";
 
 const owner = { manager: "m", subresource: "", isApply: false };
 
 /** A create of it, as it is to be stored. */
 function stored(object: JsonObject): JsonObject {
-  return ownedObject({
+  return withManagedFields({
     definition: configMaps,
     cluster: "a" as ClusterName,
     owner,

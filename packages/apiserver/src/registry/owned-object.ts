@@ -6,43 +6,50 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { clusterAnnotation } from "../stored-object/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
-import { type FieldOwner, recordOwner, recordOwnerInPieces } from "./managed-fields.ts";
-import { markCluster, type Prepared } from "./prepare.ts";
+import {
+  type FieldManager,
+  recordFieldManager,
+  recordFieldManagerYielding,
+} from "./managed-fields.ts";
+import { addClusterAnnotation, type PreparedObject } from "./prepare.ts";
 import type { Draft } from "./strategy.ts";
 
-export interface Ownership {
+export interface FieldOwnership {
   readonly definition: ResourceDefinition;
   readonly cluster: ClusterName;
   /** Absent for deletions, which nobody comes to own anything by. */
-  readonly owner: FieldOwner | undefined;
-  readonly prepared: Prepared;
+  readonly owner: FieldManager | undefined;
+  readonly prepared: PreparedObject;
   readonly live: JsonObject | undefined;
   /** RFC 3339. */
   readonly now: string;
 }
 
-export function ownedObject(ownership: Ownership): JsonObject {
+export function withManagedFields(ownership: FieldOwnership): JsonObject {
   const { definition, owner, prepared, live, now } = ownership;
   const { sent } = prepared;
   if (owner === undefined) return finished(ownership, sent);
-  return finished(ownership, recordOwner(definition, owner, sent, unmarked(live, sent), now));
+  return finished(
+    ownership,
+    recordFieldManager(definition, owner, sent, withoutClusterAnnotation(live, sent), now),
+  );
 }
 
 /** The same for a large object, with rests. */
-export async function ownedInPieces(ownership: Ownership): Promise<JsonObject> {
+export async function withManagedFieldsYielding(ownership: FieldOwnership): Promise<JsonObject> {
   const { definition, owner, prepared, live, now } = ownership;
   const { sent } = prepared;
   if (owner === undefined) return finished(ownership, sent);
-  const before = unmarked(live, sent);
-  const recorded = await recordOwnerInPieces(definition, owner, sent, before, now);
+  const before = withoutClusterAnnotation(live, sent);
+  const recorded = await recordFieldManagerYielding(definition, owner, sent, before, now);
   await yieldToEventLoop();
   return finished(ownership, recorded);
 }
 
-function finished({ prepared, cluster, live }: Ownership, recorded: JsonObject): JsonObject {
+function finished({ prepared, cluster, live }: FieldOwnership, recorded: JsonObject): JsonObject {
   const { object, sent } = prepared;
   const owned = sent === object ? recorded : withOwnersOf(object, recorded);
-  const marked = markCluster(owned, cluster);
+  const marked = addClusterAnnotation(owned, cluster);
   return live === undefined ? marked : ignoreTimestampChanges(live, marked);
 }
 
@@ -54,7 +61,10 @@ function withOwnersOf(object: JsonObject, recorded: JsonObject): JsonObject {
 }
 
 /** The first annotation is one where only ours was: who sets it owns the annotations, too. */
-function unmarked(live: JsonObject | undefined, sent: JsonObject): JsonObject | undefined {
+function withoutClusterAnnotation(
+  live: JsonObject | undefined,
+  sent: JsonObject,
+): JsonObject | undefined {
   if (live === undefined || (sent["metadata"] as Draft)["annotations"] === undefined) return live;
   const { annotations, ...metadata } = live["metadata"] as JsonObject;
   const isOurs =

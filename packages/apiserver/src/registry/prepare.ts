@@ -20,7 +20,7 @@ import type { UserInfo } from "../request/user.ts";
 import { clusterAnnotation } from "../stored-object/index.ts";
 import { apiVersionOf, collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import type { ObjectAddress } from "./registry.ts";
-import type { Draft, SubresourceStrategy, Verdict, WriteContext } from "./strategy.ts";
+import type { Draft, SubresourceStrategy, ValidationResult, WriteContext } from "./strategy.ts";
 
 export interface PrepareContext {
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface PrepareContext {
   readonly user: UserInfo | undefined;
 }
 
-export interface Prepared {
+export interface PreparedObject {
   readonly object: JsonObject;
   /** Before the kind's own rules changed it: what the sender comes to own. */
   readonly sent: JsonObject;
@@ -42,7 +42,7 @@ export function prepareCreate(
   address: ObjectAddress,
   draft: Draft,
   context: PrepareContext,
-): Prepared {
+): PreparedObject {
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   if (typeof sent["resourceVersion"] === "string" && sent["resourceVersion"] !== "") {
     throw new StatusError({
@@ -59,7 +59,7 @@ export function prepareCreate(
   if (definition.isNamespaced) metadata["namespace"] = address.namespace;
   metadata["uid"] = context.newUid();
   metadata["creationTimestamp"] = timestamp(context.clock.now());
-  unmarkCluster(metadata);
+  removeClusterAnnotation(metadata);
 
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
@@ -72,16 +72,16 @@ export function prepareCreate(
     nameErrors: strategy.nameErrors,
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
-  const pending = refuseWrong(definition, metadata["name"], errors, strategy.validate(draft));
+  const pending = throwIfInvalid(definition, metadata["name"], errors, strategy.validate(draft));
   return { object: draft, sent: before ?? draft, pending };
 }
 
 /** Throws if anything is wrong, or gives a promise of that when finding out takes long. */
-function refuseWrong(
+function throwIfInvalid(
   definition: ResourceDefinition,
   name: JsonValue | undefined,
   errors: readonly FieldError[],
-  verdict: Verdict,
+  verdict: ValidationResult,
 ): Promise<void> | undefined {
   const refuse = (found: readonly FieldError[]): void => {
     if (errors.length === 0 && found.length === 0) return;
@@ -100,13 +100,13 @@ function refuseWrong(
 }
 
 /** What an object that admission changed would have been without: its sender owns nothing of the changes. */
-export function asSent(
+export function prepareAsSent(
   definition: ResourceDefinition,
   sent: Draft,
   object: JsonObject,
   context: WriteContext,
   update?: { readonly old: JsonObject; readonly subresource: SubresourceStrategy | undefined },
-): Prepared {
+): PreparedObject {
   const { strategy } = definition;
   const { metadata, kind, apiVersion } = object as { metadata: Draft; [member: string]: JsonValue };
   const sentMetadata = sent["metadata"] as Draft;
@@ -116,7 +116,7 @@ export function asSent(
     if (value === undefined) delete own[member];
     else own[member] = value;
   }
-  unmarkCluster(own);
+  removeClusterAnnotation(own);
   const draft: Draft = { ...sent, kind, apiVersion, metadata: own } as Draft;
   if (update !== undefined)
     (update.subresource ?? strategy).prepareForUpdate(draft, update.old, context);
@@ -144,7 +144,7 @@ export function prepareUpdate(
   old: JsonObject,
   { subresource, isDerived = false }: UpdateRules,
   context: WriteContext,
-): Prepared {
+): PreparedObject {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
   const name = String(oldMetadata["name"]);
@@ -170,18 +170,18 @@ export function prepareUpdate(
   }
   // A patch that changes the uid is not about another object, as an update is: it is wrong.
   if (isDerived && sent["uid"]) metadata["uid"] = sent["uid"];
-  unmarkCluster(metadata);
+  removeClusterAnnotation(metadata);
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
   rules.prepareForUpdate(draft, old, context);
   // A rule that takes the old metadata takes our mark with it.
-  if (draft["metadata"] !== metadata) unmarkCluster(draft["metadata"] as Draft);
+  if (draft["metadata"] !== metadata) removeClusterAnnotation(draft["metadata"] as Draft);
   definition.strategy.canonicalize?.(draft);
   const errors = validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
-  const pending = refuseWrong(definition, name, errors, rules.validateUpdate(draft, old));
+  const pending = throwIfInvalid(definition, name, errors, rules.validateUpdate(draft, old));
   bumpGeneration(draft, old);
   return { object: draft, sent: draft, pending };
 }
@@ -237,7 +237,7 @@ export function timestamp(nowMs: number): string {
 }
 
 /** What a client says of the cluster does not count, and nobody owns what we say of it. */
-function unmarkCluster(metadata: Draft): void {
+function removeClusterAnnotation(metadata: Draft): void {
   const { annotations } = metadata;
   if (!isJsonObject(annotations) || !Object.hasOwn(annotations, clusterAnnotation)) return;
   const { [clusterAnnotation]: _, ...others } = annotations;
@@ -246,7 +246,7 @@ function unmarkCluster(metadata: Draft): void {
 }
 
 /** The object with the name of its logical cluster on it, as those see it who judge it and as it will be served. */
-export function markCluster(object: JsonObject, cluster: string): JsonObject {
+export function addClusterAnnotation(object: JsonObject, cluster: string): JsonObject {
   const metadata = object["metadata"] as JsonObject;
   const annotations = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
   const marked = withMember(annotations, clusterAnnotation, cluster);

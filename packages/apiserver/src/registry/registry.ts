@@ -29,29 +29,33 @@ import {
 } from "../storage/index.ts";
 import {
   decodeObject,
-  decodeObjectInPieces,
-  encodeInPieces,
+  decodeObjectResumable,
   encodeObject,
+  encodeObjectResumable,
   isBeingDeleted,
-  mayHoldSame,
+  mayBeEqual,
 } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import type { Capacity, Growth } from "./capacity.ts";
+import type { StorageQuota, UsageDelta } from "./capacity.ts";
 import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
-import { type DeleteRequest, deletionOf } from "./deletion.ts";
-import type { FieldOwner } from "./managed-fields.ts";
-import { type Ownership, ownedInPieces, ownedObject } from "./owned-object.ts";
+import { type DeleteRequest, planDeletion } from "./deletion.ts";
+import type { FieldManager } from "./managed-fields.ts";
+import {
+  type FieldOwnership,
+  withManagedFields,
+  withManagedFieldsYielding,
+} from "./owned-object.ts";
 import { checkPreconditions } from "./preconditions.ts";
 import {
-  asSent,
-  type Prepared,
+  type PreparedObject,
+  prepareAsSent,
   prepareCreate,
   prepareUpdate,
   timestamp,
   type UpdateRules,
 } from "./prepare.ts";
-import { fromStorageError, translating } from "./storage-errors.ts";
-import { presented } from "./stored-form.ts";
+import { fromStorageError, translateStorageErrors } from "./storage-errors.ts";
+import { toServed } from "./stored-form.ts";
 import type { Draft } from "./strategy.ts";
 
 export interface RegistryOptions {
@@ -66,7 +70,7 @@ export interface RegistryOptions {
    */
   readonly confirmCreate?: ConfirmCreate | undefined;
   /** Asked for every write that is stored. Nothing is limited if left out. */
-  readonly capacity?: Capacity;
+  readonly capacity?: StorageQuota;
 }
 
 export type ConfirmCreate = (
@@ -92,7 +96,7 @@ export interface WriteOptions {
   readonly validate: Validator;
   readonly signal: AbortSignal;
   /** Absent for deletions, which nobody comes to own anything by. */
-  readonly owner?: FieldOwner;
+  readonly owner?: FieldManager;
   /** What the sender comes to own, when that is not the whole because admission made another object of it. */
   readonly asSent?: { readonly sent?: Draft | undefined };
   /** Its namespace is stored together with it: nobody looks whether it is there. */
@@ -100,7 +104,7 @@ export interface WriteOptions {
 }
 
 /** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
-export interface Written {
+export interface WriteResult {
   readonly entry: Entry;
   readonly isStored: boolean;
   readonly outcome: "created" | "updated" | "unchanged" | "deleted" | "marked";
@@ -109,7 +113,7 @@ export interface Written {
 }
 
 /** Builds the wanted object from the present one; called again when the present one changed meanwhile. */
-export type Build = (old: JsonObject | undefined) => Promise<Draft>;
+export type BuildObject = (old: JsonObject | undefined) => Promise<Draft>;
 
 const generateNameTries = 8;
 /** Once is the rule, twice when something had to be read first; the bound is against a store that never has anything at hand. */
@@ -143,7 +147,7 @@ export class Registry {
     address: ObjectAddress,
     draft: Draft,
     options: WriteOptions,
-  ): Promise<Written> {
+  ): Promise<WriteResult> {
     const made = await this.#make(definition, address, draft, options);
     if (made !== undefined) return made;
     const { name } = draft["metadata"] as { name: string };
@@ -156,7 +160,7 @@ export class Registry {
     address: ObjectAddress,
     draft: Draft,
     options: WriteOptions,
-  ): Promise<Written | undefined> {
+  ): Promise<WriteResult | undefined> {
     const context = { user: options.user, ...this.#options };
     const ahead = definition.strategy.judgeAhead?.(draft, undefined, address);
     if (ahead !== undefined) await ahead;
@@ -169,12 +173,14 @@ export class Registry {
       const owned =
         sent === undefined
           ? prepared
-          : asSent(definition, sent, prepared.object, {
+          : prepareAsSent(definition, sent, prepared.object, {
               nowMs: this.#options.clock.now(),
               user: options.user,
             });
       const ownership = this.#ownership(definition, address.cluster, options, owned, undefined);
-      const object = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
+      const object = rests
+        ? await withManagedFieldsYielding(ownership)
+        : withManagedFields(ownership);
       const { name } = object["metadata"] as { name: string };
       if (rests) await yieldToEventLoop();
       const pending = options.validate(object, undefined);
@@ -203,9 +209,9 @@ export class Registry {
   async update(
     definition: ResourceDefinition,
     address: ObjectAddress,
-    build: Build,
+    build: BuildObject,
     options: WriteOptions & UpdateRules & { readonly mayCreate?: boolean },
-  ): Promise<Written> {
+  ): Promise<WriteResult> {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
@@ -216,7 +222,7 @@ export class Registry {
         // Somebody else made it meanwhile: it is there to be updated now.
         continue;
       }
-      refuseHidden(definition, address.name, entry);
+      throwIfHidden(definition, address.name, entry);
       const rests = options.isLarge === true || entry.value.length > largeBytes;
       const old = await this.#shown(definition, entry);
       if (rests) await yieldToEventLoop();
@@ -235,12 +241,14 @@ export class Registry {
       const owned =
         sent === undefined
           ? prepared
-          : asSent(definition, sent, prepared.object, context, {
+          : prepareAsSent(definition, sent, prepared.object, context, {
               old,
               subresource: options.subresource,
             });
       const ownership = this.#ownership(definition, address.cluster, options, owned, old);
-      const updated = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
+      const updated = rests
+        ? await withManagedFieldsYielding(ownership)
+        : withManagedFields(ownership);
       if (rests) await yieldToEventLoop();
       await options.validate(updated, old);
       if (rests) await yieldToEventLoop();
@@ -256,23 +264,23 @@ export class Registry {
     address: ObjectAddress,
     request: DeleteRequest,
     options: WriteOptions,
-  ): Promise<Written> {
+  ): Promise<WriteResult> {
     const forbidden = definition.strategy.deletionForbidden?.(address.name);
     if (forbidden !== undefined) throw statusError.forbidden(definition, address.name, forbidden);
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) throw statusError.notFound(definition, address.name);
-      refuseHidden(definition, address.name, entry);
+      throwIfHidden(definition, address.name, entry);
       const rests = entry.value.length > largeBytes;
       if (rests) await yieldToEventLoop();
       const old = await decoded(entry);
       const { uid } = old["metadata"] as { uid?: string };
       const refusal = definition.strategy.deletionRefusal?.(old);
       if (refusal !== undefined) throw statusError.forbidden(definition, address.name, refusal);
-      const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
+      const step = planDeletion(definition, address.name, old, request, this.#options.clock.now());
       // Admission is shown what was asked for, whatever it is stored as.
-      const shown = await presented(definition, entry);
+      const shown = await toServed(definition, entry);
       const seen = shown === entry ? old : await decoded(shown);
       await options.validate(seen, seen);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
@@ -284,7 +292,7 @@ export class Registry {
       }
       const revision = await this.#commit(definition, address, {
         write: { key, value, expected: entry.modifiedAt },
-        growth: growthOf(entry, value),
+        growth: usageDeltaOf(entry, value),
         signal: options.signal,
       });
       if (revision === undefined) continue;
@@ -302,16 +310,16 @@ export class Registry {
   }
 
   async #shown(definition: ResourceDefinition, entry: Entry): Promise<JsonObject> {
-    return decoded(await presented(definition, entry));
+    return decoded(await toServed(definition, entry));
   }
 
   #ownership(
     definition: ResourceDefinition,
     cluster: ClusterName,
     { owner }: WriteOptions,
-    prepared: Prepared,
+    prepared: PreparedObject,
     live: JsonObject | undefined,
-  ): Ownership {
+  ): FieldOwnership {
     const now = timestamp(this.#options.clock.now());
     return { definition, cluster, owner, prepared, live, now };
   }
@@ -321,9 +329,9 @@ export class Registry {
     address: ObjectAddress,
     object: JsonObject,
     { isDryRun, signal, user, isLarge = false, comesWithNamespace = false }: WriteOptions,
-  ): Promise<Written | undefined> {
+  ): Promise<WriteResult | undefined> {
     const key = this.key(definition, address);
-    const form = storedForm(definition, object);
+    const form = toStored(definition, object);
     const stored = form instanceof Promise ? await form : form;
     const value = await encoded(stored, isLarge);
     if (isDryRun) {
@@ -350,7 +358,7 @@ export class Registry {
       revision = await this.#options.storage.commit(write, { signal });
     } catch (error) {
       capacity?.giveBack(place, growth);
-      return overtaken(definition, error);
+      return conflictError(definition, error);
     }
     return {
       entry: { key, value, createdAt: revision, modifiedAt: revision },
@@ -365,10 +373,10 @@ export class Registry {
     entry: Entry,
     updated: JsonObject,
     { isDryRun, signal, user, isLarge = false }: WriteOptions,
-  ): Promise<Written | undefined> {
-    const stored = await storedForm(definition, updated);
+  ): Promise<WriteResult | undefined> {
+    const stored = await toStored(definition, updated);
     const value = await encoded(stored, isLarge || entry.value.length > largeBytes);
-    const isRemoved = isReadyToGo(definition, updated);
+    const isRemoved = isRemovable(definition, updated);
     if (!isRemoved && (await runSyncFirst(isSame(entry, value))))
       return { entry, isStored: true, outcome: "unchanged" };
     if (isDryRun) {
@@ -380,7 +388,7 @@ export class Registry {
       value: isRemoved ? ("delete" as const) : value,
       expected: entry.modifiedAt,
     };
-    const growth = growthOf(entry, write.value);
+    const growth = usageDeltaOf(entry, write.value);
     const revision = await this.#commit(definition, address, { write, growth, signal, user });
     if (revision === undefined) return undefined;
     return {
@@ -404,7 +412,7 @@ export class Registry {
       return await storage.commit(write, { signal });
     } catch (error) {
       capacity?.giveBack(place, growth);
-      return overtaken(definition, error);
+      return conflictError(definition, error);
     }
   }
 
@@ -413,7 +421,7 @@ export class Registry {
     key: StorageKey,
     signal: AbortSignal,
   ): Promise<Entry | undefined> {
-    return translating({ resource: definition }, () =>
+    return translateStorageErrors({ resource: definition }, () =>
       this.#options.watchCache.get(key, { kind: "latest" }, signal),
     );
   }
@@ -433,15 +441,15 @@ export class Registry {
 /** The object in an entry, read in pieces when it is large. */
 function decoded(entry: Entry): MaybePromise<JsonObject> {
   if (entry.value.length <= largeBytes) return decodeObject(entry);
-  return runSyncFirst(decodeObjectInPieces(entry));
+  return runSyncFirst(decodeObjectResumable(entry));
 }
 
 function encoded(object: JsonObject, isLarge: boolean): MaybePromise<Buffer> {
-  return isLarge ? runYielding(encodeInPieces(object)) : encodeObject(object);
+  return isLarge ? runYielding(encodeObjectResumable(object)) : encodeObject(object);
 }
 
 /** What is not shown is not there, and what is only shown stays as it is. */
-function refuseHidden(definition: ResourceDefinition, name: string, entry: Entry): void {
+function throwIfHidden(definition: ResourceDefinition, name: string, entry: Entry): void {
   if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
   if (definition.isWritable?.(entry) === false)
     throw statusError.forbidden(definition, name, "it can be read here, and not changed");
@@ -449,24 +457,24 @@ function refuseHidden(definition: ResourceDefinition, name: string, entry: Entry
 
 interface Replacement {
   readonly write: Write;
-  readonly growth: Growth;
+  readonly growth: UsageDelta;
   readonly signal: AbortSignal;
   readonly user?: UserInfo | undefined;
 }
 
-function growthOf({ value: before }: Entry, value: Write["value"]): Growth {
+function usageDeltaOf({ value: before }: Entry, value: Write["value"]): UsageDelta {
   return value === "delete"
     ? { objects: -1, bytes: -before.length }
     : { objects: 0, bytes: value.length - before.length };
 }
 
 /** Nothing, when a commit failed because somebody else was faster; throws what else was wrong. */
-function overtaken(definition: ResourceDefinition, error: unknown): undefined {
+function conflictError(definition: ResourceDefinition, error: unknown): undefined {
   if (isStorageError(error, "conflict")) return undefined;
   throw fromStorageError(error, { resource: definition });
 }
 
-function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
+function toStored({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
   return form === undefined ? object : form.toStored(object);
 }
 
@@ -478,16 +486,16 @@ function changed({ key, createdAt }: Entry, value: Uint8Array, modifiedAt: Revis
 /** Equal content has the same bytes, whatever the order of members, so nearly all changes are told apart without parsing. */
 function* isSame(entry: Entry, value: Buffer): Resumable<boolean> {
   if (value.equals(entry.value)) return true;
-  if (!mayHoldSame(value, entry.value)) return false;
+  if (!mayBeEqual(value, entry.value)) return false;
   yield;
-  const before = yield* decodeObjectInPieces(entry);
-  const after = yield* decodeObjectInPieces({ ...entry, value });
+  const before = yield* decodeObjectResumable(entry);
+  const after = yield* decodeObjectResumable({ ...entry, value });
   yield;
   return jsonEqual(before, after);
 }
 
 /** Deletion was asked for, and nothing holds the object back any more. */
-function isReadyToGo(definition: ResourceDefinition, object: JsonObject): boolean {
+function isRemovable(definition: ResourceDefinition, object: JsonObject): boolean {
   const metadata = object["metadata"] as JsonObject;
   if (metadata["deletionTimestamp"] === undefined) return false;
   const finalizers = metadata["finalizers"];

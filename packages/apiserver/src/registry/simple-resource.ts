@@ -10,10 +10,10 @@ import type { ResourceDefinition } from "./definition.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   standardVerbs,
 } from "./resources/standard.ts";
 import type { Draft, SubresourceStrategy } from "./strategy.ts";
@@ -71,7 +71,7 @@ export function simpleResource(options: SimpleResource): ResourceDefinition {
     itemsCarryKind: false,
     subresources: new Map(hasStatus ? [["status", status]] : []),
     strategy: {
-      ...noOwnRules,
+      ...baseStrategy,
       ...namespacedNames,
       shape: options.shape,
       allowsUnconditionalUpdate: true,

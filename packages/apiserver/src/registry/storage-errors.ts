@@ -46,7 +46,7 @@ export function isStoreUnavailable(error: StatusError): boolean {
   return error.status.details?.causes?.[0]?.message === unavailable;
 }
 
-export async function translating<Result>(
+export async function translateStorageErrors<Result>(
   context: FailedRead,
   body: () => Promise<Result>,
 ): Promise<Result> {

@@ -10,7 +10,7 @@ import type { MaybePromise } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 
-export interface StoredForm {
+export interface VersionCodec {
   /** Two forms of the same name make the same bytes of an entry. */
   readonly name: string;
 
@@ -28,7 +28,7 @@ export interface StoredForm {
 const shortBytes = 64 << 10;
 
 /** One entry as a client of the definition gets it. */
-export function presented({ form }: ResourceDefinition, entry: Entry): MaybePromise<Entry> {
+export function toServed({ form }: ResourceDefinition, entry: Entry): MaybePromise<Entry> {
   if (form === undefined) return entry;
   const isShort = entry.value.length <= shortBytes;
   if (isShort && form.presentNow !== undefined) return form.presentNow(entry);
@@ -48,26 +48,29 @@ type Entries = readonly Entry[] | AsyncIterable<readonly Entry[]>;
  * A list's entries as a client of the definition gets them; the same list when there is nothing to turn. What may fail is done before the
  * answer begins, as far as the list is at hand.
  */
-export function presentedEntries(
+export function toServedEntries(
   { form }: ResourceDefinition,
   entries: Entries,
 ): MaybePromise<Entries> {
   if (form === undefined) return entries;
   if (Symbol.asyncIterator in entries) return batches(form, entries);
-  if (form.presentNow === undefined) return presentAll(form, entries);
+  if (form.presentNow === undefined) return toServedInBatches(form, entries);
   return batchEnd(entries, 0) === entries.length
     ? entries.map(form.presentNow)
     : batches(form, [entries]);
 }
 
-async function presentAll(form: StoredForm, entries: readonly Entry[]): Promise<readonly Entry[]> {
+async function toServedInBatches(
+  form: VersionCodec,
+  entries: readonly Entry[],
+): Promise<readonly Entry[]> {
   const shown: Entry[] = [];
   for await (const batch of batches(form, [entries])) for (const entry of batch) shown.push(entry);
   return shown;
 }
 
 async function* batches(
-  form: StoredForm,
+  form: VersionCodec,
   lists: Iterable<readonly Entry[]> | AsyncIterable<readonly Entry[]>,
 ): AsyncGenerator<readonly Entry[]> {
   for await (const entries of lists) {

@@ -70,12 +70,12 @@ export interface Strategy {
   /** Drops what a client may not set, fills in defaults. Metadata is already in order. */
   prepareForCreate(draft: Draft, context: WriteContext): void;
 
-  validate(object: JsonObject): Verdict;
+  validate(object: JsonObject): ValidationResult;
 
   /** Puts back what this endpoint may not change. */
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
 
-  validateUpdate(updated: JsonObject, old: JsonObject): Verdict;
+  validateUpdate(updated: JsonObject, old: JsonObject): ValidationResult;
 
   /** Derived members, after everything else: labels that follow the name. */
   canonicalize?(draft: Draft): void;
@@ -123,10 +123,10 @@ export interface Strategy {
 }
 
 /** What is wrong, at once or, where finding out may take long, in pieces: whoever asks does the first one, and lets others have their turn before each further. */
-export type Verdict = FieldError[] | Resumable<FieldError[]>;
+export type ValidationResult = FieldError[] | Resumable<FieldError[]>;
 
 /** All of it at once: for kinds whose objects are small. */
-export function wholeVerdict(verdict: Verdict): FieldError[] {
+export function runValidation(verdict: ValidationResult): FieldError[] {
   return Array.isArray(verdict) ? verdict : runSync(verdict);
 }
 
@@ -139,24 +139,24 @@ export interface SubresourceStrategy {
   readonly action?: SubresourceKind;
   readonly resetFields?: FieldSet;
   /** Set when the subresource is something to do rather than something to read: logs, evictions. Behind every gate, like all others. */
-  readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
+  readonly connect?: (call: ConnectRequest) => MaybePromise<ApiResponse>;
   /** What admission is asked before `connect`; nothing where something is only shown, as logs are. */
-  readonly admitted?: AdmittedKind;
+  readonly admitted?: AdmissionTarget;
   /** What is wrong with an update as it was sent, before admission is asked about it. */
   validateSent?(sent: JsonObject, old: JsonObject): readonly FieldError[];
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
-  validateUpdate(updated: JsonObject, old: JsonObject): Verdict;
+  validateUpdate(updated: JsonObject, old: JsonObject): ValidationResult;
 }
 
 /** What admission is shown of a request to a subresource that answers by itself. */
-export interface AdmittedKind {
+export interface AdmissionTarget {
   /** `CONNECT`, whatever the method: options that the query says. `CREATE`: an object that is posted. */
   readonly operation: "CONNECT" | "CREATE";
   readonly kind: SubresourceKind;
 }
 
 /** A request to a subresource that answers by itself. */
-export interface SubresourceCall {
+export interface ConnectRequest {
   readonly verb: string;
   readonly scope: ResourceScope;
   readonly headers: HeaderRecord;

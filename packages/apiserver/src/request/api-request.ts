@@ -43,7 +43,7 @@ export interface ApiResponse {
   /** The stream goes on as things happen: never compressed, never timed. */
   readonly isWatch?: boolean;
   /** Where it is counted what a client does not read of a watch. */
-  readonly unread?: UnreadBytes | undefined;
+  readonly unread?: UnreadAccounting | undefined;
   /** What making a byte of the stream takes, where that is more than copying it. */
   readonly microsPerByte?: number;
   /** Asked before each chunk of a stream is written. */
@@ -63,7 +63,7 @@ export function untilPaced(pace: Pace, bytes: number): Promise<void> {
 }
 
 /** Memory that is held for a client until it reads. */
-export interface UnreadBytes {
+export interface UnreadAccounting {
   /** The memory that a part stands on; `release` is called once for each time it is held. */
   hold(part: Uint8Array): void;
   release(part: Uint8Array): void;
@@ -78,11 +78,11 @@ export interface UnreadBytes {
  * A stream that can also lend its chunks: one that was lent holds until the next one is asked for. Who copies what he gets takes it so, and
  * nothing is allocated for it.
  */
-export interface LendingBody extends AsyncIterable<Uint8Array> {
+export interface BufferReusingBody extends AsyncIterable<Uint8Array> {
   lend(): AsyncIterable<Uint8Array>;
 }
 
-export function isLending(body: AsyncIterable<Uint8Array>): body is LendingBody {
+export function isBufferReusing(body: AsyncIterable<Uint8Array>): body is BufferReusingBody {
   return "lend" in body;
 }
 
@@ -90,7 +90,7 @@ export function isLending(body: AsyncIterable<Uint8Array>): body is LendingBody 
  * A stream whose beginning and end can be noted without standing between it and its reader: with ten thousand of them every layer counts.
  * What is noted is told at most once: the beginning when the first chunk is asked for, the end only after it; or that it was left unread.
  */
-export interface NotedBody extends AsyncIterable<Uint8Array> {
+export interface ObservableBody extends AsyncIterable<Uint8Array> {
   note(notes: {
     readonly onBegin?: () => void;
     readonly onEnd: () => void;
@@ -102,7 +102,7 @@ export interface NotedBody extends AsyncIterable<Uint8Array> {
  * A stream that calls when it has something, instead of being waited for. Whoever waits for ten thousand of them by promises keeps as many things in
  * memory for each of their events, and every collection of garbage copies them.
  */
-export interface CallingBody extends AsyncIterable<Uint8Array> {
+export interface CallbackBody extends AsyncIterable<Uint8Array> {
   /** Up to the present. Afterwards it is taken from, until it is over. */
   beginning(): AsyncIterable<Uint8Array>;
   /** From then on: called whenever there is more to take than there was, or an end. */
@@ -115,7 +115,7 @@ export interface CallingBody extends AsyncIterable<Uint8Array> {
   leave(): Promise<void>;
 }
 
-export function isCalling(body: AsyncIterable<Uint8Array>): body is CallingBody {
+export function isCallbackBody(body: AsyncIterable<Uint8Array>): body is CallbackBody {
   return "follow" in body;
 }
 
@@ -123,14 +123,14 @@ export function isCalling(body: AsyncIterable<Uint8Array>): body is CallingBody 
  * To be called for a body that is not read: of an answer to HEAD, or whose client is gone, or that is replaced by another. What was opened for it
  * is given back. A failure is of nobody's interest: the body was not wanted.
  */
-export function leaveUnread(body: ApiResponse["body"]): void {
+export function cancelBody(body: ApiResponse["body"]): void {
   if (body === undefined || body instanceof Uint8Array) return;
   // A stream of Node's that nobody has read from does not hear that its iterator was left.
   if (isDestroyable(body)) {
     body.destroy();
     return;
   }
-  const left = isCalling(body) ? body.leave() : body[Symbol.asyncIterator]().return?.();
+  const left = isCallbackBody(body) ? body.leave() : body[Symbol.asyncIterator]().return?.();
   left?.then(undefined, () => {});
 }
 
@@ -138,7 +138,7 @@ function isDestroyable(body: object): body is { destroy(): void } {
   return "destroy" in body;
 }
 
-export function isNoted(body: AsyncIterable<Uint8Array>): body is NotedBody {
+export function isObservable(body: AsyncIterable<Uint8Array>): body is ObservableBody {
   return "note" in body;
 }
 
@@ -152,7 +152,7 @@ export function header(headers: HeaderRecord, name: string): string | undefined 
 export type MaybePromise<Value> = Value | Promise<Value>;
 
 /** What a client wants to speak instead of HTTP from here on, in lower case; undefined when it wants nothing of the kind. */
-export function wantedUpgrade(headers: HeaderRecord): string | undefined {
+export function requestedUpgrade(headers: HeaderRecord): string | undefined {
   const asked = header(headers, "connection")
     ?.split(",")
     .some((option) => option.trim().toLowerCase() === "upgrade");

@@ -19,10 +19,10 @@ export interface Attributes {
   readonly path: string;
   readonly isResourceRequest: boolean;
   /** Set where each step of the decision is written down: by whom, and what it came to. */
-  readonly note?: DecisionNote | undefined;
+  readonly note?: DecisionRecorder | undefined;
 }
 
-export type DecisionNote = (
+export type DecisionRecorder = (
   step: string,
   decision: "Allowed" | "Denied" | "NoOpinion",
   reason: string,

@@ -1,10 +1,10 @@
 /** Steps of authorization as annotations of the audit log, under a domain of kcp's. */
-import type { DecisionNote } from "./attributes.ts";
+import type { DecisionRecorder } from "./attributes.ts";
 
-export function decisionNotes(
+export function decisionRecorder(
   annotate: (key: string, value: string) => void,
   domain: "request.auth.kcp.io" | "sar.auth.kcp.io",
-): DecisionNote {
+): DecisionRecorder {
   return (step, decision, reason) => {
     annotate(`${domain}/${step}-decision`, decision);
     annotate(`${domain}/${step}-reason`, reason);

@@ -19,7 +19,7 @@ export function fileDescriptorLimit(): number {
 }
 
 /** `most`: however many there are. */
-export function fileDescriptorsFor(
+export function fileDescriptorShare(
   part: keyof typeof parts,
   most = Number.POSITIVE_INFINITY,
 ): number {
@@ -34,10 +34,10 @@ function readLimit(): number {
     // Not Linux.
     return limitUnknown;
   }
-  return limitIn(text);
+  return parseOpenFilesLimit(text);
 }
 
-export function limitIn(limits: string): number {
+export function parseOpenFilesLimit(limits: string): number {
   const soft = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
   if (soft === "unlimited") return Number.MAX_SAFE_INTEGER;
   return Number(soft) > 0 ? Number(soft) : limitUnknown;

@@ -2,6 +2,6 @@
  * A copy of a text that holds on to nothing else. What is cut out of a longer text keeps the whole of it in memory, and the target of a request can be
  * long: so whatever stays in a table longer than its request is copied.
  */
-export function ownText<Text extends string>(text: Text): Text {
+export function copyString<Text extends string>(text: Text): Text {
   return Buffer.from(text, "utf8").toString("utf8") as Text;
 }

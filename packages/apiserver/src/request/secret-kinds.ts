@@ -10,7 +10,7 @@ const secretKinds: ReadonlySet<string> = new Set([
   "synctargets.workload.kcp.io",
 ]);
 
-export function holdsSecrets(kind: {
+export function containsSecrets(kind: {
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;

@@ -42,7 +42,7 @@ export const warrantKey = "authorization.kcp.io/warrant";
 export const scopesKey = "authentication.kcp.io/scopes";
 
 /** Whether somebody passes every check everywhere: who is held to some logical clusters does not, not even there. */
-export function isMaster({ groups, extra }: UserInfo): boolean {
+export function isSystemMaster({ groups, extra }: UserInfo): boolean {
   return (
     groups.includes(wellKnownGroup.masters) &&
     (extra === undefined || !Object.hasOwn(extra, scopesKey))
@@ -51,13 +51,13 @@ export function isMaster({ groups, extra }: UserInfo): boolean {
 
 /** Whether every logical cluster is open to somebody, also those that do not exist. */
 export function mayEnterAll(user: UserInfo): boolean {
-  return isMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
+  return isSystemMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }
 
 /**
  * Groups with power over all logical clusters: nobody gets them by way of another. Upstream lists some of kcp's own; here it is all of them, since
  * some open what no role could.
  */
-export function isPowerful(group: string): boolean {
+export function isPrivilegedGroup(group: string): boolean {
   return group === wellKnownGroup.masters || group.startsWith("system:kcp:");
 }

@@ -1,10 +1,10 @@
 export {
-  forgetTargets,
-  parseTarget,
+  forgetClusterTargets,
+  parseRequestTarget,
+  type RequestTarget,
   type ServiceSplit,
   type SplitService,
-  type Target,
-  withoutCluster,
+  stripClusterPrefix,
 } from "./parse-target.ts";
-export { type PathRooms, type PublishedDocuments, servePath } from "./path-routes.ts";
+export { type PathDependencies, type PublishedDocuments, servePath } from "./path-routes.ts";
 export { kubernetesVersion } from "./version.ts";

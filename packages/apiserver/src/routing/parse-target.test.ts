@@ -5,11 +5,11 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import { haveSameHiddenClass } from "@kcp-ts/testkit";
 import fc from "fast-check";
 import type { RequestScope } from "../request/request-scope.ts";
-import { parseTarget, type SplitService } from "./parse-target.ts";
+import { parseRequestTarget, type SplitService } from "./parse-target.ts";
 
 function scopeOf(target: string, options: { method?: string; header?: string } = {}): RequestScope {
   const { method = "GET", header: clusterHeader } = options;
-  return parseTarget({ method, target, clusterHeader }, split);
+  return parseRequestTarget({ method, target, clusterHeader }, split);
 }
 
 /** A view named `some`, of one cluster. */
@@ -61,7 +61,7 @@ describe("parseTarget: views", () => {
     assert.deepEqual({ cluster, service }, { cluster: "b", service: { name: "some" } });
     for (const method of ["GET", "POST"]) {
       scopeOf(target, { method });
-      const plain = parseTarget({ method, target, clusterHeader: undefined });
+      const plain = parseRequestTarget({ method, target, clusterHeader: undefined });
       assert.deepEqual([plain.kind, plain.cluster, plain.path], ["path", "root", target], method);
     }
     assert.equal(scopeOf("/services/other/b/api/v1/namespaces").kind, "path");

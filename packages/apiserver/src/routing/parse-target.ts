@@ -28,7 +28,7 @@ export interface ServiceSplit {
   readonly path: string;
 }
 
-export interface Target {
+export interface RequestTarget {
   readonly method: string;
   readonly target: string;
   /** The value of `X-Kubernetes-Cluster`, if sent. */
@@ -43,7 +43,7 @@ const rememberedLengthMax = 256;
  * Creates are made at the same few paths over and over: what one is about is remembered. Scopes are read-only, and nothing but the two texts decides, except for
  * views, which each server has of its own.
  */
-export function parseTarget(given: Target, split?: SplitService): RequestScope {
+export function parseRequestTarget(given: RequestTarget, split?: SplitService): RequestScope {
   const { method, target, clusterHeader } = given;
   const isRemembered =
     method === "POST" && clusterHeader === undefined && target.length <= rememberedLengthMax;
@@ -58,12 +58,12 @@ export function parseTarget(given: Target, split?: SplitService): RequestScope {
 }
 
 /** A logical cluster is gone: nothing is to remember its name. */
-export function forgetTargets(): void {
+export function forgetClusterTargets(): void {
   remembered.clear();
 }
 
 function parse(
-  { method, target, clusterHeader }: Target,
+  { method, target, clusterHeader }: RequestTarget,
   split: SplitService | undefined,
 ): RequestScope {
   const mark = target.indexOf("?");
@@ -80,29 +80,29 @@ function parse(
     }
   }
   const { cluster: reference, path } = splitCluster(rawPath, clusterHeader);
-  return parseScope(method, placeOf(reference), path, query);
+  return parseScope(method, targetClusterOf(reference), path, query);
 }
 
 /**
  * Where a request is made. Every scope has all of its members from the start, so that all scopes are of one hidden class: what reads them, which is nearly every
  * stage, need not look for each member anew.
  */
-interface Place {
+interface TargetCluster {
   readonly cluster: ClusterScope;
   readonly clusterPath: ClusterPath | undefined;
   readonly isClusterUnnamed: boolean;
   readonly service: ServiceScope | undefined;
 }
 
-const namedPlace: Place = {
+const namedPlace: TargetCluster = {
   cluster: unresolvedCluster,
   clusterPath: undefined,
   isClusterUnnamed: false,
   service: undefined,
 };
-const unnamedPlace: Place = { ...namedPlace, cluster: rootCluster, isClusterUnnamed: true };
+const unnamedPlace: TargetCluster = { ...namedPlace, cluster: rootCluster, isClusterUnnamed: true };
 
-function placeOf(reference: ClusterScope | ClusterPath | undefined): Place {
+function targetClusterOf(reference: ClusterScope | ClusterPath | undefined): TargetCluster {
   if (reference === undefined) return unnamedPlace;
   const isName = typeof reference === "string";
   return {
@@ -114,7 +114,7 @@ function placeOf(reference: ClusterScope | ClusterPath | undefined): Place {
 }
 
 /** What is left of a request line without the cluster at its beginning; a slash first. */
-export function withoutCluster(target: string): string {
+export function stripClusterPrefix(target: string): string {
   if (!target.startsWith(clusterPathPrefix)) return target;
   const rest = target.slice(clusterPathPrefix.length);
   const end = rest.search(/[/?]/);
@@ -126,7 +126,7 @@ const servicesPrefix = "/services/";
 
 function parseScope(
   method: string,
-  place: Place,
+  place: TargetCluster,
   path: string,
   query: URLSearchParams,
 ): RequestScope {
@@ -196,7 +196,7 @@ function parseCluster(text: string): ClusterScope | ClusterPath {
 
 interface ResourceInput {
   readonly method: string;
-  readonly place: Place;
+  readonly place: TargetCluster;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly segments: readonly string[];
@@ -227,7 +227,7 @@ function parseResource({
   // An empty segment names nothing: `namespaces//secrets` must not mean the secrets of all namespaces.
   if (version === "" || (!isCore && group === "") || rest.includes(""))
     throw statusError.pathNotFound();
-  const located = locate(rest);
+  const located = parseResourcePath(rest);
   if (located === undefined) throw statusError.pathNotFound();
   const { resource, subresource, namespace } = located;
   let { name } = located;
@@ -255,7 +255,7 @@ function parseResource({
   };
 }
 
-interface Located {
+interface ResourcePath {
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;
@@ -264,7 +264,7 @@ interface Located {
 
 const namespaceSubresources = new Set(["status", "finalize"]);
 
-function locate(rest: readonly string[]): Located | undefined {
+function parseResourcePath(rest: readonly string[]): ResourcePath | undefined {
   const [first, second, third, fourth, fifth, ...more] = rest as [string, ...string[]];
   if (more.length > 0) return undefined;
   if (first === "namespaces" && second !== undefined) {

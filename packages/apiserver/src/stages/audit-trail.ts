@@ -1,7 +1,7 @@
 /** Wiring: audit's record of a request, kept on the exchange, and its events. */
 
 import type { Clock, Resumable } from "@kcp-ts/machinery/base";
-import { bounds, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import { bounds, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import {
   Audit,
@@ -11,7 +11,7 @@ import {
   type Decode,
 } from "../audit/index.ts";
 import {
-  decodeInPieces,
+  decodeBodyResumable,
   isJsonLike,
   isShortYaml,
   isYamlType,
@@ -24,7 +24,7 @@ import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { ServerLog } from "../server-log.ts";
 import type { Exchange } from "./exchange.ts";
 
-export interface AuditTrailOptions {
+export interface AuditWiringOptions {
   readonly policy: AuditPolicy;
   readonly backends: (observer: BackendObserver) => readonly AuditBackend[];
 }
@@ -35,8 +35,8 @@ export interface BackendObserver {
 }
 
 export function composeAudit(
-  options: AuditTrailOptions | undefined,
-  { clock, metrics, log }: AuditTrailParts,
+  options: AuditWiringOptions | undefined,
+  { clock, metrics, log }: AuditWiringDependencies,
 ): Audit | undefined {
   if (options === undefined) return undefined;
   const counted = new AuditMetrics(metrics.registry);
@@ -54,18 +54,18 @@ export function composeAudit(
   return new Audit({ policy: options.policy, backends, clock, ...told });
 }
 
-interface AuditTrailParts {
+interface AuditWiringDependencies {
   readonly clock: Clock;
   readonly metrics: ServerMetrics;
   readonly log: Pick<ServerLog, "warn">;
 }
 
-export function beginTrail(exchange: Exchange, audit: Audit, clock: Clock): void {
+export function startAuditRecord(exchange: Exchange, audit: Audit, clock: Clock): void {
   exchange.receivedAt = clock.now();
   exchange.audit = audit.begin(exchange);
 }
 
-export function endTrail(
+export function finishAuditRecord(
   exchange: Exchange,
   response: ApiResponse,
   audit: Audit,
@@ -90,10 +90,10 @@ function decoderOf(exchange: Exchange): Decode {
       if (mediaType.endsWith("protobuf") && definition !== undefined) {
         const { kind, strategy } = definition;
         const expected = { kind, apiVersion: apiVersionOf(definition), shape: strategy.shape };
-        return (yield* decodeInPieces({ bytes, contentType }, expected)).value;
+        return (yield* decodeBodyResumable({ bytes, contentType }, expected)).value;
       }
       return isYamlType(mediaType) && !isJsonLike(bytes)
-        ? yield* decodeUnread(exchange, bytes)
+        ? yield* decodeUnreadBody(exchange, bytes)
         : yield* parse(bytes);
     } catch {
       // The client has been told what is wrong with it; here it is only missing.
@@ -103,11 +103,11 @@ function decoderOf(exchange: Exchange): Decode {
 }
 
 function* parse(bytes: Uint8Array): Resumable<JsonValue> {
-  return (yield* parseBoundedInPieces(bounds.requestBody, bytes)).value;
+  return (yield* parseBoundedResumable(bounds.requestBody, bytes)).value;
 }
 
 /** YAML that was read for the request is JSON by now. This is wrong, or was sent on as it came, or its sender did not wait for it to be read. */
-function* decodeUnread(
+function* decodeUnreadBody(
   { yaml, audit }: Exchange,
   bytes: Uint8Array,
 ): Resumable<JsonValue | undefined> {

@@ -3,7 +3,7 @@
  *
  * Coarse on purpose: a deadline is there so that nobody waits for ever, and it is on the path of every write.
  */
-import { type Clock, Roster, type Timer } from "@kcp-ts/machinery/base";
+import { type Clock, SlotSet, type Timer } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { RequestScope } from "../request/request-scope.ts";
 import type { Exchange } from "./exchange.ts";
@@ -11,7 +11,7 @@ import type { Exchange } from "./exchange.ts";
 export class Deadlines<Item> {
   readonly #clock: Clock;
   readonly #onDue: (item: Item) => void;
-  readonly #buckets = new Map<number, Roster<Item>>();
+  readonly #buckets = new Map<number, SlotSet<Item>>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock, onDue: (item: Item) => void) {
@@ -24,7 +24,7 @@ export class Deadlines<Item> {
     const bucketKey = Math.ceil((this.#clock.monotonic() + timeoutMs) / bucketMs);
     let bucket = this.#buckets.get(bucketKey);
     if (bucket === undefined) {
-      bucket = new Roster();
+      bucket = new SlotSet();
       this.#buckets.set(bucketKey, bucket);
     }
     this.#timer ??= this.#clock.schedule(bucketMs, () => this.#tick());

@@ -8,10 +8,15 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
-import type { AuditedExchange, AuditRecord } from "../audit/index.ts";
+import type { AuditContext, AuditRecord } from "../audit/index.ts";
 import type { Detour } from "../cluster-directory.ts";
 import type { TranslatedYaml } from "../content/index.ts";
-import type { FlowSchema, Visitor, Waiter, WatchPlace } from "../fairness/index.ts";
+import type {
+  FlowControlledRequest,
+  FlowSchema,
+  QueuedRequest,
+  WatchSlot,
+} from "../fairness/index.ts";
 import type { HandlerRequest } from "../handlers/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
 import {
@@ -25,7 +30,7 @@ import { anonymousUser, type UserInfo } from "../request/user.ts";
 
 const auditIdPattern = /^[\w.-]{1,64}$/;
 
-export class Exchange implements Visitor, AuditedExchange {
+export class Exchange implements FlowControlledRequest, AuditContext {
   request: ApiRequest;
   readonly startedAt: number;
   /** It may bring a body, and takes its seat when that is here. */
@@ -44,12 +49,12 @@ export class Exchange implements Visitor, AuditedExchange {
   flowSchema: FlowSchema | undefined;
   tenantKey = "";
   seats = 0;
-  waiter: Waiter | undefined;
-  queue: Visitor["queue"];
+  waiter: QueuedRequest | undefined;
+  queue: FlowControlledRequest["queue"];
   hasLeft = false;
   bodyBytes = 0;
   /** Of a watch, where these are counted. */
-  watchPlace: WatchPlace | undefined;
+  watchPlace: WatchSlot | undefined;
   /** Set when the audit policy wants the request written down; `receivedAt` is by the wall. */
   audit: AuditRecord | undefined;
   /** Undefined until it is received, and for requests that bring none. */

@@ -1,20 +1,20 @@
 /** The end of every request: its answer as it is sent, and everybody told who counts. */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { Audit } from "../audit/index.ts";
-import { failure, pretty, toStatusError, wantsPretty } from "../content/index.ts";
-import { type Fairness, keepingPlace, type WatchPlace } from "../fairness/index.ts";
-import { type ApiResponse, leaveUnread, type MaybePromise } from "../request/api-request.ts";
+import { prettyPrint, statusResponse, toStatusError, wantsPretty } from "../content/index.ts";
+import { type FlowControl, holdSlotWhileOpen, type WatchSlot } from "../fairness/index.ts";
+import { type ApiResponse, cancelBody, type MaybePromise } from "../request/api-request.ts";
 import { type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
 import { mayEnterAll } from "../request/user.ts";
-import { endTrail } from "./audit-trail.ts";
+import { finishAuditRecord } from "./audit-trail.ts";
 import type { Exchange } from "./exchange.ts";
 
-export interface FinishRooms {
+export interface FinishDependencies {
   readonly clock: Clock;
   /** Undefined when nobody wants to know. */
   readonly audit: Audit | undefined;
   /** Undefined when every request may begin at once. */
-  readonly fairness: Fairness | undefined;
+  readonly fairness: FlowControl | undefined;
   /** Told of every request when its answer is ready. */
   readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
   /** Told of errors that no stage meant to throw. */
@@ -22,29 +22,29 @@ export interface FinishRooms {
 }
 
 /** Whatever goes wrong here, there is an answer, everybody who counts requests is told of it once, and what the request held is given back. */
-export function finish(
+export function finishResponse(
   exchange: Exchange,
   made: ApiResponse,
-  rooms: FinishRooms,
+  rooms: FinishDependencies,
 ): MaybePromise<ApiResponse> {
   const { audit, fairness } = rooms;
   let response = made;
   try {
     finishHeaders(exchange, made);
-    if (wantsPretty(exchange.request)) response = pretty(made);
+    if (wantsPretty(exchange.request)) response = prettyPrint(made);
   } catch (error) {
     response = unmade(error, exchange, made, rooms);
   }
   if (exchange.watchPlace !== undefined) {
     try {
-      response = inPlace(exchange, response, exchange.watchPlace);
+      response = holdOrReleaseSlot(exchange, response, exchange.watchPlace);
     } catch (error) {
       response = unmade(error, exchange, made, rooms);
     }
   }
   if (exchange.flowSchema !== undefined && fairness !== undefined) {
     try {
-      leaveSeat(exchange, response, fairness);
+      releaseSeat(exchange, response, fairness);
     } catch (error) {
       rooms.onError(error, exchange);
     }
@@ -58,11 +58,11 @@ async function audited(
   exchange: Exchange,
   response: ApiResponse,
   audit: Audit,
-  rooms: FinishRooms,
+  rooms: FinishDependencies,
 ): Promise<ApiResponse> {
   let told: ApiResponse;
   try {
-    told = await endTrail(exchange, response, audit, rooms.clock);
+    told = await finishAuditRecord(exchange, response, audit, rooms.clock);
   } catch (error) {
     told = unmade(error, exchange, response, rooms);
   }
@@ -73,14 +73,18 @@ function unmade(
   error: unknown,
   exchange: Exchange,
   { body }: ApiResponse,
-  rooms: FinishRooms,
+  rooms: FinishDependencies,
 ): ApiResponse {
   rooms.onError(error, exchange);
-  leaveUnread(body);
-  return failure(toStatusError(error));
+  cancelBody(body);
+  return statusResponse(toStatusError(error));
 }
 
-function counted(exchange: Exchange, response: ApiResponse, rooms: FinishRooms): ApiResponse {
+function counted(
+  exchange: Exchange,
+  response: ApiResponse,
+  rooms: FinishDependencies,
+): ApiResponse {
   try {
     rooms.onAnswer(exchange, response);
   } catch (error) {
@@ -89,17 +93,21 @@ function counted(exchange: Exchange, response: ApiResponse, rooms: FinishRooms):
   return response;
 }
 
-function leaveSeat(exchange: Exchange, response: ApiResponse, fairness: Fairness): void {
+function releaseSeat(exchange: Exchange, response: ApiResponse, fairness: FlowControl): void {
   const { cluster } = exchange.scope as RequestScope;
-  if (exchange.tenantKey !== cluster && response.status < 300 && showsCluster(exchange))
+  if (exchange.tenantKey !== cluster && response.status < 300 && provesClusterExists(exchange))
     fairness.show(cluster);
   fairness.finish(exchange, response);
 }
 
 /** A watch that is refused, or whose answer has no body, needs no place. */
-function inPlace(exchange: Exchange, response: ApiResponse, place: WatchPlace): ApiResponse {
+function holdOrReleaseSlot(
+  exchange: Exchange,
+  response: ApiResponse,
+  place: WatchSlot,
+): ApiResponse {
   if (response.isWatch === true && exchange.request.method !== "HEAD")
-    return keepingPlace(response, place, exchange.signal);
+    return holdSlotWhileOpen(response, place, exchange.signal);
   place.leave();
   return response;
 }
@@ -108,7 +116,7 @@ function inPlace(exchange: Exchange, response: ApiResponse, place: WatchPlace): 
  * Whether an answer without an error shows that the logical cluster exists. Those who may enter every cluster find lists of clusters that do
  * not exist merely empty.
  */
-function showsCluster({ scope, user }: Exchange): boolean {
+function provesClusterExists({ scope, user }: Exchange): boolean {
   return (
     scope?.kind === "resource" &&
     scope.cluster !== unresolvedCluster &&

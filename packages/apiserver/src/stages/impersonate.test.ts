@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { parseAuditPolicy } from "../audit/index.ts";
-import { impersonationWishes, impersonationWishesMax } from "../authentication/index.ts";
-import { type Authorizer, anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
+import { impersonationRequests, impersonationRequestsMax } from "../authentication/index.ts";
+import { type Authorizer, bootstrapAuthorizer, unionAuthorizer } from "../authorization/index.ts";
 import type { Attributes } from "../request/attributes.ts";
 import type { UserInfo } from "../request/user.ts";
 import { ListeningServer, ownCluster, TestServer } from "../testing/index.ts";
@@ -21,7 +21,7 @@ describe("impersonation", () => {
   beforeEach(async () => {
     asked = [];
     server = await TestServer.start({
-      authorization: () => anyOf([watching, bootstrapAuthorizer, ownCluster]),
+      authorization: () => unionAuthorizer([watching, bootstrapAuthorizer, ownCluster]),
     });
   });
   afterEach(() => server.close());
@@ -224,9 +224,9 @@ describe("impersonation", () => {
   it("has a limit", () => {
     const groups = (length: number) => Array.from({ length }, (_, at) => `g${at}`);
     const wishes = (length: number) =>
-      impersonationWishes({ "impersonate-user": "x", "impersonate-group": groups(length) });
-    assert.equal(wishes(impersonationWishesMax - 1).length, impersonationWishesMax);
-    assert.throws(() => wishes(impersonationWishesMax), /the limit is 500/);
+      impersonationRequests({ "impersonate-user": "x", "impersonate-group": groups(length) });
+    assert.equal(wishes(impersonationRequestsMax - 1).length, impersonationRequestsMax);
+    assert.throws(() => wishes(impersonationRequestsMax), /the limit is 500/);
   });
 });
 
@@ -241,7 +241,7 @@ describe("impersonation over the wire", () => {
       it(`keeps headers that stand twice apart, commas and all, over ${protocol}, audited at ${level}`, async () => {
         asked = [];
         const server = await ListeningServer.start({
-          authorization: () => anyOf([watching, bootstrapAuthorizer]),
+          authorization: () => unionAuthorizer([watching, bootstrapAuthorizer]),
           audit: {
             policy: parseAuditPolicy({
               ...{ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules: [{ level }] },

@@ -5,14 +5,14 @@
  * gained holds in the cluster asked and nowhere else. So an administrator of one cluster becomes nobody in another by naming them.
  */
 import { statusError } from "@kcp-ts/machinery/status";
-import { type ImpersonationWish, impersonationWishes } from "../authentication/index.ts";
+import { type ImpersonationRequest, impersonationRequests } from "../authentication/index.ts";
 import { type Authorizer, forbidden, readWarrant } from "../authorization/index.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Attributes } from "../request/attributes.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import {
-  isMaster,
-  isPowerful,
+  isPrivilegedGroup,
+  isSystemMaster,
   scopesKey,
   type UserInfo,
   warrantKey,
@@ -27,7 +27,7 @@ export async function impersonate(
   cluster: ClusterScope,
   authorizer: Authorizer,
 ): Promise<UserInfo | undefined> {
-  const wishes = impersonationWishes(request.headers, request.rawHeaders);
+  const wishes = impersonationRequests(request.headers, request.rawHeaders);
   if (wishes.length === 0) return undefined;
   for (const wish of wishes) {
     const attributes = attributesOf(wish, requestor, cluster);
@@ -35,15 +35,16 @@ export async function impersonate(
     if (!allowed) throw forbidden(attributes);
   }
   const impersonated = userOf(wishes);
-  if (isMaster(requestor)) return impersonated;
-  mustHave(requestor, impersonated.groups);
+  if (isSystemMaster(requestor)) return impersonated;
+  requirePermission(requestor, impersonated.groups);
   return scoped(impersonated, cluster, requestor);
 }
 
 /** Groups with power over all logical clusters are had by whoever has them already. */
-function mustHave(requestor: UserInfo, groups: readonly string[]): void {
+function requirePermission(requestor: UserInfo, groups: readonly string[]): void {
   for (const group of groups)
-    if (isOwnOnly(group) && !requestor.groups.includes(group)) throw notForThem();
+    if (hasOnlyOwnGroups(group) && !requestor.groups.includes(group))
+      throw forbiddenImpersonation();
 }
 
 /**
@@ -69,22 +70,22 @@ function scoped(user: UserInfo, cluster: ClusterScope, requestor: UserInfo): Use
 
 function scopedWarrant(text: string, cluster: ClusterScope, requestor: UserInfo): string {
   const vouched = readWarrant(text);
-  if (vouched === undefined) throw notForThem();
-  mustHave(requestor, vouched.groups);
+  if (vouched === undefined) throw forbiddenImpersonation();
+  requirePermission(requestor, vouched.groups);
   const { username, groups, extra } = scoped(vouched, cluster, requestor);
   return JSON.stringify({ user: username, groups, extra });
 }
 
-function notForThem(): Error {
+function forbiddenImpersonation(): Error {
   return statusError.forbiddenPath("impersonation is not allowed for the requestor");
 }
 
 /** Groups that only those can act with who are in them. */
-function isOwnOnly(group: string): boolean {
-  return group === wellKnownGroup.authenticated || isPowerful(group);
+function hasOnlyOwnGroups(group: string): boolean {
+  return group === wellKnownGroup.authenticated || isPrivilegedGroup(group);
 }
 
-const resourceOf: Readonly<Record<ImpersonationWish["kind"], string>> = {
+const resourceOf: Readonly<Record<ImpersonationRequest["kind"], string>> = {
   User: "users",
   ServiceAccount: "serviceaccounts",
   Group: "groups",
@@ -92,7 +93,11 @@ const resourceOf: Readonly<Record<ImpersonationWish["kind"], string>> = {
   UID: "uids",
 };
 
-function attributesOf(wish: ImpersonationWish, user: UserInfo, cluster: ClusterScope): Attributes {
+function attributesOf(
+  wish: ImpersonationRequest,
+  user: UserInfo,
+  cluster: ClusterScope,
+): Attributes {
   const isOwnGroup = wish.kind === "UserExtra" || wish.kind === "UID";
   return {
     user,
@@ -109,7 +114,7 @@ function attributesOf(wish: ImpersonationWish, user: UserInfo, cluster: ClusterS
   };
 }
 
-function userOf(wishes: readonly ImpersonationWish[]): UserInfo {
+function userOf(wishes: readonly ImpersonationRequest[]): UserInfo {
   let username = "";
   let uid: string | undefined;
   const groups: string[] = [];

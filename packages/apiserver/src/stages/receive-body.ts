@@ -13,19 +13,19 @@ import {
   isShortYaml,
   isYamlType,
   mediaTypeOf,
+  sharedYamlWorker,
   type TranslatedYaml,
   translateYaml,
-  yamlThread,
 } from "../content/index.ts";
-import { estimateWrite, type Fairness } from "../fairness/index.ts";
+import { estimateWrite, type FlowControl } from "../fairness/index.ts";
 import { bodyBytesMax } from "../handlers/index.ts";
-import { type ApiRequest, header, wantedUpgrade } from "../request/api-request.ts";
+import { type ApiRequest, header, requestedUpgrade } from "../request/api-request.ts";
 import { applyPatchType } from "../request/media-types.ts";
 import type { Exchange } from "./exchange.ts";
 
 interface BodyRooms {
   /** Undefined when every request may begin at once. */
-  readonly fairness: Fairness | undefined;
+  readonly fairness: FlowControl | undefined;
 }
 
 /** The stage `receiveBody` of the pipeline. */
@@ -38,7 +38,7 @@ function bringsBody(exchange: Exchange): boolean {
   const { scope, detour, request } = exchange;
   return (
     (scope?.kind === "resource" || detour !== undefined) &&
-    wantedUpgrade(request.headers) === undefined
+    requestedUpgrade(request.headers) === undefined
   );
 }
 
@@ -72,7 +72,11 @@ async function translate(exchange: Exchange, bytes: Uint8Array): Promise<Transla
   if (!isUtf8(bytes)) throw statusError.badRequest("the body of the request is not valid UTF-8");
   if (isShortYaml(bytes)) return translateYaml(Buffer.from(bytes).toString("utf8"));
   const { tenantKey, scope, signal } = exchange;
-  return yamlThread.translate(tenantKey === "" ? String(scope?.cluster) : tenantKey, bytes, signal);
+  return sharedYamlWorker.translate(
+    tenantKey === "" ? String(scope?.cluster) : tenantKey,
+    bytes,
+    signal,
+  );
 }
 
 /** The same request with a body that is here. */

@@ -2,21 +2,21 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { servedVerbs } from "../handlers/index.ts";
 import type { RequestSample, ServerMetrics } from "../metrics/index.ts";
-import { type ApiResponse, isNoted } from "../request/api-request.ts";
+import { type ApiResponse, isObservable } from "../request/api-request.ts";
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
 import type { ServerLog } from "../server-log.ts";
 import type { Exchange } from "./exchange.ts";
 
-export interface Observers {
+export interface RequestObservers {
   readonly clock: Clock;
   readonly metrics: ServerMetrics;
   readonly log: ServerLog;
 }
 
-export function observe(
+export function observeRequest(
   exchange: Exchange,
   response: ApiResponse,
-  { clock, metrics, log }: Observers,
+  { clock, metrics, log }: RequestObservers,
 ): void {
   const { scope, user, impersonator, startedAt } = exchange;
   const ms = clock.monotonic() - startedAt;
@@ -45,7 +45,7 @@ export function observe(
   if (body instanceof Uint8Array) metrics.observeSize(sample, body.length);
   else if (body !== undefined && !sample.isLongRunning)
     response.onSent = (bytes) => metrics.observeSize(sample, bytes);
-  else if (body !== undefined && isNoted(body)) {
+  else if (body !== undefined && isObservable(body)) {
     const notes = metrics.notesOf(sample);
     if (notes !== undefined) body.note(notes);
   }

@@ -91,7 +91,7 @@ export class ChangeFeed {
   ): AsyncGenerator<Change> {
     assert(afterRevision >= this.#tailStart, "the tail no longer holds these changes");
     const replay: Change[] = this.tailAfter(afterRevision).filter((change) =>
-      isUnder(prefix, change),
+      hasPrefix(prefix, change),
     );
     replay.push({ kind: "progress", revision: this.#head });
     const subscription = new Subscription(prefix, options, replay, () =>
@@ -155,7 +155,7 @@ class Subscription {
   offer(change: Change): void {
     if (
       this.#failure !== undefined ||
-      !(change.kind === "progress" || isUnder(this.#prefix, change))
+      !(change.kind === "progress" || hasPrefix(this.#prefix, change))
     )
       return;
     if (this.#pending.length - this.#replayLeft >= this.#options.bufferedChangesMax) {
@@ -212,7 +212,7 @@ class Subscription {
   }
 }
 
-export function isUnder(prefix: StorageKey, change: DataChange): boolean {
+export function hasPrefix(prefix: StorageKey, change: DataChange): boolean {
   return (change.kind === "put" ? change.entry.key : change.previous.key).startsWith(prefix);
 }
 

@@ -58,7 +58,7 @@ export interface Storage {
   compact(revision: Revision, options: CallOptions): Promise<void>;
 
   /** Absent where history ends with the process, or is not ours alone to keep. */
-  readonly history?: KeptHistory;
+  readonly history?: PersistentHistory;
 
   /**
    * Lets go of memory that only makes things faster and that nobody used between the last two calls. Called now and then by the
@@ -80,17 +80,17 @@ export interface Storage {
 }
 
 /** History that outlives the process, and what is to be known of its age. */
-export interface KeptHistory {
+export interface PersistentHistory {
   /** About what it takes. */
   bytes(): number;
   /** The marks that were kept last; none in a store that never had any. */
-  marks(options: CallOptions): Promise<readonly HistoryMark[]>;
+  marks(options: CallOptions): Promise<readonly RevisionSample[]>;
   /** Keeps these in place of those that were kept before. */
-  keepMarks(marks: readonly HistoryMark[], options: CallOptions): Promise<void>;
+  keepMarks(marks: readonly RevisionSample[], options: CallOptions): Promise<void>;
 }
 
 /** At that time this revision was the newest. */
-export interface HistoryMark {
+export interface RevisionSample {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly revision: Revision;

@@ -5,7 +5,7 @@
  * process, so do the samples: a server that is restarted every few minutes would never find anything old enough.
  */
 import { type Clock, type Supervisor, sleep } from "@kcp-ts/machinery/base";
-import type { HistoryMark, Revision, Storage } from "../storage/index.ts";
+import type { Revision, RevisionSample, Storage } from "../storage/index.ts";
 
 export interface CompactionPolicy {
   /** History younger than this is kept, unless it is too large. */
@@ -31,7 +31,7 @@ export class Compactor {
   readonly #options: CompactorOptions;
   readonly #policy: CompactionPolicy;
   readonly #stop = new AbortController();
-  #samples: HistoryMark[] = [];
+  #samples: RevisionSample[] = [];
   /** Samples of before this process have been taken over. */
   #isResumed = false;
   #keptRevision = -1;
@@ -87,8 +87,8 @@ export class Compactor {
   }
 
   /** Puts what was kept before what was seen since the start, as if the process had gone on. */
-  #resume(kept: readonly HistoryMark[]): void {
-    const first = this.#samples[0] as HistoryMark;
+  #resume(kept: readonly RevisionSample[]): void {
+    const first = this.#samples[0] as RevisionSample;
     // A store that was put back to an earlier state knows nothing of what came later; nor is anything younger than now.
     const known = kept.filter(({ revision }) => revision <= first.revision);
     const offset = first.bytes - (known.at(-1)?.bytes ?? 0);
@@ -102,16 +102,16 @@ export class Compactor {
 
   async #keep(): Promise<void> {
     const { history } = this.#options.storage;
-    const { revision } = this.#samples.at(-1) as HistoryMark;
+    const { revision } = this.#samples.at(-1) as RevisionSample;
     if (history === undefined || revision === this.#keptRevision) return;
     await history.keepMarks(this.#samples, { signal: this.#stop.signal });
     this.#keptRevision = revision;
   }
 
   /** The newest sample that is old enough, or that too many bytes have followed. */
-  #target(): HistoryMark | undefined {
-    const newest = this.#samples.at(-1) as HistoryMark;
-    const isDue = ({ at, bytes }: HistoryMark) =>
+  #target(): RevisionSample | undefined {
+    const newest = this.#samples.at(-1) as RevisionSample;
+    const isDue = ({ at, bytes }: RevisionSample) =>
       newest.at - at >= this.#policy.ageMs || newest.bytes - bytes > this.#policy.bytesMax;
     const due = this.#samples.findLast((sample) => isDue(sample) && sample.revision > 0);
     if (due !== undefined) return due;

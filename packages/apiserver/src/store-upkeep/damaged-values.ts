@@ -2,7 +2,7 @@
 import { Counter } from "../metrics/index.ts";
 import type { ApiServerOptions } from "../server.ts";
 import { parseObjectKey, type Storage } from "../storage/index.ts";
-import { CheckedStorage, type Damage } from "../stored-object/index.ts";
+import { CheckedStorage, type CorruptEntry } from "../stored-object/index.ts";
 
 /** Of which it is remembered that they were logged: a list that is read every second need not say it every second. */
 const loggedMax = 1000;
@@ -10,12 +10,12 @@ const loggedMax = 1000;
 /** The options with a store that shows nothing but objects, and what it leaves out. */
 export function withCheckedStorage<Options extends Pick<ApiServerOptions, "storage" | "log">>(
   options: Options,
-): Options & { readonly damaged: DamagedValues } {
-  const damaged = new DamagedValues(options);
+): Options & { readonly damaged: CorruptValues } {
+  const damaged = new CorruptValues(options);
   return { ...options, storage: damaged.storage, damaged };
 }
 
-export class DamagedValues {
+export class CorruptValues {
   readonly storage: Storage;
   readonly counter = new Counter({
     name: "apiserver_storage_decode_errors_total",
@@ -30,7 +30,7 @@ export class DamagedValues {
     this.storage = new CheckedStorage(storage, (damage) => this.#note(damage));
   }
 
-  #note({ key, modifiedAt }: Damage): void {
+  #note({ key, modifiedAt }: CorruptEntry): void {
     const { group, resource, cluster, namespace, name } = parseObjectKey(key);
     this.counter.add([group, resource]);
     const id = `${key}@${modifiedAt}`;

@@ -5,7 +5,7 @@ import type { Storage } from "../storage/index.ts";
 
 const everyMs = 10_000;
 
-export function storeFaultTeller({
+export function storageFaultLogger({
   clock,
   storage,
   log,

@@ -7,7 +7,7 @@ import type { ServerLog } from "../server-log.ts";
 import { resourcePrefix, type Storage, type StorageKey } from "../storage/index.ts";
 import type { HubListener, WatchHub } from "../watch-cache/index.ts";
 
-interface Tally {
+interface KindCount {
   readonly name: string;
   readonly prefix: StorageKey;
   counted: number;
@@ -16,12 +16,12 @@ interface Tally {
   stop: () => void;
 }
 
-export class StoredObjects {
+export class StoredObjectCounts {
   readonly #storage: Storage;
   readonly #hub: WatchHub;
   readonly #log: ServerLog;
   readonly #stop = new AbortController();
-  #tallies: readonly Tally[] = [];
+  #tallies: readonly KindCount[] = [];
   #counting: Promise<void> | undefined;
   #isCounted = false;
 
@@ -54,9 +54,9 @@ export class StoredObjects {
     this.#isCounted = true;
   }
 
-  #follow(prefix: StorageKey, { group, resource }: ResourceDefinition): Tally {
+  #follow(prefix: StorageKey, { group, resource }: ResourceDefinition): KindCount {
     const name = group === "" ? resource : `${resource}.${group}`;
-    const tally: Tally = { name, prefix, counted: 0, change: 0, stop: () => {} };
+    const tally: KindCount = { name, prefix, counted: 0, change: 0, stop: () => {} };
     const listener: HubListener = {
       onEvent: ({ current, previous }) => {
         if (current === undefined) tally.change--;

@@ -9,9 +9,9 @@ import type {
   Change,
   CountOptions,
   Entry,
-  KeptHistory,
   ListOptions,
   Page,
+  PersistentHistory,
   ReadOptions,
   Revision,
   Storage,
@@ -20,20 +20,20 @@ import type {
   WatchOptions,
   Write,
 } from "../storage/index.ts";
-import { isWhole } from "./envelope.ts";
+import { isIntact } from "./envelope.ts";
 
-export type Damage = Pick<Entry, "key" | "modifiedAt">;
+export type CorruptEntry = Pick<Entry, "key" | "modifiedAt">;
 
 export class CheckedStorage implements Storage {
   readonly #inner: Storage;
-  readonly #onDamage: (damage: Damage) => void;
+  readonly #onDamage: (damage: CorruptEntry) => void;
   readonly peek?: (key: StorageKey) => Entry | undefined;
   readonly requestProgress?: () => boolean;
   readonly tidy?: () => void;
   readonly settle?: () => Promise<void>;
-  readonly history?: KeptHistory;
+  readonly history?: PersistentHistory;
 
-  constructor(inner: Storage, onDamage: (damage: Damage) => void) {
+  constructor(inner: Storage, onDamage: (damage: CorruptEntry) => void) {
     this.#inner = inner;
     this.#onDamage = onDamage;
     if (inner.peek !== undefined) this.peek = (key) => inner.peek?.(key);
@@ -102,12 +102,12 @@ export class CheckedStorage implements Storage {
   }
 
   #whole(entries: readonly Entry[]): readonly Entry[] {
-    if (entries.every(isWhole)) return entries;
+    if (entries.every(isIntact)) return entries;
     return entries.filter((entry) => this.#isWhole(entry));
   }
 
   #isWhole(entry: Entry): boolean {
-    if (isWhole(entry)) return true;
+    if (isIntact(entry)) return true;
     this.#onDamage(entry);
     return false;
   }

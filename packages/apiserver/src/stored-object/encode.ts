@@ -4,10 +4,16 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  stringifyInPieces,
   stringifyJson,
+  stringifyResumable,
 } from "@kcp-ts/machinery/json";
-import { envelopeFlag, labelsOpening, metadataOpening, seal, textStart } from "./envelope.ts";
+import {
+  envelopeFlag,
+  labelsOpening,
+  metadataOpening,
+  textStart,
+  writeEnvelope,
+} from "./envelope.ts";
 
 /** Names the logical cluster on every object, so that a client of all clusters can tell them apart. Never stored: the key says it. */
 export const clusterAnnotation = "kcp.io/cluster";
@@ -18,10 +24,10 @@ export function encodeObject(object: JsonObject): Buffer {
 }
 
 /** The same of a large object, with rests. */
-export function* encodeInPieces(object: JsonObject): Resumable<Buffer> {
+export function* encodeObjectResumable(object: JsonObject): Resumable<Buffer> {
   const parts = partsOf(object);
-  const metadata = yield* stringifyInPieces(parts.metadata);
-  const rest = yield* stringifyInPieces(parts.rest);
+  const metadata = yield* stringifyResumable(parts.metadata);
+  const rest = yield* stringifyResumable(parts.rest);
   yield;
   return assemble(parts, metadata, rest);
 }
@@ -80,7 +86,7 @@ function assemble(parts: Parts, metadataText: string, restText: string): Buffer 
   const metadataEnd = gap + lengthOf(annotations) + lengthOf(metadata);
   const bytes = Buffer.allocUnsafe(textStart + length);
   bytes.write(text, textStart, length === text.length ? "latin1" : "utf8");
-  return seal(bytes, flagsOf(parts), { metadata: headEnd, gap, metadataEnd });
+  return writeEnvelope(bytes, flagsOf(parts), { metadata: headEnd, gap, metadataEnd });
 }
 
 function charactersOf(text: string): number {

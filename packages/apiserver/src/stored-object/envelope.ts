@@ -48,7 +48,7 @@ export const metadataOpening = '"metadata":{';
 export const labelsOpening = '"labels":';
 
 /** Writes the envelope in front of a text that is there already. */
-export function seal(
+export function writeEnvelope(
   bytes: Buffer,
   flags: number,
   { metadata, gap, metadataEnd }: Omit<Envelope, "bytes">,
@@ -62,7 +62,7 @@ export function seal(
 }
 
 /** Throws a StorageError `corrupt` for bytes that the encoder cannot have written. Whether the text is whole is not looked at: see `isWhole`. */
-export function open(entry: Pick<Entry, "key" | "value">): Envelope {
+export function readEnvelope(entry: Pick<Entry, "key" | "value">): Envelope {
   const bytes = asBuffer(entry.value);
   if (hasEnvelope(bytes)) {
     const metadata = bytes.readUInt32LE(8);
@@ -71,23 +71,23 @@ export function open(entry: Pick<Entry, "key" | "value">): Envelope {
     const isOrdered = textStart < metadata && metadata < gap && gap < metadataEnd;
     if (isOrdered && metadataEnd < bytes.length) return { bytes, metadata, gap, metadataEnd };
   }
-  throw damaged(entry);
+  throw corruptValueError(entry);
 }
 
 export function hasFlag(entry: Pick<Entry, "key" | "value">, flags: number): boolean {
   const { value } = entry;
-  if (!hasEnvelope(value)) throw damaged(entry);
+  if (!hasEnvelope(value)) throw corruptValueError(entry);
   return ((value[1] as number) & flags) !== 0;
 }
 
 /** Whether the value is, to the last byte, what the encoder wrote. */
-export function isWhole({ value }: Pick<Entry, "value">): boolean {
+export function isIntact({ value }: Pick<Entry, "value">): boolean {
   if (!hasEnvelope(value)) return false;
   const bytes = asBuffer(value);
   return bytes.readUInt32LE(4) === checksum(bytes, value[1] as number);
 }
 
-export function damaged({ key }: Pick<Entry, "key">, cause?: unknown): StorageError {
+export function corruptValueError({ key }: Pick<Entry, "key">, cause?: unknown): StorageError {
   return new StorageError("corrupt", `the value of ${key} is no stored object`, { cause });
 }
 

@@ -1,24 +1,24 @@
-export { CheckedStorage, type Damage } from "./checked-storage.ts";
-export { clusterAnnotation, encodeInPieces, encodeObject } from "./encode.ts";
-export { isWhole } from "./envelope.ts";
+export { CheckedStorage, type CorruptEntry } from "./checked-storage.ts";
+export { clusterAnnotation, encodeObject, encodeObjectResumable } from "./encode.ts";
+export { isIntact } from "./envelope.ts";
 export {
   annotatedMetadata,
   decodeObject,
-  decodeObjectInPieces,
+  decodeObjectResumable,
   hasFinalizers,
-  hasHead,
-  hasMetadataOfOwnership,
-  headOf,
+  hasOwnershipMetadata,
+  hasTypeMetaPrefix,
   isBeingDeleted,
   isEstablished,
   itemBytesMax,
-  labelsMention,
+  labelsMayContain,
   labelsOf,
-  mayHoldSame,
-  mentions,
+  mayBeEqual,
+  mayContain,
   partialBytesAt,
   servedBytes,
   servedBytesAt,
   storedVersionOf,
+  typeMetaPrefix,
   writeListItem,
 } from "./layout.ts";

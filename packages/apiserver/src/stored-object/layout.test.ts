@@ -4,24 +4,24 @@ import { runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import fc from "fast-check";
 import { type Entry, isStorageError, type Revision, type StorageKey } from "../storage/index.ts";
-import { encodeInPieces, encodeObject } from "./encode.ts";
-import { isWhole } from "./envelope.ts";
+import { encodeObject, encodeObjectResumable } from "./encode.ts";
+import { isIntact } from "./envelope.ts";
 import {
   annotatedMetadata,
   decodeObject,
   hasFinalizers,
-  hasHead,
-  hasMetadataOfOwnership,
-  headOf,
+  hasOwnershipMetadata,
+  hasTypeMetaPrefix,
   isBeingDeleted,
   isEstablished,
   itemBytesMax,
-  labelsMention,
+  labelsMayContain,
   labelsOf,
   partialBytesAt,
   servedBytes,
   servedBytesAt,
   storedVersionOf,
+  typeMetaPrefix,
   writeListItem,
 } from "./layout.ts";
 
@@ -130,7 +130,7 @@ describe("metadata with an annotation of the server's", () => {
         const { kind, apiVersion, metadata: found, ...rest } = parsed(servedBytes(shown));
         assert.deepEqual([kind, apiVersion, rest], ["Widget", "example.com/v1", {}]);
         assert.deepEqual(found, { ...metadata, annotations });
-        assert.ok(isWhole(shown));
+        assert.ok(isIntact(shown));
       }),
     );
   });
@@ -183,12 +183,12 @@ describe("stored object layout", () => {
         const entry = entryOf(hostile);
         assert.deepEqual(labelsOf(entry), labels);
         const own = Object.keys(labels ?? {}).filter((key) => /^[\w./-]+$/.test(key));
-        for (const key of own) assert.ok(labelsMention(entry, Buffer.from(`"${key}"`)));
+        for (const key of own) assert.ok(labelsMayContain(entry, Buffer.from(`"${key}"`)));
       }),
       { numRuns: 500 },
     );
     assert.equal(
-      labelsMention(entryOf({ ...object, data: { label: "" } }), Buffer.from('"label"')),
+      labelsMayContain(entryOf({ ...object, data: { label: "" } }), Buffer.from('"label"')),
       false,
     );
   });
@@ -196,7 +196,7 @@ describe("stored object layout", () => {
   it("the bytes of an object that is encoded in pieces are the same", () => {
     fc.assert(
       fc.property(hostileObject, (hostile) => {
-        assert.deepEqual(runSync(encodeInPieces(hostile)), encodeObject(hostile));
+        assert.deepEqual(runSync(encodeObjectResumable(hostile)), encodeObject(hostile));
       }),
     );
   });
@@ -241,7 +241,7 @@ describe("stored object layout", () => {
     };
     const told = (metadata: JsonObject, rest: JsonObject = {}) => {
       const entry = entryOf({ kind: "K", apiVersion: "v1", metadata, ...rest });
-      return [hasMetadataOfOwnership(entry), hasFinalizers(entry), isBeingDeleted(entry)];
+      return [hasOwnershipMetadata(entry), hasFinalizers(entry), isBeingDeleted(entry)];
     };
     assert.deepEqual(told({ name: "x" }, { 0: { metadata: forged }, ...forged }), [
       ...[false, false, false],
@@ -266,9 +266,9 @@ describe("stored object layout", () => {
 
   it("kind and version are told by what stands in front of the metadata", () => {
     const entry = entryOf(object);
-    assert.equal(hasHead(entry, headOf("ConfigMap", "v1")), true);
-    assert.equal(hasHead(entry, headOf("ConfigMap", "v1beta1")), false);
-    assert.equal(hasHead(entry, headOf("ConfigMa", "v1")), false);
+    assert.equal(hasTypeMetaPrefix(entry, typeMetaPrefix("ConfigMap", "v1")), true);
+    assert.equal(hasTypeMetaPrefix(entry, typeMetaPrefix("ConfigMap", "v1beta1")), false);
+    assert.equal(hasTypeMetaPrefix(entry, typeMetaPrefix("ConfigMa", "v1")), false);
   });
 
   it("bytes that the encoder did not write are damaged, wherever they were changed", () => {
@@ -282,13 +282,13 @@ describe("stored object layout", () => {
         bytes[at] = (bytes[at] as number) ^ 1;
         return bytes;
       });
-      assert.equal(isWhole(flipped), false, `byte ${at}`);
-      assert.equal(isWhole(changed((bytes) => bytes.subarray(0, at))), false);
+      assert.equal(isIntact(flipped), false, `byte ${at}`);
+      assert.equal(isIntact(changed((bytes) => bytes.subarray(0, at))), false);
     }
-    assert.equal(isWhole(entry), true);
+    assert.equal(isIntact(entry), true);
     const json = Buffer.from('{"0":{"metadata":{}},"kind":"ConfigMap","metadata":{"name":"x"}}');
     for (const value of [json, Buffer.alloc(0), Buffer.alloc(100), Buffer.from("not an object")]) {
-      assert.equal(isWhole({ value }), false);
+      assert.equal(isIntact({ value }), false);
       const isDamaged = (error: unknown) => isStorageError(error, "corrupt");
       assert.throws(() => servedBytes({ ...entry, value }), isDamaged);
       assert.throws(() => decodeObject({ ...entry, value }), isDamaged);

@@ -5,18 +5,23 @@
  *     ^ head: left out in lists of built-in kinds                    ^ the gap, filled
  */
 import type { Resumable } from "@kcp-ts/machinery/base";
-import { type JsonObject, JsonSyntaxError, parseInPieces, parseJson } from "@kcp-ts/machinery/json";
+import {
+  type JsonObject,
+  JsonSyntaxError,
+  parseJson,
+  parseResumable,
+} from "@kcp-ts/machinery/json";
 import { clusterOfKey, type Entry, type Revision, type StorageKey } from "../storage/index.ts";
 import { clusterAnnotation, encodeObject } from "./encode.ts";
 import {
-  damaged,
+  corruptValueError,
   envelopeFlag,
   hasFlag,
   labelsOpening,
   metadataOpening,
-  open,
-  seal,
+  readEnvelope,
   textStart,
+  writeEnvelope,
 } from "./envelope.ts";
 
 /** The object with its resourceVersion and its cluster, for those who must look inside. */
@@ -26,10 +31,10 @@ export function decodeObject(entry: Entry): JsonObject {
 }
 
 /** The same of a large object, with rests. */
-export function* decodeObjectInPieces(entry: Entry): Resumable<JsonObject> {
+export function* decodeObjectResumable(entry: Entry): Resumable<JsonObject> {
   const text = textOf(entry);
   yield;
-  const work = parseInPieces(text);
+  const work = parseResumable(text);
   for (;;) {
     const { done, value } = readable(entry, () => work.next());
     if (done === true) return value.value as JsonObject;
@@ -38,8 +43,8 @@ export function* decodeObjectInPieces(entry: Entry): Resumable<JsonObject> {
 }
 
 function textOf(entry: Entry): string {
-  const { bytes, gap } = open(entry);
-  const filling = fillingOf(entry.key, entry.modifiedAt);
+  const { bytes, gap } = readEnvelope(entry);
+  const filling = serverFieldsOf(entry.key, entry.modifiedAt);
   return bytes.toString("utf8", textStart, gap) + filling + bytes.toString("utf8", gap);
 }
 
@@ -47,7 +52,7 @@ function readable<Result>(entry: Entry, parse: () => Result): Result {
   try {
     return parse();
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw damaged(entry, error);
+    if (error instanceof JsonSyntaxError) throw corruptValueError(entry, error);
     throw error;
   }
 }
@@ -59,8 +64,8 @@ export function servedBytes(entry: Entry): Buffer {
 
 /** The same with another resourceVersion: a deleted object is served at the revision of its deletion. */
 export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
-  const { bytes, gap } = open(entry);
-  const filling = fillingOf(entry.key, revision);
+  const { bytes, gap } = readEnvelope(entry);
+  const filling = serverFieldsOf(entry.key, revision);
   const served = Buffer.allocUnsafe(bytes.length - textStart + filling.length);
   let at = bytes.copy(served, 0, textStart, gap);
   at += served.write(filling, at, "latin1");
@@ -70,8 +75,8 @@ export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
 
 /** Writes the object as an item of a list into `target` and returns the end. `itemBytesMax` bytes must fit. */
 export function writeListItem(target: Buffer, at: number, entry: Entry, withKind: boolean): number {
-  const { bytes, metadata, gap } = open(entry);
-  const filling = fillingOf(entry.key, entry.modifiedAt);
+  const { bytes, metadata, gap } = readEnvelope(entry);
+  const filling = serverFieldsOf(entry.key, entry.modifiedAt);
   // Without labels there is nothing in front of the gap that is not known: one write is less than two and a copy.
   if (!withKind && gap === metadata + metadataOpening.length) {
     at += target.write(`{${metadataOpening}${filling}`, at, "latin1");
@@ -89,9 +94,9 @@ export function itemBytesMax(entry: Entry): number {
 
 /** The object's metadata alone, as PartialObjectMetadata of a version of meta.k8s.io: cut out of the stored bytes, not parsed. */
 export function partialBytesAt(entry: Entry, revision: Revision, version: string): Buffer {
-  const { bytes, metadata, gap, metadataEnd } = open(entry);
+  const { bytes, metadata, gap, metadataEnd } = readEnvelope(entry);
   const head = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}",`;
-  const filling = fillingOf(entry.key, revision);
+  const filling = serverFieldsOf(entry.key, revision);
   const length = head.length + filling.length + (metadataEnd - metadata) + 1;
   const partial = Buffer.allocUnsafe(length);
   let at = partial.write(head, 0, "latin1");
@@ -104,7 +109,7 @@ export function partialBytesAt(entry: Entry, revision: Revision, version: string
 
 /** The version that the object is stored in. */
 export function storedVersionOf(entry: Entry): string {
-  const { bytes, metadata } = open(entry);
+  const { bytes, metadata } = readEnvelope(entry);
   const head = bytes.toString("utf8", textStart, metadata - 1);
   return String((JSON.parse(`${head}}`) as { readonly apiVersion: string }).apiVersion);
 }
@@ -114,7 +119,7 @@ export function storedVersionOf(entry: Entry): string {
  * where the metadata mentions that annotation, somebody may have set it.
  */
 export function annotatedMetadata(entry: Entry, name: string, value: string): Entry {
-  const { bytes, metadata, gap, metadataEnd } = open(entry);
+  const { bytes, metadata, gap, metadataEnd } = readEnvelope(entry);
   if (bytes.subarray(gap, metadataEnd).includes(name)) {
     const { kind, apiVersion, metadata: all } = decodeMetadata(entry);
     const annotations = { ...(all["annotations"] as JsonObject | undefined), [name]: value };
@@ -129,21 +134,21 @@ export function annotatedMetadata(entry: Entry, name: string, value: string): En
     closing,
   ]);
   const places = { metadata, gap, metadataEnd: metadataEnd + note.length };
-  return { ...entry, value: seal(alone, bytes[1] as number, places) };
+  return { ...entry, value: writeEnvelope(alone, bytes[1] as number, places) };
 }
 
 const closing = Buffer.from("}");
 
 function decodeMetadata(entry: Entry): JsonObject & { readonly metadata: JsonObject } {
-  const { bytes, gap, metadataEnd } = open(entry);
-  const filling = fillingOf(entry.key, entry.modifiedAt);
+  const { bytes, gap, metadataEnd } = readEnvelope(entry);
+  const filling = serverFieldsOf(entry.key, entry.modifiedAt);
   const text = `${bytes.toString("utf8", textStart, gap)}${filling}${bytes.toString("utf8", gap, metadataEnd)}}`;
   return readable(entry, () => parseJson(text).value) as ReturnType<typeof decodeMetadata>;
 }
 
 /** The labels, without parsing the rest. */
 export function labelsOf(entry: Entry): Readonly<Record<string, string>> | undefined {
-  const { bytes, metadata, gap } = open(entry);
+  const { bytes, metadata, gap } = readEnvelope(entry);
   const start = metadata + metadataOpening.length;
   if (start === gap) return undefined;
   // Behind them stands a comma, and then the gap.
@@ -152,19 +157,19 @@ export function labelsOf(entry: Entry): Readonly<Record<string, string>> | undef
 }
 
 /** Whether the labels have these bytes in them somewhere: a cheap way to be sure that they have not. */
-export function labelsMention(entry: Entry, word: Buffer): boolean {
-  const { bytes, metadata, gap } = open(entry);
+export function labelsMayContain(entry: Entry, word: Buffer): boolean {
+  const { bytes, metadata, gap } = readEnvelope(entry);
   const start = metadata + metadataOpening.length;
   return start < gap && bytes.subarray(start, gap).includes(word);
 }
 
 /** Whether the stored text has these bytes in it somewhere: a cheap way to be sure that it has not. What they mean there it cannot say. */
-export function mentions(entry: Entry, word: Buffer): boolean {
-  return open(entry).bytes.includes(word, textStart);
+export function mayContain(entry: Entry, word: Buffer): boolean {
+  return readEnvelope(entry).bytes.includes(word, textStart);
 }
 
 /** Whether garbage collection is about the object: it has owners, or waits for its dependents. */
-export function hasMetadataOfOwnership(entry: Pick<Entry, "key" | "value">): boolean {
+export function hasOwnershipMetadata(entry: Pick<Entry, "key" | "value">): boolean {
   return hasFlag(entry, envelopeFlag.owned | envelopeFlag.awaitsDependents);
 }
 
@@ -183,12 +188,12 @@ export function isEstablished(entry: Entry): boolean {
 }
 
 /** What stands in front of the metadata of every object of a kind and version. */
-export function headOf(kind: string, apiVersion: string): Buffer {
+export function typeMetaPrefix(kind: string, apiVersion: string): Buffer {
   return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
 }
 
-export function hasHead(entry: Entry, head: Buffer): boolean {
-  const { bytes, metadata } = open(entry);
+export function hasTypeMetaPrefix(entry: Entry, head: Buffer): boolean {
+  const { bytes, metadata } = readEnvelope(entry);
   return (
     metadata - textStart === head.length &&
     bytes.compare(head, 0, head.length, textStart, metadata) === 0
@@ -196,7 +201,7 @@ export function hasHead(entry: Entry, head: Buffer): boolean {
 }
 
 /** Whether two values have the same bytes in whatever order: if they do not, they hold different objects; if they do, most probably the same. */
-export function mayHoldSame(one: Uint8Array, other: Uint8Array): boolean {
+export function mayBeEqual(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   let sum = 0;
   let squares = 0;
@@ -215,15 +220,15 @@ const closeBrace = 0x7d;
 const fillingBytesMax = 128;
 
 /** What goes into the gap: the member that is open is closed by what stands behind it. */
-function fillingOf(key: StorageKey, revision: Revision): string {
-  if (!key.startsWith(lastCluster.prefix)) lastCluster = clusterFilling(key);
+function serverFieldsOf(key: StorageKey, revision: Revision): string {
+  if (!key.startsWith(lastCluster.prefix)) lastCluster = clusterAnnotationBytes(key);
   return `"resourceVersion":"${revision}",${lastCluster.text}`;
 }
 
 /** Entries of one cluster come together. */
 let lastCluster = { prefix: "\0", text: "" };
 
-function clusterFilling(key: StorageKey): typeof lastCluster {
+function clusterAnnotationBytes(key: StorageKey): typeof lastCluster {
   const { cluster, end } = clusterOfKey(key);
   const text = `"annotations":{"${clusterAnnotation}":${JSON.stringify(cluster)}`;
   return { prefix: key.slice(0, end + 1), text };

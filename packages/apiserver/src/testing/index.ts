@@ -13,8 +13,8 @@ export { FaultyStorage } from "./faulty-storage.ts";
 export {
   ListeningServer,
   readToEnd,
-  type WireAnswer,
   type WireRequest,
+  type WireResponse,
 } from "./listening-server.ts";
 export { openWatches, untilWatches } from "./open-watches.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
@@ -31,7 +31,6 @@ export { SeededRandom } from "./seeded-random.ts";
 export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";
 export { supervisorFor } from "./supervisor-for.ts";
 export {
-  Answer,
   type AnyMetadata,
   type AnyObject,
   authorizationOf,
@@ -39,21 +38,22 @@ export {
   ownCluster,
   type PatchType,
   type RequestOptions,
-  slowly,
+  TestResponse,
   TestServer,
   type TestServerOptions,
   type TestUser,
   testAuthenticator,
   testTokens,
+  withSlowAuthorization,
 } from "./test-server.ts";
-export { settle, until } from "./until.ts";
-export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";
+export { flushPendingWork, until } from "./until.ts";
+export { summarizeEvent, type WatchEvent, WatchReader } from "./watch-reader.ts";
 export {
-  type Answerer,
-  type ReviewAnswer,
   type ReviewRequest,
   register,
   registration,
   rulesFor,
+  type WebhookResponder,
+  type WebhookReviewResponse,
   WebhookServer,
 } from "./webhook-server.ts";

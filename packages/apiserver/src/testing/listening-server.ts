@@ -16,7 +16,7 @@ import {
   type TestUser,
 } from "./test-server.ts";
 
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
@@ -90,7 +90,7 @@ export class ListeningServer {
     return new ListeningServer(test, listener, port, debug, keepAlive);
   }
 
-  async http1(path: string, options: WireRequest = {}): Promise<WireAnswer> {
+  async http1(path: string, options: WireRequest = {}): Promise<WireResponse> {
     const { method = "GET", headers = {}, body, user = "admin" } = options;
     const request = requestHttp1({
       agent: this.#agent,
@@ -107,7 +107,7 @@ export class ListeningServer {
     return { status: response.statusCode, headers: response.headers, body: Buffer.concat(parts) };
   }
 
-  async http2(path: string, options: WireRequest = {}): Promise<WireAnswer> {
+  async http2(path: string, options: WireRequest = {}): Promise<WireResponse> {
     const session = this.session();
     const { method = "GET", headers = {}, body, user = "admin" } = options;
     const stream = session.request({

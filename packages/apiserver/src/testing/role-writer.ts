@@ -1,5 +1,5 @@
 /** For tests: roles and bindings in a logical cluster, written by its administrator. */
-import type { Answer, AnyObject, TestServer, TestUser } from "./test-server.ts";
+import type { AnyObject, TestResponse, TestServer, TestUser } from "./test-server.ts";
 
 export const rbacPath = "/apis/rbac.authorization.k8s.io/v1";
 
@@ -26,25 +26,29 @@ export class RoleWriter {
     return new RoleWriter(this.server, this.cluster, user);
   }
 
-  post(path: string, body: object): Promise<Answer> {
+  post(path: string, body: object): Promise<TestResponse> {
     const target = `/clusters/${this.cluster}${path}`;
     return this.server.request("POST", target, { body, user: this.user });
   }
 
-  get(path: string): Promise<Answer> {
+  get(path: string): Promise<TestResponse> {
     return this.server.get(`/clusters/${this.cluster}${path}`, { user: this.user });
   }
 
-  clusterRole(name: string, rules: readonly RuleObject[], rest: object = {}): Promise<Answer> {
+  clusterRole(
+    name: string,
+    rules: readonly RuleObject[],
+    rest: object = {},
+  ): Promise<TestResponse> {
     return this.post(`${rbacPath}/clusterroles`, { metadata: { name }, rules, ...rest });
   }
 
-  role(name: string, rules: readonly RuleObject[], namespace = "default"): Promise<Answer> {
+  role(name: string, rules: readonly RuleObject[], namespace = "default"): Promise<TestResponse> {
     const path = `${rbacPath}/namespaces/${namespace}/roles`;
     return this.post(path, { metadata: { name }, rules });
   }
 
-  clusterBinding(name: string, role: string, ...users: readonly string[]): Promise<Answer> {
+  clusterBinding(name: string, role: string, ...users: readonly string[]): Promise<TestResponse> {
     return this.post(
       `${rbacPath}/clusterrolebindings`,
       bindingOf(name, "ClusterRole", role, users),
@@ -55,7 +59,7 @@ export class RoleWriter {
     name: string,
     [kind, role]: readonly [string, string],
     ...users: readonly string[]
-  ): Promise<Answer> {
+  ): Promise<TestResponse> {
     const path = `${rbacPath}/namespaces/default/rolebindings`;
     return this.post(path, bindingOf(name, kind, role, users));
   }

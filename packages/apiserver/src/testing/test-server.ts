@@ -11,7 +11,7 @@ import {
   RequestAuthenticator,
   StaticTokenAuthenticator,
 } from "../authentication/index.ts";
-import { type Authorizer, anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
+import { type Authorizer, bootstrapAuthorizer, unionAuthorizer } from "../authorization/index.ts";
 import type { ServerExtension } from "../extension.ts";
 import { type ApiRequest, type ApiResponse, sentHeaders } from "../request/api-request.ts";
 import { ApiServer, type ApiServerOptions } from "../server.ts";
@@ -64,7 +64,7 @@ export interface AnyMetadata {
   readonly [member: string]: unknown;
 }
 
-export class Answer {
+export class TestResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly bytes: Buffer;
@@ -124,7 +124,7 @@ export class TestServer<Extension extends ServerExtension = ServerExtension> {
     const server = new ApiServer<Extension>({
       random: new SeededRandom(1),
       authenticator: testAuthenticator(),
-      authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac, ownCluster]),
+      authorization: (rbac) => unionAuthorizer([bootstrapAuthorizer, rbac, ownCluster]),
       ...options,
       storage,
       clock: clock satisfies Clock,
@@ -134,12 +134,16 @@ export class TestServer<Extension extends ServerExtension = ServerExtension> {
     return new TestServer(server, storage, clock, logged);
   }
 
-  async request(method: string, target: string, options: RequestOptions = {}): Promise<Answer> {
+  async request(
+    method: string,
+    target: string,
+    options: RequestOptions = {},
+  ): Promise<TestResponse> {
     const response = await this.server.handle(apiRequest(method, target, options));
-    return new Answer(response, await readAll(response.body));
+    return new TestResponse(response, await readAll(response.body));
   }
 
-  get(target: string, options: RequestOptions = {}): Promise<Answer> {
+  get(target: string, options: RequestOptions = {}): Promise<TestResponse> {
     return this.request("GET", target, options);
   }
 
@@ -175,8 +179,8 @@ export class TestServer<Extension extends ServerExtension = ServerExtension> {
 }
 
 /** Authorization as usual, for which everybody has to wait. */
-export function slowly(rbac: Authorizer): Authorizer {
-  const inner = anyOf([bootstrapAuthorizer, rbac, ownCluster]);
+export function withSlowAuthorization(rbac: Authorizer): Authorizer {
+  const inner = unionAuthorizer([bootstrapAuthorizer, rbac, ownCluster]);
   return {
     async authorize(attributes) {
       await new Promise((resolve) => setImmediate(resolve));

@@ -2,7 +2,7 @@
 import type { TestServer } from "./test-server.ts";
 
 /** Lets the server do what follows from what was written. */
-export async function settle(_test: TestServer): Promise<void> {
+export async function flushPendingWork(_test: TestServer): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -14,7 +14,7 @@ export async function until(
 ): Promise<void> {
   for (let turn = 0; turn < 300; turn++) {
     if (await isSo()) return;
-    await settle(test);
+    await flushPendingWork(test);
     test.clock.advance(100);
   }
   throw new Error(`it never came to pass that ${what}`);

@@ -59,6 +59,6 @@ export class WatchReader {
 }
 
 /** `ADDED a`, for short comparisons. */
-export function brief(event: WatchEvent | undefined): string {
+export function summarizeEvent(event: WatchEvent | undefined): string {
   return event === undefined ? "end" : `${event.type} ${event.object.metadata.name ?? ""}`.trim();
 }

@@ -18,7 +18,7 @@ export interface ReviewRequest {
   readonly [member: string]: unknown;
 }
 
-export interface ReviewAnswer {
+export interface WebhookReviewResponse {
   readonly allowed?: boolean;
   readonly status?: object;
   /** JSON patch operations. */
@@ -31,7 +31,9 @@ export interface ReviewAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export type Answerer = (request: ReviewRequest) => ReviewAnswer | Promise<ReviewAnswer>;
+export type WebhookResponder = (
+  request: ReviewRequest,
+) => WebhookReviewResponse | Promise<WebhookReviewResponse>;
 
 export class WebhookServer {
   readonly asked: {
@@ -42,7 +44,7 @@ export class WebhookServer {
   readonly #server: Server;
   readonly #directory: string;
   readonly #ca: string;
-  readonly #answers = new Map<string, Answerer>();
+  readonly #answers = new Map<string, WebhookResponder>();
 
   private constructor(server: Server, directory: string, ca: string) {
     this.#server = server;
@@ -57,7 +59,7 @@ export class WebhookServer {
         const path = String(request.url);
         this.asked.push({ path, host: request.headers.host, request: review.request });
         const answer = this.#answers.get(new URL(path, "https://x").pathname);
-        const given: ReviewAnswer = await (answer ?? unknownPath)(review.request);
+        const given: WebhookReviewResponse = await (answer ?? unknownPath)(review.request);
         response.writeHead(given.code ?? 200, given.headers ?? {});
         response.end(JSON.stringify(given.raw ?? reviewAnswer(review, given)));
       }),
@@ -81,7 +83,7 @@ export class WebhookServer {
     this.#answers.clear();
   }
 
-  answer(path: string, answerer: Answerer): void {
+  answer(path: string, answerer: WebhookResponder): void {
     this.#answers.set(path, answerer);
   }
 
@@ -104,11 +106,11 @@ export class WebhookServer {
   }
 }
 
-const unknownPath: Answerer = () => ({ code: 404 });
+const unknownPath: WebhookResponder = () => ({ code: 404 });
 
 function reviewAnswer(
   { apiVersion, request }: { apiVersion: string; request: ReviewRequest },
-  answer: ReviewAnswer,
+  answer: WebhookReviewResponse,
 ): object {
   const { allowed = true, status, patch, warnings, auditAnnotations } = answer;
   const text = patch === undefined ? undefined : JSON.stringify(patch);

@@ -8,7 +8,7 @@
 import { type Clock, neverAborted, SortedMap, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { Entry, Revision, Storage, StorageError, StorageKey } from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
-import { isUnbroken } from "./unbroken.ts";
+import { isContinuous } from "./unbroken.ts";
 import type { HubListener, WatchHub } from "./watch-hub.ts";
 
 export interface CollectionCacheOptions {
@@ -123,7 +123,7 @@ export class CollectionCache {
           return undefined;
         }
         if (!page.more) {
-          if (!(await isUnbroken(hub.reach(page.revision, signal)))) return undefined;
+          if (!(await isContinuous(hub.reach(page.revision, signal)))) return undefined;
           break;
         }
         continueAfter = page.entries.at(-1)?.key;

@@ -7,7 +7,7 @@ import { eventLoopLimits } from "../event-loop/index.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { FakeClock, supervisorFor } from "../testing/index.ts";
-import type { EventForm, Selection } from "./hub-event.ts";
+import type { EventEncoding, Selection } from "./hub-event.ts";
 import { UnreadBudget } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
 import { Watcher } from "./watcher.ts";
@@ -15,18 +15,21 @@ import { Watcher } from "./watcher.ts";
 const { signal } = new AbortController();
 const prefix = "/g/r//a/" as StorageKey;
 
-const raw: EventForm = { name: "raw", encode: ({ value }) => Buffer.from(value) };
-const versions: EventForm = {
+const raw: EventEncoding = { name: "raw", encode: ({ value }) => Buffer.from(value) };
+const versions: EventEncoding = {
   name: "versions",
   encode: (_, revision) => Buffer.from(String(revision)),
   first: { name: "versions, first", encode: (_, revision) => Buffer.from(`first ${revision}`) },
 };
-const both: EventForm = { ...raw, name: "both", tellsPrevious: true };
+const both: EventEncoding = { ...raw, name: "both", tellsPrevious: true };
 const even: Selection = { matches: ({ value }: Entry) => Number(value.toString()) % 2 === 0 };
 const every: Selection = { ...even, tellsEveryDeletion: true };
 
 /** What watches ask for; each is asked by many in the crowd, and by one alone. */
-const kinds: readonly { readonly form: EventForm; readonly selection: Selection | undefined }[] = [
+const kinds: readonly {
+  readonly form: EventEncoding;
+  readonly selection: Selection | undefined;
+}[] = [
   { form: raw, selection: undefined },
   { form: versions, selection: undefined },
   { form: both, selection: undefined },

@@ -7,13 +7,13 @@
  * Who is far behind takes many changes at once, and all take parts of the same bytes.
  */
 import type { HubEvent } from "./hub-event.ts";
-import type { Run } from "./run.ts";
-import { Segment } from "./segment.ts";
+import type { EventRange } from "./run.ts";
+import { EventLogSegment } from "./segment.ts";
 
-export interface CrowdMember {
+export interface GroupedWatcher {
   onEvent(event: HubEvent): void;
   /** Several changes at once, in order; says how many bytes it was told. */
-  onRun(run: Run): number;
+  onRun(run: EventRange): number;
   /** What it was told last has not been taken yet: more would only wait with it. */
   readonly isHeld: boolean;
   /** It is too far behind to be told any more. */
@@ -21,48 +21,48 @@ export interface CrowdMember {
 }
 
 /** Where a watch is. */
-export class Place {
-  readonly member: CrowdMember;
+export class WatcherCursor {
+  readonly member: GroupedWatcher;
   /** The number of the first change that it has not been told. */
   next: number;
 
-  constructor(member: CrowdMember, next: number) {
+  constructor(member: GroupedWatcher, next: number) {
     this.member = member;
     this.next = next;
   }
 }
 
 /** What all crowds hold in their logs. */
-export interface LogBytes {
+export interface EventLogSize {
   bytes: number;
 }
 
-export class Crowd {
-  readonly #all: LogBytes;
-  readonly places = new Set<Place>();
+export class WatcherGroup {
+  readonly #all: EventLogSize;
+  readonly places = new Set<WatcherCursor>();
   /** Those that a pass has left behind: their readers were slow, or there was more than one run takes. */
-  readonly behind = new Set<Place>();
+  readonly behind = new Set<WatcherCursor>();
   /** The log, in stretches that are told at once; the first may begin before it. */
-  #segments: Segment[] = [];
+  #segments: EventLogSegment[] = [];
   #start = 0;
   #bytes = 0;
   /** A pass over all places, or over those behind; undefined between passes. */
-  pass: Pass | undefined;
+  pass: FanOutPass | undefined;
   /** All but those behind have been told up to here. */
   toldTo = 0;
 
-  constructor(all: LogBytes = { bytes: 0 }) {
+  constructor(all: EventLogSize = { bytes: 0 }) {
     this.#all = all;
   }
 
   /** It knows what is older than itself. */
-  join(member: CrowdMember): Place {
-    const place = new Place(member, this.end);
+  join(member: GroupedWatcher): WatcherCursor {
+    const place = new WatcherCursor(member, this.end);
     this.places.add(place);
     return place;
   }
 
-  leave(place: Place): void {
+  leave(place: WatcherCursor): void {
     this.places.delete(place);
     this.behind.delete(place);
   }
@@ -91,19 +91,19 @@ export class Crowd {
   }
 
   /** The stretch that has this change. */
-  segmentOf(number: number): Segment {
+  segmentOf(number: number): EventLogSegment {
     let [low, high] = [0, this.#segments.length - 1];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#segments[middle] as Segment).to > number) high = middle;
+      if ((this.#segments[middle] as EventLogSegment).to > number) high = middle;
       else low = middle + 1;
     }
-    return this.#segments[low] as Segment;
+    return this.#segments[low] as EventLogSegment;
   }
 
   push(event: HubEvent): void {
     if (this.#segments.at(-1)?.add(event) !== true) {
-      const segment = new Segment(this.end);
+      const segment = new EventLogSegment(this.end);
       segment.add(event);
       this.#segments.push(segment);
     }
@@ -138,8 +138,8 @@ export class Crowd {
 }
 
 /** One walk over the places of a crowd, over as many turns of the event loop as it takes. */
-export interface Pass {
-  readonly rest: Iterator<Place>;
+export interface FanOutPass {
+  readonly rest: Iterator<WatcherCursor>;
   /** The end of the log when it began: whoever is visited and gets as far is not behind. */
   readonly to: number;
   readonly isOverAll: boolean;

@@ -5,10 +5,10 @@ import fc from "fast-check";
 import { eventLoopCosts, eventLoopLimits } from "../event-loop/index.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
-import { Crowd, type CrowdMember, type Place } from "./crowd.ts";
+import { type GroupedWatcher, type WatcherCursor, WatcherGroup } from "./crowd.ts";
 import { FanOut } from "./fan-out.ts";
-import { HubEvent, wholeObject } from "./hub-event.ts";
-import type { Run } from "./run.ts";
+import { fullObjectEncoding, HubEvent } from "./hub-event.ts";
+import type { EventRange } from "./run.ts";
 import { segmentLimits } from "./segment.ts";
 
 const fanOutCosts = eventLoopCosts.fanOut;
@@ -25,7 +25,7 @@ function eventAt(revision: number, bytes = 10): HubEvent {
   return new HubEvent({ kind: "put", revision: at, entry, previous: undefined });
 }
 
-class Member implements CrowdMember {
+class Member implements GroupedWatcher {
   readonly told: number[] = [];
   /** How often it was told something. */
   tellings = 0;
@@ -37,7 +37,7 @@ class Member implements CrowdMember {
     this.tellings++;
     this.told.push(revision);
   }
-  onRun({ events }: Run): number {
+  onRun({ events }: EventRange): number {
     this.tellings++;
     for (const { revision } of events) this.told.push(revision);
     return events.length * this.bytes;
@@ -55,8 +55,8 @@ class Scene {
     later: (callback) => this.#later.push(callback),
   });
 
-  crowd(size: number): { crowd: Crowd; members: Member[]; places: Place[] } {
-    const crowd = new Crowd();
+  crowd(size: number): { crowd: WatcherGroup; members: Member[]; places: WatcherCursor[] } {
+    const crowd = new WatcherGroup();
     const members = Array.from({ length: size }, () => new Member());
     const places = members.map((member) => crowd.join(member));
     return { crowd, members, places };
@@ -170,13 +170,13 @@ describe("a crowd", () => {
   it("shares the bytes of what its members are told", () => {
     const seen = new Set<Buffer>();
     class Reader extends Member {
-      override onRun(run: Run): number {
-        seen.add(run.encoded(wholeObject));
+      override onRun(run: EventRange): number {
+        seen.add(run.encoded(fullObjectEncoding));
         return super.onRun(run);
       }
     }
     const scene = new Scene();
-    const crowd = new Crowd();
+    const crowd = new WatcherGroup();
     for (let i = 0; i < 500; i++) crowd.join(new Reader());
     for (let i = 1; i <= 5; i++) scene.fanOut.tell(crowd, eventAt(i));
     scene.turn();
@@ -253,7 +253,7 @@ describe("a crowd", () => {
           const gone = new Set<Member>();
           let revision = 0;
           for (const [each, at] of steps) {
-            const place = places[at % places.length] as Place;
+            const place = places[at % places.length] as WatcherCursor;
             const member = place.member as Member;
             if (each === "event") scene.fanOut.tell(crowd, eventAt(++revision, at));
             else if (each === "turn") scene.turn();

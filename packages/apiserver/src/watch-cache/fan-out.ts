@@ -13,9 +13,9 @@ import {
   eventLoopLimits,
   type NextTurn,
 } from "../event-loop/index.ts";
-import type { Crowd, LogBytes, Place } from "./crowd.ts";
+import type { EventLogSize, WatcherCursor, WatcherGroup } from "./crowd.ts";
 import type { HubEvent } from "./hub-event.ts";
-import { Run } from "./run.ts";
+import { EventRange } from "./run.ts";
 
 const fanOutLimits = eventLoopLimits.fanOut;
 const fanOutCosts = eventLoopCosts.fanOut;
@@ -31,20 +31,20 @@ export class FanOut {
   readonly #budget: EventLoopBudget;
   readonly #later: (callback: () => void) => void;
   /** Crowds with something to tell, in the order of their turns. */
-  readonly #behind = new Set<Crowd>();
+  readonly #behind = new Set<WatcherGroup>();
   /** Crowds in which all who are behind have slow readers. */
-  readonly #held = new Set<Crowd>();
+  readonly #held = new Set<WatcherGroup>();
   /** To be given to every crowd. */
-  readonly logs: LogBytes = { bytes: 0 };
+  readonly logs: EventLogSize = { bytes: 0 };
   #isLaterScheduled = false;
 
-  constructor({ nextTurn, later = afterHeldMs }: FanOutOptions = {}) {
+  constructor({ nextTurn, later = scheduleBackpressureRetry }: FanOutOptions = {}) {
     const perTurn = fanOutLimits.microsPerTurn;
     this.#budget = new EventLoopBudget({ perTurn, nextTurn, onTurn: () => this.#tellSome() });
     this.#later = later;
   }
 
-  tell(crowd: Crowd, event: HubEvent): void {
+  tell(crowd: WatcherGroup, event: HubEvent): void {
     const { places } = crowd;
     const isDirect = places.size <= fanOutLimits.directMax && this.#budget.isOpen;
     if (isDirect && crowd.size === 0) {
@@ -60,14 +60,14 @@ export class FanOut {
   }
 
   /** They were told of their loss, and hear nothing more. */
-  forget(crowd: Crowd): void {
+  forget(crowd: WatcherGroup): void {
     this.#behind.delete(crowd);
     this.#held.delete(crowd);
     crowd.forget();
   }
 
   /** A quarter goes at once, so that it is not done for every change. Who is not that far yet is ended when he is visited. */
-  #keepBounds(crowd: Crowd): void {
+  #keepBounds(crowd: WatcherGroup): void {
     const { backlogEventsMax, backlogBytesMax, allBacklogsBytesMax } = fanOutLimits;
     if (crowd.size > backlogEventsMax || crowd.bytes > backlogBytesMax) this.#shorten(crowd);
     if (this.logs.bytes <= allBacklogsBytesMax) return;
@@ -79,7 +79,7 @@ export class FanOut {
     this.#behind.add(largest);
   }
 
-  #shorten(crowd: Crowd, bytesMax: number = fanOutLimits.backlogBytesMax * 0.75): void {
+  #shorten(crowd: WatcherGroup, bytesMax: number = fanOutLimits.backlogBytesMax * 0.75): void {
     const eventsMax = fanOutLimits.backlogEventsMax * 0.75;
     let start = crowd.start;
     let bytes = crowd.bytes;
@@ -103,21 +103,21 @@ export class FanOut {
   }
 
   /** Visits as many as the budget allows. */
-  #walk(crowd: Crowd, budget: number): "done" | "goes on" | "held" {
+  #walk(crowd: WatcherGroup, budget: number): "done" | "goes on" | "held" {
     let left = budget;
     let state: "done" | "goes on" | "held" = "goes on";
     while (left > 0 && state === "goes on") {
-      crowd.pass ??= passOver(crowd);
+      crowd.pass ??= startPass(crowd);
       const { value: place, done } = crowd.pass.rest.next();
       left -= fanOutCosts.visit;
       if (done === true) state = endPass(crowd);
-      else if (place.next < crowd.end) left -= visit(crowd, place);
+      else if (place.next < crowd.end) left -= deliverTo(crowd, place);
     }
     this.#budget.spend(budget - left);
     return state;
   }
 
-  #hold(crowd: Crowd): void {
+  #hold(crowd: WatcherGroup): void {
     this.#held.add(crowd);
     if (this.#isLaterScheduled) return;
     this.#isLaterScheduled = true;
@@ -133,15 +133,15 @@ export class FanOut {
 }
 
 /** Over all when there is something new, else over those who are behind. */
-function passOver(crowd: Crowd) {
+function startPass(crowd: WatcherGroup) {
   const isOverAll = crowd.toldTo < crowd.end;
   // A set's iterator also visits those who join meanwhile: they are at its end.
   const rest = (isOverAll ? crowd.places : crowd.behind).values();
   return { rest, isOverAll, to: crowd.end, hasMoved: false };
 }
 
-function endPass(crowd: Crowd): "done" | "goes on" | "held" {
-  const { to, isOverAll, hasMoved } = crowd.pass as NonNullable<Crowd["pass"]>;
+function endPass(crowd: WatcherGroup): "done" | "goes on" | "held" {
+  const { to, isOverAll, hasMoved } = crowd.pass as NonNullable<WatcherGroup["pass"]>;
   crowd.pass = undefined;
   if (isOverAll) crowd.toldTo = to;
   let lowest = crowd.toldTo;
@@ -152,9 +152,9 @@ function endPass(crowd: Crowd): "done" | "goes on" | "held" {
 }
 
 /** Tells one watch what it has not heard; says what that costs. */
-function visit(crowd: Crowd, place: Place): number {
+function deliverTo(crowd: WatcherGroup, place: WatcherCursor): number {
   const { member } = place;
-  const pass = crowd.pass as NonNullable<Crowd["pass"]>;
+  const pass = crowd.pass as NonNullable<WatcherGroup["pass"]>;
   if (place.next < crowd.start) {
     pass.hasMoved = true;
     crowd.leave(place);
@@ -166,7 +166,7 @@ function visit(crowd: Crowd, place: Place): number {
     return 0;
   }
   pass.hasMoved = true;
-  const run = new Run(crowd.segmentOf(place.next), place.next);
+  const run = new EventRange(crowd.segmentOf(place.next), place.next);
   place.next = run.to;
   const bytes = member.onRun(run);
   if (place.next < pass.to) crowd.behind.add(place);
@@ -175,6 +175,6 @@ function visit(crowd: Crowd, place: Place): number {
   return bytes === 0 ? looked : looked + fanOutCosts.send + bytes * fanOutCosts.byte;
 }
 
-function afterHeldMs(callback: () => void): void {
+function scheduleBackpressureRetry(callback: () => void): void {
   systemClock.schedule(fanOutLimits.heldMs, callback);
 }

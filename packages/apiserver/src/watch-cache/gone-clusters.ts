@@ -17,7 +17,7 @@ import type { HubListener, WatchHub } from "./watch-hub.ts";
 
 type Forget = (cluster: ClusterName) => void;
 
-export class GoneClusters implements HubListener {
+export class ClusterDeletions implements HubListener {
   readonly #hub: Pick<WatchHub, "listen">;
   readonly #tables: Forget[] = [];
   /** Since the last call of `tidy`, and between the two before it. */

@@ -32,7 +32,7 @@ export class HubEvent {
   }
 
   /** For the watchers that hear of the change as it happens: they share the bytes. */
-  encodeShared(type: EventType, form: EventForm): Buffer {
+  encodeShared(type: EventType, form: EventEncoding): Buffer {
     const cacheKey = `${form.name}/${type}`;
     this.#encoded ??= new Map();
     let bytes = this.#encoded.get(cacheKey);
@@ -44,11 +44,11 @@ export class HubEvent {
   }
 
   /** For a watcher that hears of the change later. */
-  encode(type: EventType, form: EventForm): Buffer {
+  encode(type: EventType, form: EventEncoding): Buffer {
     const object = form.encode(this.entryFor(type), this.revision);
-    if (form.tellsPrevious !== true || type !== "MODIFIED") return frame(type, object);
+    if (form.tellsPrevious !== true || type !== "MODIFIED") return encodeFrame(type, object);
     const before = form.encode(this.previous as Entry, this.revision);
-    return frame(type, Buffer.concat([object, previousMember, before]));
+    return encodeFrame(type, Buffer.concat([object, previousMember, before]));
   }
 
   /** All live watchers have been told; the ring keeps the change, not a copy of it in every form that somebody asked for. */
@@ -72,20 +72,20 @@ export class HubEvent {
 }
 
 /** How a watcher wants its objects; the same name always means the same bytes. */
-export interface EventForm {
+export interface EventEncoding {
   readonly name: string;
   encode(entry: Entry, revision: Revision): Buffer;
   /** The form of a watch's first event, where it differs. */
-  readonly first?: EventForm;
+  readonly first?: EventEncoding;
   /** Modifications come with the object as it was, in a member `previous`: for a reader in between, not for clients. */
   readonly tellsPrevious?: boolean;
 }
 
 const previousMember = Buffer.from(',"previous":');
 
-export const wholeObject: EventForm = { name: "object", encode: servedBytesAt };
+export const fullObjectEncoding: EventEncoding = { name: "object", encode: servedBytesAt };
 
-export function frame(type: string, object: Buffer): Buffer {
+export function encodeFrame(type: string, object: Buffer): Buffer {
   return Buffer.concat([
     heads.get(type) ?? Buffer.from(`{"type":"${type}","object":`),
     object,

@@ -1,15 +1,15 @@
 export {
   cachedLabels,
-  type EventForm,
+  type EventEncoding,
   type EventType,
-  frame,
+  encodeFrame,
+  fullObjectEncoding,
   type HubEvent,
   hasCachedLabels,
   type Selection,
-  wholeObject,
 } from "./hub-event.ts";
-export type { Freshness, Listing, ListQuery } from "./object-reader.ts";
-export { isUnbroken } from "./unbroken.ts";
+export type { Freshness, ListQuery, ListResult } from "./object-reader.ts";
+export { isContinuous } from "./unbroken.ts";
 export { UnreadBudget, type UnreadLimits, unreadLimits } from "./unread-budget.ts";
 export { WatchCache, type WatchCacheOptions } from "./watch-cache.ts";
 export type { HubListener, WatchHub } from "./watch-hub.ts";

@@ -3,14 +3,14 @@
  * a thousand clients that stop reading at the same object hold it once.
  */
 import type { Entry } from "../storage/index.ts";
-import { type EventForm, frame } from "./hub-event.ts";
+import { type EventEncoding, encodeFrame } from "./hub-event.ts";
 
 /** Smaller ones are sent with others, in chunks. */
 const sharedBytesMin = 16 << 10;
 
 const frames = new WeakMap<Entry, Map<string, WeakRef<Buffer>>>();
 
-export function initialFrame(entry: Entry, form: EventForm): Buffer {
+export function initialFrame(entry: Entry, form: EventEncoding): Buffer {
   if (entry.value.length < sharedBytesMin) return encoded(entry, form);
   const known = frames.get(entry)?.get(form.name)?.deref();
   if (known !== undefined) return known;
@@ -21,6 +21,6 @@ export function initialFrame(entry: Entry, form: EventForm): Buffer {
   return made;
 }
 
-function encoded(entry: Entry, form: EventForm): Buffer {
-  return frame("ADDED", form.encode(entry, entry.modifiedAt));
+function encoded(entry: Entry, form: EventEncoding): Buffer {
+  return encodeFrame("ADDED", form.encode(entry, entry.modifiedAt));
 }

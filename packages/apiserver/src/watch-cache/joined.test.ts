@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { forgetJoined, joined } from "./joined.ts";
+import { clearMemoizedConcat, memoizedConcat } from "./joined.ts";
 
 describe("joined bytes", () => {
   const [a, b, c] = ["a", "b", "c"].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
 
   it("are shared by those who join the same parts", () => {
-    const first = joined([a, b]);
+    const first = memoizedConcat([a, b]);
     assert.equal(first.toString(), "ab");
-    assert.equal(joined([a, b]), first);
+    assert.equal(memoizedConcat([a, b]), first);
   });
 
   it("are not mistaken for others", () => {
-    joined([a, b]);
+    memoizedConcat([a, b]);
     for (const parts of [[a, c], [a, b, c], [b, a], [a], [Buffer.from("a"), b]])
-      assert.equal(joined(parts).toString(), parts.map(String).join(""));
+      assert.equal(memoizedConcat(parts).toString(), parts.map(String).join(""));
   });
 
   it("are let go of", () => {
-    const first = joined([a, b]);
-    forgetJoined();
-    assert.notEqual(joined([a, b]), first);
+    const first = memoizedConcat([a, b]);
+    clearMemoizedConcat();
+    assert.notEqual(memoizedConcat([a, b]), first);
   });
 });

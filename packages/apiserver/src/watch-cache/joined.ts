@@ -3,7 +3,7 @@ let lastParts: readonly Buffer[] = [];
 let lastJoined: Buffer = Buffer.alloc(0);
 
 /** The result is shared: nobody may write to it. */
-export function joined(parts: readonly Buffer[]): Buffer {
+export function memoizedConcat(parts: readonly Buffer[]): Buffer {
   if (isLast(parts)) return lastJoined;
   lastJoined = Buffer.concat(parts);
   lastParts = parts;
@@ -11,7 +11,7 @@ export function joined(parts: readonly Buffer[]): Buffer {
 }
 
 /** Lets go of them. */
-export function forgetJoined(): void {
+export function clearMemoizedConcat(): void {
   lastParts = [];
   lastJoined = Buffer.alloc(0);
 }

@@ -36,7 +36,7 @@ export type Freshness =
   | { readonly kind: "latest" | "any" }
   | { readonly kind: "notOlder" | "exact"; readonly revision: Revision };
 
-export interface Listing {
+export interface ListResult {
   readonly revision: Revision;
   readonly entries: readonly Entry[] | AsyncIterable<readonly Entry[]>;
   /** The last key of this page, when there is more behind it. */
@@ -89,7 +89,7 @@ export class ObjectReader {
     return this.#options.storage.get(key, { signal });
   }
 
-  async list(query: ListQuery): Promise<Listing> {
+  async list(query: ListQuery): Promise<ListResult> {
     const { freshness, collection: unit, signal } = query;
     const { hub, collections } = this.#options;
     const isCaughtUp = await this.#catchUp(freshness, signal);
@@ -100,7 +100,7 @@ export class ObjectReader {
       (freshness.kind !== "exact" || freshness.revision === hub.revision)
     ) {
       this.#options.onMemoryList(unit as StorageKey);
-      return listCollected(query, collection, hub.revision);
+      return listCached(query, collection, hub.revision);
     }
     return this.#listStored(query, freshness.kind === "exact" ? freshness.revision : undefined);
   }
@@ -152,7 +152,7 @@ export class ObjectReader {
     }
   }
 
-  async #listStored(query: ListQuery, atRevision: Revision | undefined): Promise<Listing> {
+  async #listStored(query: ListQuery, atRevision: Revision | undefined): Promise<ListResult> {
     const { storage } = this.#options;
     const { prefix, signal, selection, limit } = query;
     const pageMax = query.collection === undefined ? wildcardPageEntries : pageEntries;
@@ -175,7 +175,7 @@ export class ObjectReader {
       });
       revision = page.revision;
       this.#noteRead(query, page.entries);
-      const pace = new MatchPace();
+      const pace = new MatchYield();
       for (const [i, entry] of page.entries.entries()) {
         if (selection !== undefined && pace.isTime(entry)) await yieldToEventLoop();
         if (selection !== undefined && !selection.matches(entry)) continue;
@@ -253,7 +253,7 @@ function pageEntriesAfter(entries: readonly Entry[], pageMax: number): number {
 
 async function selected(entries: readonly Entry[], { matches }: Selection): Promise<Entry[]> {
   const found: Entry[] = [];
-  const pace = new MatchPace();
+  const pace = new MatchYield();
   for (const entry of entries) {
     if (pace.isTime(entry)) await yieldToEventLoop();
     if (matches(entry)) found.push(entry);
@@ -269,7 +269,7 @@ interface Sliceable {
 /** What is looked at in one turn of the event loop: some hundred microseconds of it when labels are asked for, and some milliseconds when objects have to be read. */
 const { objectsPerTurn, bytesPerTurn } = eventLoopLimits.matched;
 
-class MatchPace {
+class MatchYield {
   #entries = 0;
   #bytes = 0;
 
@@ -286,11 +286,11 @@ class MatchPace {
   }
 }
 
-async function listCollected(
+async function listCached(
   query: ListQuery,
   collection: Sliceable,
   revision: Revision,
-): Promise<Listing> {
+): Promise<ListResult> {
   const { prefix, selection, limit, continueAfter: after } = query;
   const whole = { revision, continueAfter: undefined, remaining: undefined };
   if (selection !== undefined) {
@@ -313,7 +313,7 @@ async function select(
   { limit, signal }: ListQuery,
 ): Promise<{ found: Entry[]; isMore: boolean }> {
   const found: Entry[] = [];
-  const pace = new MatchPace();
+  const pace = new MatchYield();
   for (const entry of entries) {
     if (pace.isTime(entry)) {
       await yieldToEventLoop();

@@ -1,14 +1,14 @@
 /** Consecutive changes of a crowd's log, told together. */
-import type { EventForm, HubEvent } from "./hub-event.ts";
-import type { Segment } from "./segment.ts";
+import type { EventEncoding, HubEvent } from "./hub-event.ts";
+import type { EventLogSegment } from "./segment.ts";
 
-export class Run {
-  readonly #segment: Segment;
+export class EventRange {
+  readonly #segment: EventLogSegment;
   readonly from: number;
   /** Behind the last of them: where the segment ends, as far as it goes by now. */
   readonly to: number;
 
-  constructor(segment: Segment, from: number) {
+  constructor(segment: EventLogSegment, from: number) {
     this.#segment = segment;
     this.from = from;
     this.to = segment.to;
@@ -32,7 +32,7 @@ export class Run {
   }
 
   /** All of them, as they are for whoever selects nothing. The bytes are shared: nobody may write to them. */
-  encoded(form: EventForm): Buffer {
+  encoded(form: EventEncoding): Buffer {
     return this.#segment.encoded(form, this.from, this.to);
   }
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { SeededRandom } from "../testing/index.ts";
 import { HubEvent } from "./hub-event.ts";
-import { Segment, segmentLimits } from "./segment.ts";
+import { EventLogSegment, segmentLimits } from "./segment.ts";
 
 const form = { name: "whole", encode: ({ value }: Entry) => Buffer.from(value) };
 
@@ -23,7 +23,7 @@ describe("a stretch of a crowd's log", () => {
     for (let seed = 0; seed < 50; seed++) {
       const random = new SeededRandom(seed);
       const below = (limit: number) => Math.floor(random.next() * limit);
-      const segment = new Segment(100);
+      const segment = new EventLogSegment(100);
       const told: [Buffer, string][] = [];
       for (let i = 0; i < 60 && segment.add(eventAt(i + 1, below(3000))); i++) {
         if (below(3) === 0) continue;
@@ -40,7 +40,7 @@ describe("a stretch of a crowd's log", () => {
   });
 
   it("is the same memory for those who are at different places in it", () => {
-    const segment = new Segment(0);
+    const segment = new EventLogSegment(0);
     for (let i = 0; i < 100; i++) assert.ok(segment.add(eventAt(i + 1, 100)));
     const memories = new Set<ArrayBufferLike>();
     for (let from = 0; from < 99; from++)
@@ -49,7 +49,7 @@ describe("a stretch of a crowd's log", () => {
   });
 
   it("leaves no copies at the changes, which the ring goes on holding", () => {
-    const segment = new Segment(0);
+    const segment = new EventLogSegment(0);
     for (let i = 0; i < 10; i++) segment.add(eventAt(i + 1, 10));
     segment.encoded(form, 3, segment.to);
     assert.deepEqual(
@@ -59,10 +59,10 @@ describe("a stretch of a crowd's log", () => {
   });
 
   it("has bounds in changes and in bytes, and room for one of any size", () => {
-    const many = new Segment(0);
+    const many = new EventLogSegment(0);
     for (let i = 0; i < segmentLimits.eventsMax; i++) assert.ok(many.add(eventAt(1, 1)));
     assert.ok(!many.add(eventAt(1, 1)));
-    const large = new Segment(0);
+    const large = new EventLogSegment(0);
     assert.ok(large.add(eventAt(1, 2 * segmentLimits.bytesMax)));
     assert.ok(!large.add(eventAt(2, 1)));
   });

@@ -7,7 +7,7 @@
  * A crowd that is behind is scattered over the log, and bytes of one's own for each of its members would be most of the work, and of the memory.
  */
 import { assert } from "@kcp-ts/machinery/base";
-import { type EventForm, eventTypeFor, type HubEvent } from "./hub-event.ts";
+import { type EventEncoding, eventTypeFor, type HubEvent } from "./hub-event.ts";
 
 export const segmentLimits = {
   /** What one watch is told at once. */
@@ -15,11 +15,11 @@ export const segmentLimits = {
   bytesMax: 64 << 10,
 } as const;
 
-export class Segment {
+export class EventLogSegment {
   readonly events: HubEvent[] = [];
   /** The number of its first change. */
   readonly from: number;
-  readonly #texts = new Map<string, Text>();
+  readonly #texts = new Map<string, EncodedSegment>();
   #bytes = 0;
 
   constructor(from: number) {
@@ -43,7 +43,7 @@ export class Segment {
   }
 
   /** All changes from `from` to `to`, as they are for whoever selects nothing. The bytes are shared: nobody may write to them. */
-  encoded(form: EventForm, from: number, to: number): Buffer {
+  encoded(form: EventEncoding, from: number, to: number): Buffer {
     const [begin, end] = [from - this.from, to - this.from];
     const event = this.events[begin];
     assert(event !== undefined && end <= this.events.length, "changes of another segment");
@@ -51,7 +51,7 @@ export class Segment {
     if (end - begin === 1) return encodedEvent(event, form, "shared");
     let text = this.#texts.get(form.name);
     if (text === undefined) {
-      text = new Text(this.events, form);
+      text = new EncodedSegment(this.events, form);
       this.#texts.set(form.name, text);
     }
     return text.part(begin, end);
@@ -59,15 +59,15 @@ export class Segment {
 }
 
 /** Grows as changes come. What was handed out stays as it is: bytes are only ever added behind it, or elsewhere. */
-class Text {
+class EncodedSegment {
   readonly #events: readonly HubEvent[];
-  readonly #form: EventForm;
+  readonly #form: EventEncoding;
   /** Where each change begins, and behind them where the next one will. */
   readonly #starts: number[] = [0];
   #bytes: Buffer = Buffer.alloc(0);
   #part: { readonly begin: number; readonly end: number; readonly bytes: Buffer } | undefined;
 
-  constructor(events: readonly HubEvent[], form: EventForm) {
+  constructor(events: readonly HubEvent[], form: EventEncoding) {
     this.#events = events;
     this.#form = form;
   }
@@ -112,7 +112,7 @@ const roomMax = segmentLimits.bytesMax + (8 << 10);
 const nothing = Buffer.alloc(0);
 
 /** `shared` is kept at the change until its crowd has been told; what is copied into a text need not be. */
-function encodedEvent(event: HubEvent, form: EventForm, bytes: "shared" | "own"): Buffer {
+function encodedEvent(event: HubEvent, form: EventEncoding, bytes: "shared" | "own"): Buffer {
   const type = eventTypeFor(event, undefined);
   if (type === undefined) return nothing;
   return bytes === "shared" ? event.encodeShared(type, form) : event.encode(type, form);

@@ -5,7 +5,7 @@ import type { Clock, Supervisor, Timer } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Entry, parseCollectionKey, type Storage, type StorageKey } from "../storage/index.ts";
 import { CollectionCache } from "./collection-cache.ts";
-import { type Freshness, type Listing, type ListQuery, ObjectReader } from "./object-reader.ts";
+import { type Freshness, type ListQuery, type ListResult, ObjectReader } from "./object-reader.ts";
 import { UnreadBudget, type UnreadLimits } from "./unread-budget.ts";
 import { WatchHub } from "./watch-hub.ts";
 import { Watcher, type WatchRequest } from "./watcher.ts";
@@ -79,7 +79,7 @@ export class WatchCache {
     return this.#reader.get(key, freshness, signal);
   }
 
-  list(query: ListQuery): Promise<Listing> {
+  list(query: ListQuery): Promise<ListResult> {
     return this.#reader.list(query);
   }
 

@@ -16,11 +16,11 @@ import {
   StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import { Crowd, type CrowdMember } from "./crowd.ts";
+import { type GroupedWatcher, WatcherGroup } from "./crowd.ts";
 import { FanOut } from "./fan-out.ts";
-import { GoneClusters } from "./gone-clusters.ts";
+import { ClusterDeletions } from "./gone-clusters.ts";
 import { HubEvent } from "./hub-event.ts";
-import { forgetJoined } from "./joined.ts";
+import { clearMemoizedConcat } from "./joined.ts";
 
 export interface HubListener {
   /** Called in revision order, in the turn in which the change reached the hub. */
@@ -30,11 +30,11 @@ export interface HubListener {
 }
 
 /** A client's watch: it may hear of a change a few turns later, and in the right order all the same. */
-export interface HubWatcher extends CrowdMember {
+export interface HubWatcher extends GroupedWatcher {
   onLost(error: StorageError): void;
 }
 
-export interface Following {
+export interface HubSubscription {
   /** Whether there is something that the watcher has not been told yet. */
   readonly isBehind: boolean;
   stop(): void;
@@ -66,11 +66,11 @@ const ringBytesDefaultMax = 8 << 20;
 
 export class WatchHub {
   /** Where tables by logical cluster learn what they need not keep. */
-  readonly gone = new GoneClusters(this);
+  readonly gone = new ClusterDeletions(this);
   readonly #options: WatchHubOptions;
   readonly #stop = new AbortController();
   readonly #listeners = new Map<StorageKey, Set<HubListener>>();
-  readonly #crowds = new Map<StorageKey, Crowd>();
+  readonly #crowds = new Map<StorageKey, WatcherGroup>();
   readonly #fanOut = new FanOut();
   readonly #waiters: Waiter[] = [];
   #ring: HubEvent[] = [];
@@ -111,13 +111,13 @@ export class WatchHub {
     this.#dropWhile(({ revision }) => revision <= tidiedTo);
     this.#tidiedTo = this.#revision;
     this.gone.tidy();
-    forgetJoined();
+    clearMemoizedConcat();
   }
 
   /** Forgets all events: the store has them. */
   forgetRing(): void {
     this.#dropWhile(() => true);
-    forgetJoined();
+    clearMemoizedConcat();
   }
 
   /** Events that are held. */
@@ -144,10 +144,10 @@ export class WatchHub {
     };
   }
 
-  follow(prefix: StorageKey, watcher: HubWatcher): Following {
+  follow(prefix: StorageKey, watcher: HubWatcher): HubSubscription {
     let crowd = this.#crowds.get(prefix);
     if (crowd === undefined) {
-      crowd = new Crowd(this.#fanOut.logs);
+      crowd = new WatcherGroup(this.#fanOut.logs);
       this.#crowds.set(prefix, crowd);
     }
     const joined = crowd;

@@ -7,23 +7,29 @@
  * bounded: a client that cannot keep up is ended and resumes from its last resourceVersion.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { CallingBody, NotedBody } from "../request/api-request.ts";
+import type { CallbackBody, ObservableBody } from "../request/api-request.ts";
 import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
-import { type EventForm, eventTypeFor, frame, HubEvent, type Selection } from "./hub-event.ts";
+import {
+  type EventEncoding,
+  encodeFrame,
+  eventTypeFor,
+  HubEvent,
+  type Selection,
+} from "./hub-event.ts";
 import { initialFrame } from "./initial-frames.ts";
-import { joined } from "./joined.ts";
-import type { Listing } from "./object-reader.ts";
-import type { Run } from "./run.ts";
+import { memoizedConcat } from "./joined.ts";
+import type { ListResult } from "./object-reader.ts";
+import type { EventRange } from "./run.ts";
 import type { UnreadAccount } from "./unread-budget.ts";
-import type { Following, HubWatcher, WatchHub } from "./watch-hub.ts";
+import type { HubSubscription, HubWatcher, WatchHub } from "./watch-hub.ts";
 
 export interface WatchRequest {
   readonly prefix: StorageKey;
   readonly selection: Selection | undefined;
-  readonly form: EventForm;
+  readonly form: EventEncoding;
   /** Objects to begin with, as ADDED events; undefined to begin with what happened after `afterRevision`. */
-  readonly initial: Listing | undefined;
+  readonly initial: ListResult | undefined;
   readonly afterRevision: Revision;
   /** Makes a BOOKMARK object; undefined when the client did not ask for bookmarks. */
   readonly bookmark: ((revision: Revision, isInitialEventsEnd: boolean) => Buffer) | undefined;
@@ -51,7 +57,7 @@ export const watcherLimits = {
 } as const;
 
 type Chunk = IteratorResult<Uint8Array, undefined>;
-type Notes = Parameters<NotedBody["note"]>[0];
+type Notes = Parameters<ObservableBody["note"]>[0];
 
 const over: Chunk = { done: true, value: undefined };
 
@@ -60,7 +66,7 @@ const over: Chunk = { done: true, value: undefined };
  * generator: an event goes from the hub to the reader and leaves nothing behind.
  */
 export class Watcher
-  implements HubWatcher, NotedBody, CallingBody, AsyncIterator<Uint8Array, undefined>
+  implements HubWatcher, ObservableBody, CallbackBody, AsyncIterator<Uint8Array, undefined>
 {
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
@@ -73,7 +79,7 @@ export class Watcher
   #lastRevision: Revision;
   #isFirst = true;
   /** Set when it hears of changes as they happen. */
-  #live: Following | undefined;
+  #live: HubSubscription | undefined;
   /** A tick came while the watch was still catching up: it is told as soon as it has. */
   #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
@@ -97,7 +103,7 @@ export class Watcher
     this.#tell(event);
   }
 
-  onRun(run: Run): number {
+  onRun(run: EventRange): number {
     const isPlain = this.#request.selection === undefined && !this.#isFirst;
     if (isPlain && run.first.revision > this.#lastRevision) {
       this.#lastRevision = run.last.revision;
@@ -137,7 +143,7 @@ export class Watcher
     const { revision: reached } = this.#context.hub;
     const last = this.#lastRevision;
     const revision = this.#live.isBehind || reached < last ? last : reached;
-    this.#push(frame("BOOKMARK", this.#request.bookmark(revision, false)));
+    this.#push(encodeFrame("BOOKMARK", this.#request.bookmark(revision, false)));
   }
 
   /** Ends the stream without an error, as a stopping server does. */
@@ -241,7 +247,7 @@ export class Watcher
   #failed(error: unknown): Uint8Array | "over" {
     this.#conclude();
     const { signal, errorObject } = this.#request;
-    return signal.aborted ? "over" : frame("ERROR", errorObject(error));
+    return signal.aborted ? "over" : encodeFrame("ERROR", errorObject(error));
   }
 
   #conclude(): void {
@@ -262,7 +268,7 @@ export class Watcher
     if (!(Symbol.asyncIterator in initial.entries)) yield* this.#encodeInitial(initial.entries);
     else for await (const page of initial.entries) yield* this.#sendPage(page);
     if (bookmark !== undefined && this.#end === undefined)
-      yield frame("BOOKMARK", bookmark(initial.revision, true));
+      yield encodeFrame("BOOKMARK", bookmark(initial.revision, true));
   }
 
   /** Objects that were read for this watch alone are held by it until it has sent them. */
@@ -286,11 +292,11 @@ export class Watcher
       chunk.push(framed);
       bytes += framed.length;
       if (bytes < watcherLimits.chunkBytes) continue;
-      yield together(chunk);
+      yield concatChunks(chunk);
       chunk = [];
       bytes = 0;
     }
-    if (chunk.length > 0) yield together(chunk);
+    if (chunk.length > 0) yield concatChunks(chunk);
   }
 
   /** What the hub no longer has in memory comes from storage, until both meet. */
@@ -325,7 +331,7 @@ export class Watcher
       if (this.#lastRevision < this.#context.hub.ringStart) return false;
       const chunk = this.#takeRecent();
       if (chunk.length === 0) return true;
-      yield together(chunk);
+      yield concatChunks(chunk);
     }
     return true;
   }
@@ -385,7 +391,7 @@ export class Watcher
     this.#first = this.#more.shift();
     this.#pendingBytes -= bytes;
     for (const each of taken) unread.release(each);
-    return taken.length === 1 ? first : joined(taken);
+    return taken.length === 1 ? first : memoizedConcat(taken);
   }
 
   #drop(): void {
@@ -398,7 +404,7 @@ export class Watcher
   }
 
   /** Some forms say more in the first event than in later ones: a table its columns. */
-  #form(): EventForm {
+  #form(): EventEncoding {
     const { form } = this.#request;
     if (!this.#isFirst) return form;
     this.#isFirst = false;
@@ -439,6 +445,6 @@ export class Watcher
 }
 
 /** One event needs no copy. */
-function together(chunk: readonly Buffer[]): Buffer {
+function concatChunks(chunk: readonly Buffer[]): Buffer {
   return chunk.length === 1 ? (chunk[0] as Buffer) : Buffer.concat(chunk);
 }

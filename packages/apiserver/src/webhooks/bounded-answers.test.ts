@@ -13,7 +13,7 @@ import { bounds } from "@kcp-ts/machinery/bounds";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { createTestAuthority } from "@kcp-ts/testkit";
 import { FakeClock, register, rulesFor, TestServer, WebhookServer } from "../testing/index.ts";
-import { objectIn } from "./webhook-answer.ts";
+import { parseResponseObject } from "./webhook-answer.ts";
 import { WebhookClient } from "./webhook-client.ts";
 
 const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
@@ -61,7 +61,10 @@ describe("the answer of an admission webhook", () => {
   it("that is deeper than any is refused", () => {
     const deep = Buffer.from(`{"a":${"[".repeat(100)}${"]".repeat(100)}}`);
     const answer = { code: 200, contentType: "", bytes: deep };
-    assert.throws(() => runSync(objectIn(answer, bounds.admissionAnswer)), /limit is 64 levels/);
+    assert.throws(
+      () => runSync(parseResponseObject(answer, bounds.admissionAnswer)),
+      /limit is 64 levels/,
+    );
   });
 
   const patches: Readonly<Record<string, readonly [patch: () => object[], words: RegExp]>> = {

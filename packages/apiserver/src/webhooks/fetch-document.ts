@@ -3,8 +3,8 @@ import { request } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
-import { publicLookup, refusedHost } from "./private-addresses.ts";
-import { receiveAnswer } from "./webhook-answer.ts";
+import { deniedHostError, restrictedLookup } from "./private-addresses.ts";
+import { receiveResponse } from "./webhook-answer.ts";
 
 export interface DocumentOptions {
   readonly clock: Clock;
@@ -22,11 +22,11 @@ type Fetch = (
 
 export function tenantDocuments(options: DocumentOptions): Fetch {
   const { clock, denyPrivateAddresses = false } = options;
-  const lookup = publicLookup(options.resolve);
+  const lookup = restrictedLookup(options.resolve);
   return (text, { certificateAuthority }) =>
     new Promise((resolve, reject) => {
       const url = new URL(text);
-      const refused = denyPrivateAddresses ? refusedHost(url.hostname) : undefined;
+      const refused = denyPrivateAddresses ? deniedHostError(url.hostname) : undefined;
       if (refused !== undefined) return reject(refused);
       const fail = (error: Error) => {
         timer.cancel();
@@ -43,7 +43,7 @@ export function tenantDocuments(options: DocumentOptions): Fetch {
       const timer = clock.schedule(fetchTimeoutMs, () => fail(new Error("no answer in time")));
       call.on("error", fail);
       call.on("response", (response) => {
-        receiveAnswer(response, bounds.issuerDocument).then((answer) => {
+        receiveResponse(response, bounds.issuerDocument).then((answer) => {
           timer.cancel();
           if (answer.code !== 200) return fail(new Error(`status ${answer.code}`));
           try {

@@ -1,6 +1,6 @@
 /** Calls to hosts that tenants name: an HTTPS client for conversion and admission. */
 export { type DocumentOptions, tenantDocuments } from "./fetch-document.ts";
-export { isPrivateAddress, publicLookup, refusedHost } from "./private-addresses.ts";
+export { deniedHostError, isPrivateAddress, restrictedLookup } from "./private-addresses.ts";
 export { addressOfEndpoints, addressOfService, type ServiceAddress } from "./service-endpoint.ts";
 export {
   type ServiceObjects,

@@ -3,7 +3,7 @@ import { createServer, type LookupFunction } from "node:net";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
-import { isPrivateAddress, publicLookup } from "./private-addresses.ts";
+import { isPrivateAddress, restrictedLookup } from "./private-addresses.ts";
 import { WebhookClient } from "./webhook-client.ts";
 
 const answer = bounds.admissionAnswer;
@@ -90,7 +90,7 @@ describe("a webhook whose name changes its answer", () => {
     );
 
   it("leads to the public ones of its addresses, and nowhere when it has none any more", async () => {
-    const lookup = publicLookup(
+    const lookup = restrictedLookup(
       resolver([["127.0.0.1", "203.0.113.1"], ["10.0.0.1", "203.0.113.2"], ["10.0.0.1"], []]),
     );
     assert.equal(await resolved(lookup, false), "203.0.113.1");

@@ -40,7 +40,7 @@ for (const [address, prefix] of [
 
 /** True for what is no public unicast address. IPv4 addresses inside IPv6 ones count as what they are. */
 export function isPrivateAddress(address: string): boolean {
-  return !isPlainAddress(address) || isAmong(privateAddresses, address);
+  return !isPlainAddress(address) || isInNetworks(privateAddresses, address);
 }
 
 /** One with a zone is of some link of this machine, and nobody's business but its own. */
@@ -49,7 +49,7 @@ export function isPlainAddress(address: string): boolean {
 }
 
 /** Of a plain address. */
-export function isAmong(list: BlockList, address: string): boolean {
+export function isInNetworks(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
 }
 
@@ -57,7 +57,7 @@ export function isAmong(list: BlockList, address: string): boolean {
 export type AddressRule = (address: string) => boolean;
 
 /** The resolver that sockets use, with refused addresses taken out of its answers. */
-export function publicLookup(
+export function restrictedLookup(
   resolve: LookupFunction = lookUp as LookupFunction,
   isRefused: AddressRule = isPrivateAddress,
 ): LookupFunction {
@@ -76,7 +76,7 @@ export function publicLookup(
 }
 
 /** A host that is an address already is never looked up, so it is asked for here. */
-export function refusedHost(
+export function deniedHostError(
   hostname: string,
   isRefused: AddressRule = isPrivateAddress,
 ): Error | undefined {

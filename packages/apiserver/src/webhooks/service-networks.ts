@@ -8,7 +8,7 @@
 import { BlockList, isIP } from "node:net";
 import {
   type AddressRule,
-  isAmong,
+  isInNetworks,
   isPlainAddress,
   isPrivateAddress,
 } from "./private-addresses.ts";
@@ -50,9 +50,9 @@ export function serviceAddressRule(options: ServiceNetworkOptions): AddressRule 
   const allowed = networksOf(serviceNetworks);
   return (address) => {
     if (!isPlainAddress(address)) return true;
-    if (isAmong(allowed, address)) return false;
+    if (isInNetworks(allowed, address)) return false;
     return (
-      isAmong(machineAddresses, address) || (denyPrivateAddresses && isPrivateAddress(address))
+      isInNetworks(machineAddresses, address) || (denyPrivateAddresses && isPrivateAddress(address))
     );
   };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runSync } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
-import { connectionWords, objectIn as objectInPieces } from "./webhook-answer.ts";
+import { connectionErrorMessage, parseResponseObject as objectInPieces } from "./webhook-answer.ts";
 
 function objectIn({ text, ...answer }: { code: number; contentType: string; text: string }) {
   return runSync(objectInPieces({ ...answer, bytes: Buffer.from(text) }, bounds.admissionAnswer));
@@ -65,18 +65,18 @@ describe("a connection that fails", () => {
   it("is told in the words of Kubernetes", () => {
     const refused = { code: "ECONNREFUSED", port: 1 };
     assert.equal(
-      connectionWords(failed("connect ECONNREFUSED", { ...refused, address: "::1" })),
+      connectionErrorMessage(failed("connect ECONNREFUSED", { ...refused, address: "::1" })),
       "dial tcp [::1]:1: connect: connection refused",
     );
     assert.equal(
-      connectionWords(failed("connect ECONNREFUSED", { ...refused, address: "127.0.0.1" })),
+      connectionErrorMessage(failed("connect ECONNREFUSED", { ...refused, address: "127.0.0.1" })),
       "dial tcp 127.0.0.1:1: connect: connection refused",
     );
-    assert.equal(connectionWords(failed("socket hang up", { code: "ECONNRESET" })), "EOF");
+    assert.equal(connectionErrorMessage(failed("socket hang up", { code: "ECONNRESET" })), "EOF");
     assert.equal(
-      connectionWords(failed("x", { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" })),
+      connectionErrorMessage(failed("x", { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" })),
       "tls: failed to verify certificate: x509: certificate signed by unknown authority",
     );
-    assert.equal(connectionWords(failed("as it is", {})), "as it is");
+    assert.equal(connectionErrorMessage(failed("as it is", {})), "as it is");
   });
 });

@@ -1,7 +1,7 @@
 /** What came back from a webhook, as a value or as what is wrong with it: in the words of Kubernetes' own client. */
 import type { IncomingMessage } from "node:http";
 import type { Resumable } from "@kcp-ts/machinery/base";
-import { type Bound, gatherBounded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import { type Bound, parseBoundedResumable, readBounded } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
   type JsonObject,
@@ -10,26 +10,26 @@ import {
 } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 
-export interface WebhookAnswer {
+export interface WebhookResponse {
   readonly code: number;
   readonly contentType: string;
   readonly bytes: Uint8Array;
 }
 
 /** `onPart` is told of what comes, and may throw: then reading ends. What was packed on the way is not unpacked, as nobody asked for it. */
-export async function receiveAnswer(
+export async function receiveResponse(
   response: IncomingMessage,
   bound: Bound,
   onPart: (bytes: number) => void = () => {},
-): Promise<WebhookAnswer> {
+): Promise<WebhookResponse> {
   return {
     code: response.statusCode ?? 0,
     contentType: response.headers["content-type"] ?? "",
-    bytes: await gatherBounded(bound, told(response, onPart)),
+    bytes: await readBounded(bound, receivedChunks(response, onPart)),
   };
 }
 
-async function* told(
+async function* receivedChunks(
   parts: AsyncIterable<Buffer>,
   onPart: (bytes: number) => void,
 ): AsyncGenerator<Buffer> {
@@ -40,7 +40,7 @@ async function* told(
 }
 
 /** The object that was answered, read with rests; throws an Error that says why there is none. */
-export function* objectIn(answer: WebhookAnswer, bound: Bound): Resumable<JsonObject> {
+export function* parseResponseObject(answer: WebhookResponse, bound: Bound): Resumable<JsonObject> {
   const { code, contentType, bytes } = answer;
   if (code < 200 || code > 206) throw new Error(refusalOf(answer));
   if (bytes.length === 0)
@@ -52,7 +52,7 @@ export function* objectIn(answer: WebhookAnswer, bound: Bound): Resumable<JsonOb
 
 function* parsed(bytes: Uint8Array, bound: Bound): Resumable<JsonValue> {
   try {
-    return (yield* parseBoundedInPieces(bound, bytes)).value;
+    return (yield* parseBoundedResumable(bound, bytes)).value;
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw unreadable(error.message);
@@ -66,7 +66,7 @@ function unreadable(why: string): Error {
 /** A text of a webhook that is told, in characters. */
 const toldMax = 200;
 
-function refusalOf({ code, contentType, bytes }: WebhookAnswer): string {
+function refusalOf({ code, contentType, bytes }: WebhookResponse): string {
   const isText = contentType === "" || contentType.startsWith("text/");
   const text = Buffer.from(bytes.subarray(0, 4 * toldMax)).toString("utf8");
   const said = isText ? text.trim().slice(0, toldMax) : "unknown";
@@ -104,7 +104,7 @@ const words: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Why a connection failed, as Go would have said it where Node says the same in other words. */
-export function connectionWords(error: Error): string {
+export function connectionErrorMessage(error: Error): string {
   const { code, address, port } = error as NodeJS.ErrnoException & {
     readonly address?: string;
     readonly port?: number;

@@ -12,15 +12,20 @@ import {
   type BytesInFlightLimits,
   bytesInFlight,
 } from "@kcp-ts/machinery/bounds";
-import { type JsonObject, type JsonValue, stringifyInPieces } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, stringifyResumable } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
-import { fileDescriptorsFor } from "../request/file-descriptors.ts";
-import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
+import { fileDescriptorShare } from "../request/file-descriptors.ts";
+import { type AddressRule, deniedHostError, restrictedLookup } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
 import { serviceAddressRule } from "./service-networks.ts";
-import { connectionWords, objectIn, receiveAnswer, type WebhookAnswer } from "./webhook-answer.ts";
+import {
+  connectionErrorMessage,
+  parseResponseObject,
+  receiveResponse,
+  type WebhookResponse,
+} from "./webhook-answer.ts";
 
 export interface WebhookClientOptions {
   readonly clock: Clock;
@@ -82,7 +87,7 @@ export class WebhookClient {
   readonly #agent = new ClusterAgent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: fileDescriptorsFor("webhooks", socketsMax),
+    maxTotalSockets: fileDescriptorShare("webhooks", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });
@@ -92,9 +97,9 @@ export class WebhookClient {
     const { denyPrivateAddresses = false, serviceNetworks = [], resolve } = options;
     this.#options = options;
     this.#held = new BytesInFlight(options.bytesInFlight ?? bytesInFlight.webhookAnswers);
-    this.#lookup = publicLookup(resolve);
+    this.#lookup = restrictedLookup(resolve);
     this.#isRefusedService = serviceAddressRule({ denyPrivateAddresses, serviceNetworks });
-    this.#serviceLookup = publicLookup(resolve, this.#isRefusedService);
+    this.#serviceLookup = restrictedLookup(resolve, this.#isRefusedService);
   }
 
   /** Throws an Error that says what went wrong, in words for whoever looks after the webhook. */
@@ -108,16 +113,16 @@ export class WebhookClient {
     if (pool !== "" && underWay >= callsPerClusterMax)
       throw failed(`${callsPerClusterMax} calls of webhooks are under way in this logical cluster`);
     this.#calls.set(pool, underWay + 1);
-    const held = new HeldAnswer(this.#held, pool);
+    const held = new BufferedResponse(this.#held, pool);
     try {
-      const written = runSyncFirst(stringifyInPieces(body));
+      const written = runSyncFirst(stringifyResumable(body));
       const text = typeof written === "string" ? written : await written;
       const answer = await this.#call(config, url, text, { ...call, timeoutMs }, held).catch(
         (error: Error) => {
           throw failed(error.message);
         },
       );
-      return await runSyncFirst(objectIn(answer, call.answer));
+      return await runSyncFirst(parseResponseObject(answer, call.answer));
     } finally {
       held.release();
       this.#leave(pool);
@@ -139,8 +144,8 @@ export class WebhookClient {
     url: URL,
     body: string,
     call: WebhookCall & { readonly timeoutMs: number },
-    held: HeldAnswer,
-  ): Promise<WebhookAnswer> {
+    held: BufferedResponse,
+  ): Promise<WebhookResponse> {
     const { cluster } = call;
     const ca = caBundle === "" ? {} : { ca: Buffer.from(caBundle, "base64").toString("utf8") };
     const target =
@@ -153,7 +158,7 @@ export class WebhookClient {
 
   #urlTarget({ hostname }: URL): RequestOptions {
     if (this.#options.denyPrivateAddresses !== true) return {};
-    const refused = refusedHost(hostname);
+    const refused = deniedHostError(hostname);
     if (refused !== undefined) throw refused;
     return { lookup: this.#lookup };
   }
@@ -169,7 +174,7 @@ export class WebhookClient {
     const { host, port } = found;
     // Left out, it would be this machine.
     if (host === "") throw new Error("dial tcp: missing address");
-    const refused = refusedHost(host, this.#isRefusedService);
+    const refused = deniedHostError(host, this.#isRefusedService);
     if (refused !== undefined) throw refused;
     return { ...spokenTo, hostname: host, port, lookup: this.#serviceLookup };
   }
@@ -179,8 +184,8 @@ export class WebhookClient {
     target: RequestOptions,
     body: string,
     { timeoutMs, signal, answer: bound }: WebhookCall & { readonly timeoutMs: number },
-    held: HeldAnswer,
-  ): Promise<WebhookAnswer> {
+    held: BufferedResponse,
+  ): Promise<WebhookResponse> {
     const { clock } = this.#options;
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
@@ -206,14 +211,14 @@ export class WebhookClient {
       });
       const timer = clock.schedule(timeoutMs, () => fail("context deadline exceeded"));
       signal?.addEventListener("abort", onAbort);
-      call.on("error", (error) => fail(connectionWords(error)));
+      call.on("error", (error) => fail(connectionErrorMessage(error)));
       call.on("response", (response) => {
-        receiveAnswer(response, bound, (bytes) => held.take(bytes)).then(
+        receiveResponse(response, bound, (bytes) => held.take(bytes)).then(
           (answer) => {
             finish();
             resolve(answer);
           },
-          (error: Error) => fail(connectionWords(error)),
+          (error: Error) => fail(connectionErrorMessage(error)),
         );
       });
       call.end(body);
@@ -223,7 +228,7 @@ export class WebhookClient {
 }
 
 /** What has come of one answer, from its first byte until it is read. */
-class HeldAnswer {
+class BufferedResponse {
   readonly #all: BytesInFlight;
   readonly #pool: string;
   #bytes = 0;

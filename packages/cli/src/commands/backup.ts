@@ -1,9 +1,9 @@
 /** `kcp backup`: the whole store into a file, while a server runs or not. */
 import { type BackupResult, backup } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
-import { untilInterrupted } from "./signals.ts";
+import { abortOnSignal } from "./signals.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
-import { type OutputFlags, progressLine, quietLog, report } from "./transfer.ts";
+import { type OutputFlags, progressLine, report, silentLog } from "./transfer.ts";
 
 interface BackupFlags extends StorageFlags, OutputFlags {
   readonly out: string;
@@ -40,7 +40,7 @@ async function run(flags: BackupFlags): Promise<void> {
       context: flags.context,
       server: flags.server,
     },
-    { log: quietLog(), signal: untilInterrupted(), onProgress: progress.show },
+    { log: silentLog(), signal: abortOnSignal(), onProgress: progress.show },
   ).finally(progress.end);
   report(flags, result, describe(result));
 }

@@ -9,7 +9,7 @@ import {
   type PhysicalClusterFlags,
   physicalClusterOptionsOf,
 } from "./physical-cluster-flags.ts";
-import { untilInterrupted } from "./signals.ts";
+import { abortOnSignal } from "./signals.ts";
 
 interface ClusterControllerFlags extends PhysicalClusterFlags {
   readonly kubeconfig?: string;
@@ -45,7 +45,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
   const { kubeconfig: path, context } = flags;
   const { client, close } = await connectDefault({ path, context });
   const agentServer = serverOf(await loadKubeconfig(path === undefined ? {} : { path }), context);
-  const signal = untilInterrupted();
+  const signal = abortOnSignal();
   log.info({ controllers: physicalClusterOptionsOf(flags).parts?.join() ?? "" }, "ready");
   try {
     await runPhysicalClusters(

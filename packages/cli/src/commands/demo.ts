@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { systemClock } from "@kcp-ts/machinery/base";
 import type { Command } from "commander";
 import colors from "picocolors";
-import type { Stage as OpenStage } from "../demo/index.ts";
+import type { DemoEnvironment as OpenStage } from "../demo/index.ts";
 import { aborted } from "./signals.ts";
 
 interface DemoFlags {
@@ -33,7 +33,13 @@ free ports. kubectl is only needed to look for yourself.
 
 async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoFlags) {
   // Only this command needs them.
-  const { play, prepare, Stage, StoryFailed, story } = await import("../demo/index.ts");
+  const {
+    runDemo: play,
+    prepareDemo: prepare,
+    DemoEnvironment: Stage,
+    DemoStepFailed: StoryFailed,
+    demoSteps: story,
+  } = await import("../demo/index.ts");
   const stopping = new AbortController();
   const onSignal = () => stopping.abort(new Error("stopped"));
   for (const signal of signals) process.on(signal, onSignal);

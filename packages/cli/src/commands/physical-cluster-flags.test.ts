@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { multiclusterParts } from "@kcp-ts/multicluster";
-import { chosenControllers } from "./physical-cluster-flags.ts";
+import { multiclusterControllers } from "@kcp-ts/multicluster";
+import { selectedControllers } from "./physical-cluster-flags.ts";
 
 describe("the list of controllers", () => {
   it("takes all, some, or all but some", () => {
-    const all = [...multiclusterParts];
-    assert.deepEqual(chosenControllers(["*"]), { controlLoops: true, parts: all });
-    assert.deepEqual(chosenControllers(["control-loops"]), { controlLoops: true, parts: [] });
-    assert.deepEqual(chosenControllers(["*", "-api-importer", "-control-loops"]), {
+    const all = [...multiclusterControllers];
+    assert.deepEqual(selectedControllers(["*"]), { controlLoops: true, parts: all });
+    assert.deepEqual(selectedControllers(["control-loops"]), { controlLoops: true, parts: [] });
+    assert.deepEqual(selectedControllers(["*", "-api-importer", "-control-loops"]), {
       controlLoops: false,
       parts: all.filter((name) => name !== "api-importer"),
     });

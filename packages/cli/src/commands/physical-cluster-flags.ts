@@ -1,7 +1,7 @@
 /** The flags that say what is done with physical clusters, and which controllers run. Named as in kcp, where it had them. */
 
 import type { PhysicalClusterOptions } from "@kcp-ts/controlplane";
-import { type MulticlusterPart, multiclusterParts } from "@kcp-ts/multicluster";
+import { type MulticlusterController, multiclusterControllers } from "@kcp-ts/multicluster";
 import { type Command, InvalidArgumentError } from "commander";
 import { booleanFlag, commaSeparated, durationFlag } from "./flags.ts";
 
@@ -17,7 +17,7 @@ export interface PhysicalClusterFlags {
 /** The server's own: namespaces, garbage, tokens, quotas. */
 const controlLoops = "control-loops";
 const allControllers: readonly string[] = ["*"];
-const names: readonly string[] = [controlLoops, ...multiclusterParts];
+const names: readonly string[] = [controlLoops, ...multiclusterControllers];
 
 export function addControllersFlag(command: Command): Command {
   return command.option(
@@ -59,21 +59,21 @@ export function addPhysicalClusterFlags(command: Command): Command {
     );
 }
 
-export interface ChosenControllers {
+export interface SelectedControllers {
   readonly controlLoops: boolean;
-  readonly parts: readonly MulticlusterPart[];
+  readonly parts: readonly MulticlusterController[];
 }
 
 /** As kube-controller-manager reads such a list: the star first, then what is taken from it. */
-export function chosenControllers(list: readonly string[]): ChosenControllers {
+export function selectedControllers(list: readonly string[]): SelectedControllers {
   const isOn = (name: string) =>
     list.includes(name) || (list.includes("*") && !list.includes(`-${name}`));
-  return { controlLoops: isOn(controlLoops), parts: multiclusterParts.filter(isOn) };
+  return { controlLoops: isOn(controlLoops), parts: multiclusterControllers.filter(isOn) };
 }
 
 export function physicalClusterOptionsOf(flags: PhysicalClusterFlags): PhysicalClusterOptions {
   return {
-    parts: chosenControllers(flags.controllers).parts,
+    parts: selectedControllers(flags.controllers).parts,
     resourcesToSync: flags.resourcesToSync,
     autoPublishApis: flags.autoPublishApis,
     importPollMs: flags.discoveryPollInterval,

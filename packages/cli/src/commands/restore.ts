@@ -1,9 +1,9 @@
 /** `kcp restore`: a backup into an empty store; the server is started on it afterwards. */
 import { type RestoreResult, restore } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
-import { untilInterrupted } from "./signals.ts";
+import { abortOnSignal } from "./signals.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
-import { type OutputFlags, progressLine, quietLog, report } from "./transfer.ts";
+import { type OutputFlags, progressLine, report, silentLog } from "./transfer.ts";
 
 interface RestoreFlags extends StorageFlags, OutputFlags {
   readonly from: string;
@@ -28,7 +28,7 @@ async function run(flags: RestoreFlags): Promise<void> {
   const { from: file, rootDirectory } = flags;
   const result = await restore(
     { file, rootDirectory, storage: storageOptionsOf(flags) },
-    { log: quietLog(), signal: untilInterrupted(), onProgress: progress.show },
+    { log: silentLog(), signal: abortOnSignal(), onProgress: progress.show },
   ).finally(progress.end);
   report(flags, result, describe(result));
 }

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { Generation, SimulatedCluster } from "@kcp-ts/simulator";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { integerFlag } from "./flags.ts";
-import { aborted, untilInterrupted } from "./signals.ts";
+import { aborted, abortOnSignal } from "./signals.ts";
 
 interface SimFlags {
   readonly clusters: number;
@@ -55,7 +55,7 @@ function clusterName(text: string, before: readonly string[] = []): readonly str
 }
 
 async function run(flags: SimFlags): Promise<void> {
-  const signal = untilInterrupted();
+  const signal = abortOnSignal();
   // Only this command needs it.
   const { startListeningCluster } = await import("@kcp-ts/simulator");
   const { nodes, generation, bindAddress: host } = flags;

@@ -20,9 +20,9 @@ import { booleanFlag, commaSeparated, durationFlag } from "./flags.ts";
 import {
   addControllersFlag,
   addPhysicalClusterFlags,
-  chosenControllers,
   type PhysicalClusterFlags,
   physicalClusterOptionsOf,
+  selectedControllers,
 } from "./physical-cluster-flags.ts";
 import { serve } from "./serve.ts";
 import {
@@ -128,7 +128,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     ...serverOptionsOf(flags),
     shardExternalUrl: flags.shardExternalUrl,
     peerUrl: flags.peerUrl,
-    controllers: isRunning && chosenControllers(flags.controllers).controlLoops,
+    controllers: isRunning && selectedControllers(flags.controllers).controlLoops,
     physicalClusters: isRunning ? physicalClusterOptionsOf(flags) : undefined,
     mountProxyClientCertFile: flags.mountProxyClientCertFile,
     mountProxyClientKeyFile: flags.mountProxyClientKeyFile,

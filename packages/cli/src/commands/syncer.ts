@@ -4,7 +4,7 @@ import { createLog } from "@kcp-ts/controlplane";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import {
-  AgentTokenKeeper,
+  AgentTokenRenewer,
   leaseMsDefault,
   leaseMsMax,
   leaseMsMin,
@@ -27,7 +27,7 @@ import {
 } from "@kcp-ts/sdk";
 import { type Command, InvalidArgumentError } from "commander";
 import { commaSeparated, durationFlag, integerFlag } from "./flags.ts";
-import { untilInterrupted } from "./signals.ts";
+import { abortOnSignal } from "./signals.ts";
 
 interface SyncerFlags {
   readonly fromKubeconfig: string;
@@ -103,7 +103,7 @@ async function run(flags: SyncerFlags): Promise<void> {
   const cluster = parseClusterName(flags.fromCluster);
   if (cluster === undefined)
     throw new Error(`--from-cluster ${flags.fromCluster} is not the name of a logical cluster`);
-  const signal = untilInterrupted();
+  const signal = abortOnSignal();
   const kubeconfig = await loadKubeconfig({ path: flags.fromKubeconfig });
   const pings = flags.importApis === true ? agentPings : undefined;
   const from = connect(kubeconfig, { context: flags.fromContext, pings });
@@ -122,7 +122,7 @@ async function run(flags: SyncerFlags): Promise<void> {
     const sides = { from: from.client, downstream: to.client, target, log, signal };
     await Promise.all([
       keepToken(flags, kubeconfig, sides),
-      flags.importApis === true ? workAsAgent(flags, sides) : syncNamed(flags, sides),
+      flags.importApis === true ? runAsAgent(flags, sides) : syncNamed(flags, sides),
     ]);
   } finally {
     await from.close();
@@ -130,7 +130,7 @@ async function run(flags: SyncerFlags): Promise<void> {
   }
 }
 
-interface Sides {
+interface SyncerConnections {
   readonly from: Client;
   readonly downstream: Client;
   readonly target: { readonly cluster: ClusterName; readonly name: string; readonly uid: string };
@@ -139,7 +139,7 @@ interface Sides {
 }
 
 /** APIs come up, and what is negotiated is synced. */
-async function workAsAgent(flags: SyncerFlags, sides: Sides): Promise<void> {
+async function runAsAgent(flags: SyncerFlags, sides: SyncerConnections): Promise<void> {
   const { from: upstream, downstream, target, log, signal } = sides;
   const { resources, apiImportPollInterval: importPollMs, leaseDuration: leaseMs } = flags;
   const onError = (error: unknown, about: { controller: string; key?: ObjectKey }) => {
@@ -151,7 +151,7 @@ async function workAsAgent(flags: SyncerFlags, sides: Sides): Promise<void> {
 }
 
 /** What was named is synced, as the control plane serves it. */
-async function syncNamed(flags: SyncerFlags, sides: Sides): Promise<void> {
+async function syncNamed(flags: SyncerFlags, sides: SyncerConnections): Promise<void> {
   const { from, downstream, target, log, signal } = sides;
   const { cluster } = target;
   const upstream = from.inCluster(cluster);
@@ -171,7 +171,11 @@ async function syncNamed(flags: SyncerFlags, sides: Sides): Promise<void> {
 }
 
 /** The token is in a file that comes from a Secret: it is renewed there. */
-async function keepToken(flags: SyncerFlags, kubeconfig: Kubeconfig, sides: Sides): Promise<void> {
+async function keepToken(
+  flags: SyncerFlags,
+  kubeconfig: Kubeconfig,
+  sides: SyncerConnections,
+): Promise<void> {
   const { tokenSecret: secret, fromContext = kubeconfig.currentContext ?? "" } = flags;
   if (secret === undefined) return;
   const user = kubeconfig.contexts.get(fromContext)?.user ?? "";
@@ -179,7 +183,7 @@ async function keepToken(flags: SyncerFlags, kubeconfig: Kubeconfig, sides: Side
   if (tokenFile === undefined)
     throw new Error("--token-secret needs a --from-kubeconfig whose user has a tokenFile");
   const { from, downstream, target, log, signal } = sides;
-  const keeper = new AgentTokenKeeper({
+  const keeper = new AgentTokenRenewer({
     tokenFile,
     secret,
     // Beside the view, in the logical cluster itself.

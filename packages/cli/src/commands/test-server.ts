@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { TestControlPlane } from "@kcp-ts/testing";
 import type { Command } from "commander";
 import { integerFlag } from "./flags.ts";
-import { aborted, untilInterrupted } from "./signals.ts";
+import { aborted, abortOnSignal } from "./signals.ts";
 
 interface TestServerFlags {
   readonly port: number;
@@ -84,7 +84,7 @@ function environment({ url }: { readonly url: string }, kubeconfig: string): Nod
 async function runCommand(command: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [program, ...args] = command;
   if (program === undefined) {
-    const signal = untilInterrupted();
+    const signal = abortOnSignal();
     process.stdout.write(`export KUBECONFIG=${env["KUBECONFIG"]}\n`);
     await aborted(signal);
     return 0;

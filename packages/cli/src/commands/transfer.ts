@@ -31,7 +31,7 @@ export function progressLine(verb: string) {
 
 const showEveryMs = 100;
 
-export function quietLog() {
+export function silentLog() {
   const format = process.stderr.isTTY === true ? "pretty" : "json";
   return createLog({ format, verbosity: 0 });
 }

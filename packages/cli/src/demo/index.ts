@@ -1,4 +1,4 @@
 /** The demo: a stage, a story, and somebody who plays it. */
-export { type PlayOptions, play, StoryFailed } from "./play.ts";
-export { Stage } from "./stage.ts";
-export { prepare, type Step, story } from "./story.ts";
+export { DemoStepFailed, type RunDemoOptions, runDemo } from "./play.ts";
+export { DemoEnvironment } from "./stage.ts";
+export { type DemoStep, demoSteps, prepareDemo } from "./story.ts";

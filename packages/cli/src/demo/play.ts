@@ -2,13 +2,13 @@
 import { createInterface } from "node:readline/promises";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import colors from "picocolors";
-import { drawScene, type Scene } from "./scene.ts";
-import type { Stage } from "./stage.ts";
-import type { Step } from "./story.ts";
+import { type DemoView, drawDemoView } from "./scene.ts";
+import type { DemoEnvironment } from "./stage.ts";
+import type { DemoStep } from "./story.ts";
 
-export interface PlayOptions {
-  readonly steps: readonly Step[];
-  readonly stage: Stage;
+export interface RunDemoOptions {
+  readonly steps: readonly DemoStep[];
+  readonly stage: DemoEnvironment;
   /** Nobody is asked. */
   readonly auto: boolean;
   readonly output: NodeJS.WriteStream;
@@ -19,15 +19,15 @@ export interface PlayOptions {
 }
 
 /** A step that did not come about. */
-export class StoryFailed extends Error {
-  override readonly name = "StoryFailed";
+export class DemoStepFailed extends Error {
+  override readonly name = "DemoStepFailed";
 }
 
 const lookMs = 150;
 /** For one step, on a slow machine. */
 const stepMsMax = 90_000;
 
-export async function play(options: PlayOptions): Promise<void> {
+export async function runDemo(options: RunDemoOptions): Promise<void> {
   const { steps, stage, auto, output, signal } = options;
   const { bold, cyan, dim } = colors;
   for (const [index, step] of steps.entries()) {
@@ -45,7 +45,7 @@ export async function play(options: PlayOptions): Promise<void> {
   }
 }
 
-async function watch(step: Step, options: PlayOptions): Promise<void> {
+async function watch(step: DemoStep, options: RunDemoOptions): Promise<void> {
   const { stage, clock, signal, output } = options;
   const screen = new Screen(output);
   const giveUpAtMs = clock.monotonic() + stepMsMax;
@@ -54,9 +54,9 @@ async function watch(step: Step, options: PlayOptions): Promise<void> {
     screen.show(scene);
     const missing = step.until(scene);
     const wrong = step.never?.(scene);
-    if (wrong !== undefined) throw new StoryFailed(`${step.title}: ${wrong}`);
+    if (wrong !== undefined) throw new DemoStepFailed(`${step.title}: ${wrong}`);
     if (missing === undefined) break;
-    if (clock.monotonic() >= giveUpAtMs) throw new StoryFailed(`${step.title}: ${missing}`);
+    if (clock.monotonic() >= giveUpAtMs) throw new DemoStepFailed(`${step.title}: ${missing}`);
     await sleep(clock, lookMs, signal);
   }
   output.write(`\n     ${colors.green("✓")} ${step.title}\n`);
@@ -71,8 +71,8 @@ class Screen {
     this.#output = output;
   }
 
-  show(scene: Scene): void {
-    const text = drawScene(scene);
+  show(scene: DemoView): void {
+    const text = drawDemoView(scene);
     if (text === this.#shown) return;
     if (this.#shown !== "") {
       const lines = this.#shown.split("\n").length;
@@ -85,7 +85,7 @@ class Screen {
 
 async function untilEnter(
   what: string,
-  { signal, onInterrupt, output }: PlayOptions,
+  { signal, onInterrupt, output }: RunDemoOptions,
 ): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output });
   terminal.on("SIGINT", onInterrupt);

@@ -1,7 +1,7 @@
 /** What can be seen on the stage at one moment, and how it is shown. */
 import colors from "picocolors";
 
-export interface Scene {
+export interface DemoView {
   readonly clusters: readonly ClusterRow[];
   /** Undefined while the control plane does not know the type. */
   readonly deployments: readonly DeploymentRow[] | undefined;
@@ -25,7 +25,7 @@ export interface DeploymentRow {
   readonly isObserved: boolean;
 }
 
-export function drawScene({ clusters, deployments }: Scene): string {
+export function drawDemoView({ clusters, deployments }: DemoView): string {
   const lines: string[] = [];
   if (clusters.length > 0) {
     const rows = clusters.map(({ name, ready, reason }) => [name, ready, reason]);

@@ -18,7 +18,7 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
-import type { ClusterRow, DeploymentRow, Scene } from "./scene.ts";
+import type { ClusterRow, DemoView, DeploymentRow } from "./scene.ts";
 
 const syncTargets = defineResource<DynamicObject>({
   group: "workload.kcp.io",
@@ -37,7 +37,7 @@ const deployments = defineResource<DynamicObject>({
 
 const namespace = "default";
 /** Faster than a real one, so that nobody falls asleep; a real one waits a minute before it gives up a cluster. */
-const impatient = {
+const fastProbes = {
   link: { probeMs: 1000, probeTimeoutMs: 2000, failuresMax: 2, inventoryMs: 30_000 },
   importPollMs: 5000,
   patience: { graceMs: 3000, settleMs: 1000 },
@@ -45,13 +45,13 @@ const impatient = {
 /** Slow enough to watch. */
 const kubelet = { startDelayMs: { min: 300, max: 3000 }, stopDelayMs: 300 };
 
-export class Stage {
+export class DemoEnvironment {
   readonly folder: string;
   readonly plane: ControlPlane;
   readonly #clusters = new Map<string, SimulatedCluster>();
   readonly #log;
 
-  static async open(folder: string): Promise<Stage> {
+  static async open(folder: string): Promise<DemoEnvironment> {
     const lines: string[] = [];
     const log = createLog({ format: "pretty", verbosity: 0, write: (line) => lines.push(line) });
     const plane = await startControlPlane(
@@ -61,12 +61,12 @@ export class Stage {
         bindAddress: "127.0.0.1",
         securePort: 0,
         storage: { kind: "memory" },
-        physicalClusters: impatient,
+        physicalClusters: fastProbes,
         shutdownTimeoutMs: 2000,
       },
       { log },
     );
-    return new Stage(folder, plane, { log, lines });
+    return new DemoEnvironment(folder, plane, { log, lines });
   }
 
   private constructor(
@@ -130,7 +130,7 @@ export class Stage {
     await this.#cluster(name).faults.heal();
   }
 
-  async look(): Promise<Scene> {
+  async look(): Promise<DemoView> {
     const targets = await this.plane.client.resource(syncTargets).list();
     return {
       clusters: targets.items.map(clusterRow),

@@ -3,20 +3,20 @@
  *
  * It is the demo of KubeCon 2021, and what that one left out: a cluster that joins, is lost and comes back.
  */
-import type { DeploymentRow, Scene } from "./scene.ts";
-import type { Stage } from "./stage.ts";
+import type { DemoView, DeploymentRow } from "./scene.ts";
+import type { DemoEnvironment } from "./stage.ts";
 
-export interface Step {
+export interface DemoStep {
   readonly title: string;
   readonly text: readonly string[];
   /** What to type in another terminal. */
-  readonly commands: (stage: Stage) => readonly string[];
+  readonly commands: (stage: DemoEnvironment) => readonly string[];
   /** Does what the first command would. Must be able to come second. */
-  readonly act?: (stage: Stage) => Promise<void>;
+  readonly act?: (stage: DemoEnvironment) => Promise<void>;
   /** Undefined when it has come about; otherwise what is still missing. */
-  readonly until: (scene: Scene) => string | undefined;
+  readonly until: (scene: DemoView) => string | undefined;
   /** What is wrong, at any moment of the step. */
-  readonly never?: (scene: Scene) => string | undefined;
+  readonly never?: (scene: DemoView) => string | undefined;
 }
 
 const east = "us-east1";
@@ -24,13 +24,13 @@ const west = "us-west1";
 const name = "my-deployment";
 const replicas = 15;
 
-export async function prepare(stage: Stage): Promise<void> {
+export async function prepareDemo(stage: DemoEnvironment): Promise<void> {
   await stage.prepareCluster(east);
   await stage.prepareCluster(west);
   await stage.prepareDeployment(name, replicas);
 }
 
-export const story: readonly Step[] = [
+export const demoSteps: readonly DemoStep[] = [
   {
     title: "A control plane that runs nothing",
     text: [
@@ -92,7 +92,7 @@ export const story: readonly Step[] = [
     ],
     act: (stage) => stage.setImage(name, "nginx:1.28"),
     until: (scene) => {
-      const whole = wholeOf(scene);
+      const whole = deploymentRowOf(scene);
       if (whole?.isObserved !== true) return "not all clusters have seen the new image";
       if (whole.updated !== replicas) return `${whole.updated} of ${replicas} are up to date`;
       return hasSplit(scene, { [east]: 8, [west]: 7 });
@@ -127,30 +127,34 @@ export const story: readonly Step[] = [
   },
 ];
 
-function isReady({ clusters }: Scene, cluster: string): string | undefined {
+function isReady({ clusters }: DemoView, cluster: string): string | undefined {
   const row = clusters.find((one) => one.name === cluster);
   return row?.ready === "True"
     ? undefined
     : `${cluster} is not ready (${row?.reason ?? "unknown"})`;
 }
 
-function wholeOf({ deployments = [] }: Scene): DeploymentRow | undefined {
+function deploymentRowOf({ deployments = [] }: DemoView): DeploymentRow | undefined {
   return deployments.find((one) => one.name === name);
 }
 
-function isComplete(scene: Scene): string | undefined {
-  const { ready = 0 } = wholeOf(scene) ?? {};
+function isComplete(scene: DemoView): string | undefined {
+  const { ready = 0 } = deploymentRowOf(scene) ?? {};
   return ready === replicas ? undefined : `${ready} of ${replicas} are ready`;
 }
 
-function hasShare({ deployments = [] }: Scene, cluster: string, share: number): string | undefined {
+function hasShare(
+  { deployments = [] }: DemoView,
+  cluster: string,
+  share: number,
+): string | undefined {
   const part = deployments.find((one) => one.cluster === cluster);
   const is = part === undefined ? "nothing" : `${part.ready}/${part.replicas}`;
   const wanted = `${share}/${share}`;
   return is === wanted ? undefined : `${cluster} has ${is} instead of ${wanted}`;
 }
 
-function hasSplit(scene: Scene, shares: Readonly<Record<string, number>>): string | undefined {
+function hasSplit(scene: DemoView, shares: Readonly<Record<string, number>>): string | undefined {
   for (const [cluster, share] of Object.entries(shares)) {
     const missing = hasShare(scene, cluster, share);
     if (missing !== undefined) return missing;
@@ -158,7 +162,7 @@ function hasSplit(scene: Scene, shares: Readonly<Record<string, number>>): strin
   return isComplete(scene);
 }
 
-function fewerThanAsked(scene: Scene): string | undefined {
-  const { ready = 0 } = wholeOf(scene) ?? {};
+function fewerThanAsked(scene: DemoView): string | undefined {
+  const { ready = 0 } = deploymentRowOf(scene) ?? {};
   return ready < replicas ? `only ${ready} of ${replicas} are ready` : undefined;
 }

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
 import { browse } from "./browse.ts";
 import { processTerminal, type Terminal, type TerminalListener } from "./terminal.ts";
-import type { WorkspaceFacts } from "./tree-state.ts";
+import type { WorkspaceInfo } from "./tree-state.ts";
 
 class FakeTerminal implements Terminal {
   readonly size = { columns: 60, rows: 12 };
@@ -34,7 +34,7 @@ class FakeTerminal implements Terminal {
   }
 }
 
-const facts = (name: string): WorkspaceFacts => ({
+const facts = (name: string): WorkspaceInfo => ({
   ...{ name, type: undefined, cluster: undefined, isMount: false },
 });
 

@@ -9,12 +9,12 @@ import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { KeyReader } from "./keys.ts";
 import type { Terminal } from "./terminal.ts";
 import {
+  handleKey,
   initialState,
-  press,
   type TreeState,
   toFirstFound,
   unknownNodes,
-  type WorkspaceFacts,
+  type WorkspaceInfo,
   withChildren,
   withProblem,
 } from "./tree-state.ts";
@@ -26,7 +26,7 @@ export interface BrowseOptions {
   /** Where one is, as `root:org`. */
   readonly current: string;
   /** What is below a workspace. A rejection is shown beside it. */
-  readonly below: (path: string, signal: AbortSignal) => Promise<readonly WorkspaceFacts[]>;
+  readonly below: (path: string, signal: AbortSignal) => Promise<readonly WorkspaceInfo[]>;
 }
 
 /** After an escape: what follows within this time belongs to it. */
@@ -84,7 +84,7 @@ class Browser {
   #pressed(keys: ReturnType<KeyReader["push"]>): void {
     for (const key of keys) {
       if (this.#leaving.signal.aborted) return;
-      const pressed = press(this.#state, key, treeRows(this.#options.terminal.size));
+      const pressed = handleKey(this.#state, key, treeRows(this.#options.terminal.size));
       if (pressed.kind !== "stay") {
         this.#end(pressed.kind === "choose" ? pressed.path : undefined);
         return;

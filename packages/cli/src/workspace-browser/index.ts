@@ -1,4 +1,4 @@
 /** The tree of workspaces on a terminal, to walk through and to choose from. */
 export { browse } from "./browse.ts";
 export { processTerminal } from "./terminal.ts";
-export type { WorkspaceFacts } from "./tree-state.ts";
+export type { WorkspaceInfo } from "./tree-state.ts";

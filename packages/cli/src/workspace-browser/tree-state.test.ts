@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KeyReader } from "./keys.ts";
 import {
+  handleKey,
   initialState,
-  press,
   rowsOf,
   searchedMax,
   type TreeState,
@@ -34,7 +34,7 @@ const pageRows = 10;
 function type(state: TreeState, text: string): TreeState {
   const reader = new KeyReader();
   return [...reader.push(text), ...reader.rest()].reduce((before, key) => {
-    const pressed = press(before, key, pageRows);
+    const pressed = handleKey(before, key, pageRows);
     assert.equal(pressed.kind, "stay");
     return (pressed as { state: TreeState }).state;
   }, state);
@@ -104,13 +104,16 @@ describe("the tree of workspaces", () => {
 
   it("is chosen from by enter, and left by q, escape and interrupts", () => {
     const state = small();
-    assert.deepEqual(press(state, { kind: "enter" }, pageRows), { kind: "choose", path: "root:b" });
+    assert.deepEqual(handleKey(state, { kind: "enter" }, pageRows), {
+      kind: "choose",
+      path: "root:b",
+    });
     for (const key of [
       { kind: "text", text: "q" },
       { kind: "escape" },
       { kind: "interrupt" },
     ] as const)
-      assert.deepEqual(press(state, key, pageRows), { kind: "leave" });
+      assert.deepEqual(handleKey(state, key, pageRows), { kind: "leave" });
   });
 });
 
@@ -118,7 +121,7 @@ describe("searching the tree", () => {
   it("shows what has the text in its name, with what is above it, whether or not it was open", () => {
     const state = type(small(), "/A2");
     assert.deepEqual(shown(state), ["root", " a", ">  a2"]);
-    assert.deepEqual(press(state, { kind: "enter" }, pageRows), {
+    assert.deepEqual(handleKey(state, { kind: "enter" }, pageRows), {
       kind: "choose",
       path: "root:a:a2",
     });
@@ -128,7 +131,7 @@ describe("searching the tree", () => {
     const state = type(small(), "/q");
     assert.equal(state.search, "q");
     assert.deepEqual(shown(state), [">root"]);
-    assert.deepEqual(press(state, { kind: "interrupt" }, pageRows), { kind: "leave" });
+    assert.deepEqual(handleKey(state, { kind: "interrupt" }, pageRows), { kind: "leave" });
   });
 
   it("looks below everything, unless that is too much", () => {

@@ -1,7 +1,7 @@
 /** What is known of the tree of workspaces, what is shown of it, and what keys make of that. Nothing here reads, waits or draws. */
 import type { Key } from "./keys.ts";
 
-export interface WorkspaceFacts {
+export interface WorkspaceInfo {
   readonly name: string;
   /** As `root:organization`. */
   readonly type: string | undefined;
@@ -10,7 +10,7 @@ export interface WorkspaceFacts {
   readonly isMount: boolean;
 }
 
-export interface WorkspaceNode extends WorkspaceFacts {
+export interface WorkspaceNode extends WorkspaceInfo {
   readonly path: string;
   readonly parent: string | undefined;
   /** Paths; undefined until somebody has looked. */
@@ -72,7 +72,7 @@ export function unknownNodes(state: TreeState): string[] {
 export function withChildren(
   state: TreeState,
   path: string,
-  found: readonly WorkspaceFacts[],
+  found: readonly WorkspaceInfo[],
 ): TreeState {
   const parent = state.nodes.get(path);
   if (parent === undefined) return state;
@@ -142,13 +142,13 @@ function foundNodes({ nodes, root }: TreeState, text: string): Set<string> {
   return found;
 }
 
-export type Pressed =
+export type KeyResult =
   | { readonly kind: "stay"; readonly state: TreeState }
   | { readonly kind: "leave" }
   | { readonly kind: "choose"; readonly path: string };
 
 /** `page` is the number of rows that are seen at once. */
-export function press(state: TreeState, key: Key, page: number): Pressed {
+export function handleKey(state: TreeState, key: Key, page: number): KeyResult {
   if (key.kind === "interrupt") return { kind: "leave" };
   if (key.kind === "enter") return { kind: "choose", path: state.cursor };
   if (key.kind === "escape" && state.search === undefined) return { kind: "leave" };

@@ -2,7 +2,7 @@
 import { systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { DynamicObject } from "@kcp-ts/sdk";
-import { browse, processTerminal, type WorkspaceFacts } from "../workspace-browser/index.ts";
+import { browse, processTerminal, type WorkspaceInfo } from "../workspace-browser/index.ts";
 import { type Session, typeTextOf, workspaces } from "./session.ts";
 import { type UseOptions, useWorkspace } from "./use-workspace.ts";
 
@@ -26,8 +26,8 @@ async function below(
   session: Session,
   path: string,
   signal: AbortSignal,
-): Promise<readonly WorkspaceFacts[]> {
-  const found: WorkspaceFacts[] = [];
+): Promise<readonly WorkspaceInfo[]> {
+  const found: WorkspaceInfo[] = [];
   try {
     const resource = session.clientIn(path).resource(workspaces);
     for (let continueFrom: string | undefined; found.length < childrenMax; ) {
@@ -49,7 +49,7 @@ async function below(
   return found;
 }
 
-function factsOf(workspace: DynamicObject): WorkspaceFacts {
+function factsOf(workspace: DynamicObject): WorkspaceInfo {
   const { cluster, mount } = (workspace["spec"] ?? {}) as { cluster?: string; mount?: object };
   return {
     name: String(workspace.metadata.name),

@@ -12,7 +12,7 @@ interface Claim {
   readonly state?: string;
 }
 
-export async function warnOfClaims(session: Session, workspace: string): Promise<void> {
+export async function warnOfPermissionClaims(session: Session, workspace: string): Promise<void> {
   let bindings: readonly DynamicObject[];
   try {
     bindings = (await session.clientIn(workspace).resource(apiBindings).list()).items;
@@ -21,10 +21,11 @@ export async function warnOfClaims(session: Session, workspace: string): Promise
     if (isStatusError(error, "Forbidden") || isStatusError(error, "NotFound")) return;
     throw error;
   }
-  for (const binding of bindings) for (const text of openClaims(binding)) session.note(text);
+  for (const binding of bindings)
+    for (const text of unansweredPermissionClaims(binding)) session.note(text);
 }
 
-export function openClaims(binding: DynamicObject): readonly string[] {
+export function unansweredPermissionClaims(binding: DynamicObject): readonly string[] {
   const name = binding.metadata.name ?? "";
   const { permissionClaims: answered = [] } = binding["spec"] as {
     permissionClaims?: readonly Claim[];

@@ -5,7 +5,7 @@ import { type PlanOptions, planDrain } from "./plan-placement.ts";
 import { type DrainOptions, scheduleTarget } from "./schedule-target.ts";
 import type { Session, SessionFlags } from "./session.ts";
 
-export interface CommandFrame {
+export interface CommandBuilder {
   readonly withFlags: (command: Command) => Command;
   readonly inSession: (
     flags: SessionFlags,
@@ -18,7 +18,7 @@ interface DryRun {
 }
 
 /** `cordon`, `uncordon` and `drain`. */
-export function schedulingCommands({ withFlags, inSession }: CommandFrame): readonly Command[] {
+export function schedulingCommands({ withFlags, inSession }: CommandBuilder): readonly Command[] {
   const target = (name: string) =>
     withFlags(new Command(name).argument("<name>", "of the SyncTarget"));
   const cordon = target("cordon")
@@ -54,7 +54,7 @@ export function schedulingCommands({ withFlags, inSession }: CommandFrame): read
   return [cordon, uncordon, drain];
 }
 
-export function moveCommand({ withFlags, inSession }: CommandFrame): Command {
+export function moveCommand({ withFlags, inSession }: CommandBuilder): Command {
   return withFlags(new Command("move").argument("<workload>", "such as deployment/web"))
     .description("Move a workload to other clusters, without a gap.")
     .requiredOption(

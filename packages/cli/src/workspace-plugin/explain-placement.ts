@@ -1,6 +1,6 @@
 /** `kubectl kcp explain-placement deployment/web`: for every cluster why it has its share, or why none; and the last decisions. */
-import type { Explanation, FollowerExplanation, PlacementRecord } from "@kcp-ts/multicluster";
-import { askAboutPlacement } from "./placement-review.ts";
+import type { DependencyExplanation, Explanation, PlacementRecord } from "@kcp-ts/multicluster";
+import { createPlacementReview } from "./placement-review.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
 
@@ -22,14 +22,15 @@ export async function printExplanation(
     );
   const namespace = options.namespace ?? session.namespace;
   const explain = { resource, group, namespace, name };
-  const { explanation, follower } = await askAboutPlacement(session, { explain });
+  const { explanation, follower } = await createPlacementReview(session, { explain });
   if (options.output === "json")
     session.print(JSON.stringify(explanation ?? follower, undefined, 2));
   else if (explanation !== undefined) for (const line of linesOf(explanation)) session.print(line);
-  else if (follower !== undefined) for (const line of followerLines(follower)) session.print(line);
+  else if (follower !== undefined)
+    for (const line of dependencyLines(follower)) session.print(line);
 }
 
-function followerLines({ kind, namespace, name, clusters }: FollowerExplanation) {
+function dependencyLines({ kind, namespace, name, clusters }: DependencyExplanation) {
   return [
     `${kind.toLowerCase()}/${name} in namespace ${namespace} goes where what needs it is`,
     "",
@@ -75,14 +76,14 @@ function historyLines(history: readonly PlacementRecord[]): readonly string[] {
       ...history.map(({ time, replicas, split, because }) => [
         time,
         String(replicas),
-        splitText(split),
+        replicaAssignmentText(split),
         because.join("; "),
       ]),
     ]),
   ];
 }
 
-export function splitText(split: Readonly<Record<string, number>>): string {
+export function replicaAssignmentText(split: Readonly<Record<string, number>>): string {
   const shares = Object.entries(split).map(([cluster, share]) => `${cluster} ${share}`);
   return shares.length === 0 ? "nowhere" : shares.join(", ");
 }

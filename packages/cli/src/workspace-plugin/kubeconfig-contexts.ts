@@ -12,12 +12,15 @@ export class ContextError extends Error {
 }
 
 /** What a context points to. */
-export interface Pointed {
+export interface ContextTarget {
   readonly context: JsonObject;
   readonly cluster: JsonObject;
 }
 
-export function pointedBy(document: KubeconfigDocument, name: string): Pointed | undefined {
+export function contextTargetOf(
+  document: KubeconfigDocument,
+  name: string,
+): ContextTarget | undefined {
   const context = entry(document, "contexts", name, "context");
   const clusterName = context?.["cluster"];
   const cluster =
@@ -34,18 +37,18 @@ export function currentContextOf(document: KubeconfigDocument): string {
   return name;
 }
 
-export function pointedNow(document: KubeconfigDocument, name?: string): Pointed {
+export function currentContextTarget(document: KubeconfigDocument, name?: string): ContextTarget {
   const context = name ?? currentContextOf(document);
-  const pointed = pointedBy(document, context);
+  const pointed = contextTargetOf(document, context);
   if (pointed === undefined)
     throw new ContextError(`current context "${context}" is not found in kubeconfig`);
   return pointed;
 }
 
 /** Points to a server; what was pointed to before can be returned to. */
-export function pointTo(
+export function setContextServer(
   document: KubeconfigDocument,
-  from: Pointed,
+  from: ContextTarget,
   server: string,
 ): KubeconfigDocument {
   const kept = put(document, previousName, from);
@@ -54,13 +57,13 @@ export function pointTo(
 }
 
 /** Back to where it pointed before; doing it again returns. */
-export function pointBack(document: KubeconfigDocument): {
+export function restorePreviousContext(document: KubeconfigDocument): {
   document: KubeconfigDocument;
   server: string;
 } {
-  const previous = pointedBy(document, previousName);
+  const previous = contextTargetOf(document, previousName);
   if (previous === undefined) throw new ContextError("no previous workspace found in kubeconfig");
-  const kept = put(document, previousName, pointedNow(document));
+  const kept = put(document, previousName, currentContextTarget(document));
   const next = put(kept, currentName, previous);
   const server = String(previous.cluster["server"] ?? "");
   return { document: { ...next, "current-context": currentName }, server };
@@ -70,7 +73,7 @@ export function pointBack(document: KubeconfigDocument): {
 export function addContext(
   document: KubeconfigDocument,
   name: string,
-  from: Pointed,
+  from: ContextTarget,
   { overwrite }: { readonly overwrite: boolean },
 ): KubeconfigDocument {
   if (entry(document, "contexts", name, "context") !== undefined && !overwrite) {
@@ -94,12 +97,12 @@ export interface ConnectionFlags {
 }
 
 /** The name of a context that is in no file. */
-export const overriddenName = "workspace.kcp.io/flags";
+export const flagContextName = "workspace.kcp.io/flags";
 
 /** The document with one more context: the given one, and what flags say of it. */
-export function overridden(
+export function withConnectionFlags(
   document: KubeconfigDocument,
-  from: Pointed,
+  from: ContextTarget,
   flags: ConnectionFlags,
 ): KubeconfigDocument {
   const { server, certificateAuthority, tlsServerName, insecureSkipTlsVerify } = flags;
@@ -135,12 +138,16 @@ export function overridden(
     Object.keys(credentials).length > 0
       ? credentials
       : (entry(document, "users", userName, "user") ?? {});
-  const users = replaced(document["users"], { name: overriddenName, user });
-  const context = { ...from.context, user: overriddenName };
-  return put({ ...document, users }, overriddenName, { context, cluster });
+  const users = replaced(document["users"], { name: flagContextName, user });
+  const context = { ...from.context, user: flagContextName };
+  return put({ ...document, users }, flagContextName, { context, cluster });
 }
 
-function put(document: KubeconfigDocument, name: string, pointed: Pointed): KubeconfigDocument {
+function put(
+  document: KubeconfigDocument,
+  name: string,
+  pointed: ContextTarget,
+): KubeconfigDocument {
   const context = { ...pointed.context, cluster: name };
   const clusters = replaced(document["clusters"], { name, cluster: pointed.cluster });
   const contexts = replaced(document["contexts"], { name, context });

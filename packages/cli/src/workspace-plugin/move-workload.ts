@@ -13,7 +13,7 @@ import {
   type KubernetesObject,
   type ResourceClient,
 } from "@kcp-ts/sdk";
-import { askAboutPlacement } from "./placement-review.ts";
+import { createPlacementReview } from "./placement-review.ts";
 import { Progress } from "./progress.ts";
 import type { Session } from "./session.ts";
 
@@ -98,7 +98,7 @@ function workloadOf(client: Client, what: string) {
   return { resource, name, text: `${kind.toLowerCase()}.${ofGroup}/${name}` };
 }
 
-interface Destination {
+interface MoveDestination {
   /** Undefined for everywhere. */
   readonly selector: string | undefined;
   /** The clusters that it goes to. */
@@ -110,9 +110,9 @@ async function destinationOf(
   session: Session,
   to: string,
   namespace: string,
-): Promise<Destination> {
+): Promise<MoveDestination> {
   const clusters = async (selector: string) =>
-    (await askAboutPlacement(session, { clusters: { selector, namespace } })).clusters ?? [];
+    (await createPlacementReview(session, { clusters: { selector, namespace } })).clusters ?? [];
   const isSelector = /[=!() ]/.test(to);
   if (isSelector) parseLabelSelector(to);
   const all = await clusters("");
@@ -144,7 +144,7 @@ function selectorOf(names: readonly string[]): string {
     : `${clusterLabel} in (${names.join(",")})`;
 }
 
-interface Wanted {
+interface MoveRequest {
   readonly namespace: string;
   readonly name: string;
   readonly text: string;
@@ -154,7 +154,7 @@ interface Wanted {
 
 async function look(
   resource: ResourceClient<Workload>,
-  { namespace, name, text, places, where }: Wanted,
+  { namespace, name, text, places, where }: MoveRequest,
 ) {
   const { items } = await resource.list({ namespace, labelSelector: `kcp.io/owned-by=${name}` });
   const whole = await resource.get({ namespace, name });

@@ -4,7 +4,7 @@ import { apiBindings, nameOf, parseClaim } from "./bind-export.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
 
-export interface AnswerOptions {
+export interface ClaimAnswerOptions {
   readonly resource?: string;
   readonly identityHash?: string;
 }
@@ -17,7 +17,10 @@ interface Claim {
   readonly state: string;
 }
 
-export async function printClaims(session: Session, name: string | undefined): Promise<void> {
+export async function printPermissionClaims(
+  session: Session,
+  name: string | undefined,
+): Promise<void> {
   const resource = session.clientIn(session.address.workspace).resource(apiBindings);
   const bindings =
     name === undefined ? (await resource.list()).items : [await resource.get({ name })];
@@ -34,11 +37,11 @@ export async function printClaims(session: Session, name: string | undefined): P
 }
 
 /** Changes the answer to claims that the binding speaks of already. */
-export async function answerClaims(
+export async function updatePermissionClaims(
   session: Session,
   name: string,
   state: "Accepted" | "Rejected",
-  options: AnswerOptions,
+  options: ClaimAnswerOptions,
 ): Promise<void> {
   const { resource: asked, identityHash } = options;
   if (asked === undefined && identityHash === undefined)

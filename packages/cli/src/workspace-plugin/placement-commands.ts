@@ -1,6 +1,6 @@
 /** The commands that tell about placement and change nothing. */
 import { Command } from "commander";
-import type { CommandFrame } from "./cluster-commands.ts";
+import type { CommandBuilder } from "./cluster-commands.ts";
 import { type ExplainOptions, printExplanation } from "./explain-placement.ts";
 import {
   type JoinOptions,
@@ -14,7 +14,7 @@ import type { SessionFlags } from "./session.ts";
 
 const several = (text: string, before: readonly string[] = []) => [...before, ...text.split(",")];
 
-export function explainCommand({ withFlags, inSession }: CommandFrame): Command {
+export function explainCommand({ withFlags, inSession }: CommandBuilder): Command {
   return withFlags(
     new Command("explain-placement").alias("why").argument("<workload>", "such as deployment/web"),
   )
@@ -25,7 +25,7 @@ export function explainCommand({ withFlags, inSession }: CommandFrame): Command 
     );
 }
 
-export function planCommand({ withFlags, inSession }: CommandFrame): Command {
+export function planCommand({ withFlags, inSession }: CommandBuilder): Command {
   const command = (name: string) =>
     withFlags(new Command(name)).option("-o, --output <format>", "text or json", "text");
   const plan = command("plan")

@@ -8,7 +8,7 @@ import {
 } from "@kcp-ts/multicluster";
 import type { Session } from "./session.ts";
 
-export async function askAboutPlacement(
+export async function createPlacementReview(
   session: Session,
   spec: PlacementReviewSpec,
 ): Promise<PlacementReviewStatus> {

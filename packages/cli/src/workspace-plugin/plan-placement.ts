@@ -11,8 +11,8 @@ import {
   type KubernetesObject,
   RestMapper,
 } from "@kcp-ts/sdk";
-import { splitText } from "./explain-placement.ts";
-import { askAboutPlacement } from "./placement-review.ts";
+import { replicaAssignmentText } from "./explain-placement.ts";
+import { createPlacementReview } from "./placement-review.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
 
@@ -105,7 +105,7 @@ async function printPlan(
   change: PlannedChange,
   options: PlanOptions,
 ): Promise<void> {
-  const { plan } = await askAboutPlacement(session, { plan: change });
+  const { plan } = await createPlacementReview(session, { plan: change });
   if (plan === undefined) throw new Error("the server does not say what would move");
   if (options.output === "json") session.print(JSON.stringify(plan, undefined, 2));
   else for (const line of [...linesOf(plan), ...unseenLines(plan)]) session.print(line);
@@ -134,8 +134,8 @@ function linesOf({ moves, replicas, staying }: ReviewedPlan): readonly string[] 
       ...moves.map(({ kind, namespace, name, from, to, isOfOthers }) => [
         isOfOthers === true ? `${namespace} (elsewhere)` : namespace,
         what(kind, name),
-        splitText(from),
-        splitText(to),
+        replicaAssignmentText(from),
+        replicaAssignmentText(to),
       ]),
     ]),
     "",

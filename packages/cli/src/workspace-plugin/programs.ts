@@ -4,9 +4,13 @@ import { endOnBrokenPipe, errorText } from "../process-output/index.ts";
 import { type BindComputeOptions, bindCompute } from "./bind-compute.ts";
 import { type BindOptions, bindExport } from "./bind-export.ts";
 import { browseWorkspaces } from "./browse-workspaces.ts";
-import { type CommandFrame, moveCommand, schedulingCommands } from "./cluster-commands.ts";
+import { type CommandBuilder, moveCommand, schedulingCommands } from "./cluster-commands.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
-import { type AnswerOptions, answerClaims, printClaims } from "./permission-claims.ts";
+import {
+  type ClaimAnswerOptions,
+  printPermissionClaims,
+  updatePermissionClaims,
+} from "./permission-claims.ts";
 import { explainCommand, planCommand } from "./placement-commands.ts";
 import { Session, type SessionFlags } from "./session.ts";
 import { printSnapshot, type SnapshotOptions } from "./snapshot-definitions.ts";
@@ -18,7 +22,7 @@ interface BrowseFlags {
   readonly interactive?: boolean;
 }
 
-const frame: CommandFrame = { withFlags, inSession };
+const commandBuilder: CommandBuilder = { withFlags, inSession };
 const version = "v1.36.0+kcp-v0.32.3";
 
 export function workspaceMain(argv: readonly string[]): Promise<void> {
@@ -41,8 +45,13 @@ export function kcpPluginMain(argv: readonly string[]): Promise<void> {
   program.addCommand(claimsCommand());
   program.addCommand(definitionCommand());
   program.addCommand(workloadCommand());
-  const placing = [moveCommand(frame), explainCommand(frame), planCommand(frame)];
-  for (const command of [...schedulingCommands(frame), ...placing]) program.addCommand(command);
+  const placing = [
+    moveCommand(commandBuilder),
+    explainCommand(commandBuilder),
+    planCommand(commandBuilder),
+  ];
+  for (const command of [...schedulingCommands(commandBuilder), ...placing])
+    program.addCommand(command);
   return run(program, argv);
 }
 
@@ -129,7 +138,7 @@ function claimsCommand(): Command {
   get.addCommand(
     withFlags(new Command("apibinding").alias("apibindings").argument("[name]")).action(
       (name: string | undefined, flags: SessionFlags) =>
-        inSession(flags, (session) => printClaims(session, name)),
+        inSession(flags, (session) => printPermissionClaims(session, name)),
     ),
   );
   claims.addCommand(get);
@@ -141,8 +150,8 @@ function claimsCommand(): Command {
       withFlags(new Command(verb).argument("<binding>"))
         .option("--resource <resource.group>", "the claimed resource")
         .option("--identity-hash <hash>", "of the export that the resource is from")
-        .action((name: string, flags: SessionFlags & AnswerOptions) =>
-          inSession(flags, (session) => answerClaims(session, name, state, flags)),
+        .action((name: string, flags: SessionFlags & ClaimAnswerOptions) =>
+          inSession(flags, (session) => updatePermissionClaims(session, name, state, flags)),
         ),
     );
   }
@@ -180,7 +189,7 @@ function workloadCommand(): Command {
         inSession({ ...flags, server: undefined }, (session) => syncWorkload(session, name, flags)),
       ),
   );
-  for (const command of schedulingCommands(frame)) workload.addCommand(command);
+  for (const command of schedulingCommands(commandBuilder)) workload.addCommand(command);
   return workload;
 }
 

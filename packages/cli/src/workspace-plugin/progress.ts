@@ -3,7 +3,7 @@ import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { durationMs } from "./durations.ts";
 import type { Session } from "./session.ts";
 
-export interface Look {
+export interface ProgressCheck {
   readonly isDone: boolean;
   readonly line: string;
 }
@@ -21,7 +21,7 @@ export class Progress {
   }
 
   /** Throws `late` when it takes too long. */
-  async until(look: () => Promise<Look>, late: string): Promise<void> {
+  async until(look: () => Promise<ProgressCheck>, late: string): Promise<void> {
     const startedAtMs = systemClock.monotonic();
     let shown = "";
     for (;;) {

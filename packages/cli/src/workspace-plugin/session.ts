@@ -17,11 +17,11 @@ import {
 } from "@kcp-ts/sdk";
 import {
   type ConnectionFlags,
+  type ContextTarget,
   currentContextOf,
-  overridden,
-  overriddenName,
-  type Pointed,
-  pointedNow,
+  currentContextTarget,
+  flagContextName,
+  withConnectionFlags,
 } from "./kubeconfig-contexts.ts";
 import { parseServerAddress, resolveWorkspace, type ServerAddress } from "./server-address.ts";
 
@@ -73,8 +73,8 @@ export class Session {
     return this.#flags.context ?? currentContextOf(this.document);
   }
 
-  get pointed(): Pointed {
-    return pointedNow(this.document, this.#flags.context);
+  get pointed(): ContextTarget {
+    return currentContextTarget(this.document, this.#flags.context);
   }
 
   get serverUrl(): string {
@@ -111,11 +111,11 @@ export class Session {
     const [known] = this.#connections;
     if (known !== undefined) return known.client;
     const folder = dirname(this.#path);
-    const document = overridden(this.document, this.pointed, this.#flags);
+    const document = withConnectionFlags(this.document, this.pointed, this.#flags);
     const kubeconfig = parseKubeconfig(formatKubeconfigDocument(document), {
       trust: { resolvePath: (path) => resolve(folder, path) },
     });
-    const connection = connect(kubeconfig, { context: overriddenName });
+    const connection = connect(kubeconfig, { context: flagContextName });
     this.#connections.push(connection);
     return connection.client;
   }

@@ -55,7 +55,7 @@ export async function syncWorkload(
 ): Promise<void> {
   const client = session.clientIn(session.address.workspace);
   const target = await makeTarget(client, name, options);
-  if (options.offer !== false) await makeOffer(client, session);
+  if (options.offer !== false) await createComputeExport(client, session);
   const { uid = "" } = target.metadata;
   const cluster = clusterOf(target, session);
   const account = agentId({ name, uid });
@@ -85,7 +85,7 @@ export async function syncWorkload(
 }
 
 /** One that there is already is as good, or somebody's decision. */
-async function makeOffer(client: Client, session: Session): Promise<void> {
+async function createComputeExport(client: Client, session: Session): Promise<void> {
   const annotations = { [computeExportAnnotation]: "true" };
   try {
     await client

@@ -1,7 +1,7 @@
 /** `kubectl ws <where>`, `kubectl ws .`, `kubectl ws create-context`. */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { warnOfClaims } from "./claim-warnings.ts";
-import { addContext, pointBack, pointTo } from "./kubeconfig-contexts.ts";
+import { warnOfPermissionClaims } from "./claim-warnings.ts";
+import { addContext, restorePreviousContext, setContextServer } from "./kubeconfig-contexts.ts";
 import {
   formatServerAddress,
   isUnmarkedAbsolute,
@@ -49,7 +49,7 @@ async function goHome(session: Session, options: UseOptions): Promise<void> {
 }
 
 async function goBack(session: Session, options: UseOptions): Promise<void> {
-  const { document } = pointBack(session.document);
+  const { document } = restorePreviousContext(session.document);
   await session.save(document);
   await printCurrent(session, options);
 }
@@ -58,9 +58,9 @@ async function goTo(session: Session, server: string, options: UseOptions): Prom
   const workspace = parseServerAddress(server)?.workspace ?? "";
   await checkAccess(session, workspace);
   const type = await typeOfWorkspace(session, workspace);
-  await session.save(pointTo(session.document, session.pointed, server));
+  await session.save(setContextServer(session.document, session.pointed, server));
   session.print(currentText(workspace, type, options));
-  await warnOfClaims(session, workspace);
+  await warnOfPermissionClaims(session, workspace);
 }
 
 /** Discovery answers to everybody who may enter. */

@@ -13,7 +13,7 @@ import { endOf } from "./end-of-request.ts";
 
 export const clientSignerName = "kubernetes.io/kube-apiserver-client";
 
-export interface CertificateWish {
+export interface CertificateRequest {
   readonly cluster: ClusterName;
   /** PEM. */
   readonly request: string;
@@ -27,7 +27,7 @@ export type SigningOutcome =
   /** It will never be signed, and why. */
   | { readonly refusal: string };
 
-export type SignCertificate = (wish: CertificateWish) => SigningOutcome;
+export type SignCertificate = (wish: CertificateRequest) => SigningOutcome;
 
 export interface CertificateRequestsOptions extends Pick<ControllerOptions, "metrics" | "onError"> {
   readonly clusters: Clusters;

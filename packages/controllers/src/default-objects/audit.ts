@@ -22,11 +22,11 @@ import {
   namespaces,
   serviceAccounts,
 } from "../api/index.ts";
-import { Pace } from "../pace/index.ts";
+import { YieldTimer } from "../pace/index.ts";
 import { serviceAccountName } from "./ensure.ts";
 import { isRootCa, rootCaName } from "./root-ca.ts";
 
-export interface AuditOptions {
+export interface ReconcileAllOptions {
   /** Of the server, not of one cluster of it. */
   readonly client: Client;
   readonly caPem: string;
@@ -40,9 +40,9 @@ export interface AuditOptions {
 /** Small, because three pages are all that is held. */
 const pageObjects = 250;
 
-export async function audit(options: AuditOptions): Promise<void> {
+export async function reconcileAll(options: ReconcileAllOptions): Promise<void> {
   const { caPem, clock, signal, onMissing } = options;
-  const pace = new Pace(clock);
+  const pace = new YieldTimer(clock);
   const rootCas = new Sorted(
     sharesOf(options, configMaps, `metadata.name=${rootCaName}`, (one: ConfigMap) =>
       isRootCa(one, caPem) ? one.metadata.namespace : undefined,
@@ -84,7 +84,7 @@ interface Share {
 }
 
 async function* sharesOf<Object extends KubernetesObject>(
-  { client, signal }: AuditOptions,
+  { client, signal }: ReconcileAllOptions,
   resource: Resource<Object>,
   fieldSelector: string | undefined,
   nameOf: (object: Object) => string | undefined,

@@ -1,7 +1,7 @@
 /** Runs an audit when it is asked for, one at a time: who asks while one is under way gets another one behind it. One that fails is repeated. */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 
-export interface AuditorOptions {
+export interface ResyncOptions {
   readonly audit: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
@@ -11,12 +11,12 @@ export interface AuditorOptions {
 const gatherMs = 50;
 const retryMs = 5000;
 
-export class Auditor {
-  readonly #options: AuditorOptions;
+export class Resync {
+  readonly #options: ResyncOptions;
   #isDue = false;
   #wake: () => void = () => {};
 
-  constructor(options: AuditorOptions) {
+  constructor(options: ResyncOptions) {
     this.#options = options;
   }
 

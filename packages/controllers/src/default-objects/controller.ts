@@ -10,12 +10,12 @@ import {
   type Client,
   Controller,
   type ControllerOptions,
-  Follower,
-  type FollowerHandler,
   type KubernetesObject,
   logicalClusters,
   type ObjectKey,
   type Resource,
+  StorelessInformer,
+  type StorelessInformerHandler,
 } from "@kcp-ts/sdk";
 import {
   type ConfigMap,
@@ -25,10 +25,10 @@ import {
   serviceAccounts,
 } from "../api/index.ts";
 import type { ControlLoop } from "../control-loop.ts";
-import { audit } from "./audit.ts";
-import { Auditor } from "./auditor.ts";
+import { reconcileAll } from "./audit.ts";
+import { Resync } from "./auditor.ts";
 import { ensureRootCa, ensureServiceAccount, serviceAccountName } from "./ensure.ts";
-import { Lately, type Member } from "./lately.ts";
+import { type Member, RecentWrites } from "./lately.ts";
 import { isRootCa, rootCaName } from "./root-ca.ts";
 
 export interface DefaultObjectsOptions extends Pick<ControllerOptions, "metrics"> {
@@ -48,7 +48,7 @@ const concurrency = 4;
 export function defaultObjectsController(options: DefaultObjectsOptions): ControlLoop {
   const { client, caPem, clock = systemClock, onError } = options;
   const members: readonly Member[] = ["rootCa", ...(options.serviceAccounts ? accounts : [])];
-  const lately = new Lately(clock, members);
+  const lately = new RecentWrites(clock, members);
   const controller = controllerOf(options, lately);
   const enqueue = (key: ObjectKey) => controller.enqueue(key);
   const lost = (member: ObjectKey) => {
@@ -56,17 +56,17 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
     lately.lacksMember(namespace);
     if (!lately.isGone(namespace)) enqueue(namespace);
   };
-  const auditor = new Auditor({
+  const auditor = new Resync({
     clock,
     onError,
-    audit: (signal) => audit({ ...options, clock, signal, onMissing: enqueue }),
+    audit: (signal) => reconcileAll({ ...options, clock, signal, onMissing: enqueue }),
   });
   const follow = <Object extends KubernetesObject>(
     resource: Resource<Object>,
     fieldSelector: string | undefined,
-    handler: FollowerHandler<Object>,
+    handler: StorelessInformerHandler<Object>,
   ) =>
-    new Follower<Object>({
+    new StorelessInformer<Object>({
       client,
       resource,
       scope: "all-clusters",
@@ -111,7 +111,7 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
   return { run: (signal) => runTogether(signal, loops).finally(() => lately.end()) };
 }
 
-function controllerOf(options: DefaultObjectsOptions, lately: Lately): Controller {
+function controllerOf(options: DefaultObjectsOptions, lately: RecentWrites): Controller {
   const { client, clock = systemClock, onError, metrics } = options;
   return new Controller({
     name: "default-objects",

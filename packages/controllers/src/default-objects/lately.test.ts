@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { ObjectKey } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
-import { Lately, latelyMax, latelyMs } from "./lately.ts";
+import { RecentWrites, recentWritesMax, recentWritesMs } from "./lately.ts";
 
 const namespaceIn = (cluster: string): ObjectKey => ({
   cluster: cluster as ClusterName,
@@ -16,7 +16,7 @@ const inB = namespaceIn("b");
 
 describe("what was heard lately of a namespace", () => {
   it("is that it is whole when each of its members was told and none was taken away", () => {
-    const lately = new Lately(new FakeClock(), ["rootCa", "serviceAccount"]);
+    const lately = new RecentWrites(new FakeClock(), ["rootCa", "serviceAccount"]);
     lately.hasMember(inA, "rootCa");
     assert.equal(lately.isWhole(inA), false);
     lately.hasMember(inA, "serviceAccount");
@@ -30,7 +30,7 @@ describe("what was heard lately of a namespace", () => {
   });
 
   it("is that it is gone, until it is there again", () => {
-    const lately = new Lately(new FakeClock(), ["rootCa"]);
+    const lately = new RecentWrites(new FakeClock(), ["rootCa"]);
     lately.hasMember(inA, "rootCa");
     lately.deleted(inA);
     assert.deepEqual([lately.isGone(inA), lately.isGone(inB)], [true, false]);
@@ -40,16 +40,16 @@ describe("what was heard lately of a namespace", () => {
 
   it("is bounded, and forgotten after a while", async () => {
     const clock = new FakeClock();
-    const lately = new Lately(clock, ["rootCa"]);
-    for (let i = 0; i <= latelyMax; i++) {
+    const lately = new RecentWrites(clock, ["rootCa"]);
+    for (let i = 0; i <= recentWritesMax; i++) {
       lately.hasMember(namespaceIn(`c${i}`), "rootCa");
       lately.deleted(namespaceIn(`d${i}`));
     }
-    assert.equal(lately.size, 2 * latelyMax);
-    await clock.advanceAndSettle(latelyMs);
+    assert.equal(lately.size, 2 * recentWritesMax);
+    await clock.advanceAndSettle(recentWritesMs);
     assert.equal(lately.size, 0);
     lately.deleted(inA);
-    await clock.advanceAndSettle(latelyMs);
+    await clock.advanceAndSettle(recentWritesMs);
     assert.equal(lately.size, 0, "also what was heard later");
   });
 });

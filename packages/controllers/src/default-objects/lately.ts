@@ -9,14 +9,14 @@ import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { ObjectKey } from "@kcp-ts/sdk";
 
 /** Of each kind, a hundred bytes or so each. */
-export const latelyMax = 1024;
+export const recentWritesMax = 1024;
 /** Watches of one server are not further apart than this. */
-export const latelyMs = 5000;
+export const recentWritesMs = 5000;
 
 export type Member = "rootCa" | "serviceAccount";
 const bits = { rootCa: 1, serviceAccount: 2 } as const;
 
-export class Lately {
+export class RecentWrites {
   readonly #whole: number;
   readonly #members = new Map<string, number>();
   readonly #gone = new Set<string>();
@@ -81,7 +81,7 @@ export class Lately {
   }
 
   #forgetLater(): void {
-    this.#timer ??= this.#clock.schedule(latelyMs, () => {
+    this.#timer ??= this.#clock.schedule(recentWritesMs, () => {
       this.#timer = undefined;
       this.clear();
     });
@@ -89,7 +89,7 @@ export class Lately {
 }
 
 function bounded(some: Map<string, number> | Set<string>): void {
-  if (some.size < latelyMax) return;
+  if (some.size < recentWritesMax) return;
   const [oldest] = some.keys();
   if (oldest !== undefined) some.delete(oldest);
 }

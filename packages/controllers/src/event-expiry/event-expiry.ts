@@ -8,7 +8,7 @@ import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, clusterOf, defineResource, type PartialObjectMetadata } from "@kcp-ts/sdk";
 import type { ControlLoop } from "../control-loop.ts";
-import { forEachConcurrently, Pace } from "../pace/index.ts";
+import { forEachConcurrently, YieldTimer } from "../pace/index.ts";
 
 export interface EventExpiryOptions {
   /** Of the server, not of one cluster of it. */
@@ -62,7 +62,7 @@ async function sweep(
   signal: AbortSignal,
 ): Promise<number> {
   const everywhere = client.inCluster("*").resource(events);
-  const pace = new Pace(clock);
+  const pace = new YieldTimer(clock);
   const dueMs = clock.now() - ttlMs;
   let oldestMs = clock.now();
   let next: string | undefined;

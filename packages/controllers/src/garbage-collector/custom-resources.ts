@@ -5,7 +5,7 @@
  * clusters have defined it, and of a definition nothing is remembered but that it counts.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import { type Client, Follower, type Resource } from "@kcp-ts/sdk";
+import { type Client, type Resource, StorelessInformer } from "@kcp-ts/sdk";
 import { apiResourceSchemas, customResourceDefinitions } from "../api/index.ts";
 import type { CollectedResource } from "./graph-node.ts";
 import { metadataClient } from "./metadata-client.ts";
@@ -25,7 +25,7 @@ export function customResources(options: CustomResourcesOptions): ResourceSource
 }
 
 /** Resources that workspaces offer to others: their objects are in the workspaces that bound to them. */
-export function offeredResources(options: CustomResourcesOptions): ResourceSource {
+export function customResourceSource(options: CustomResourcesOptions): ResourceSource {
   return definedResources(options, apiResourceSchemas, offeredName);
 }
 
@@ -57,7 +57,7 @@ function definedResources(
           },
         );
       };
-      const follower = new Follower({
+      const follower = new StorelessInformer({
         client: metadataClient(client),
         resource,
         scope: "all-clusters",

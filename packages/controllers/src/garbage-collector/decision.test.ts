@@ -3,37 +3,42 @@ import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { OwnerReference } from "@kcp-ts/sdk";
 import fc from "fast-check";
-import { type Decision, decide, type Standing } from "./decision.ts";
+import { type Decision, decide, type OwnerState } from "./decision.ts";
 import type { GraphNode } from "./graph-node.ts";
 
 const alone = { count: 0, someDeletingDependents: false };
-const standings: readonly Standing[] = ["solid", "dangling", "waiting", "unknown"];
+const standings: readonly OwnerState[] = ["solid", "dangling", "waiting", "unknown"];
 
 describe("decision about a dependent", () => {
-  const rows: readonly [string, readonly Standing[], Partial<typeof alone>, string[], Decision][] =
+  const rows: readonly [
+    string,
+    readonly OwnerState[],
+    Partial<typeof alone>,
+    string[],
+    Decision,
+  ][] = [
+    ["no owners", [], {}, [], { do: "nothing" }],
+    ["a living owner", ["solid"], {}, [], { do: "nothing" }],
+    ["owners gone", ["dangling", "dangling"], {}, [], deletion("Background")],
+    ["owners gone, to orphan", ["dangling"], {}, ["orphan"], deletion("Orphan")],
+    ["owners gone, to wait", ["dangling"], {}, ["foregroundDeletion"], deletion("Foreground")],
+    ["an owner waits", ["waiting"], {}, [], deletion("Background")],
+    ["an owner waits, dependents", ["waiting"], { count: 1 }, [], deletion("Foreground")],
     [
-      ["no owners", [], {}, [], { do: "nothing" }],
-      ["a living owner", ["solid"], {}, [], { do: "nothing" }],
-      ["owners gone", ["dangling", "dangling"], {}, [], deletion("Background")],
-      ["owners gone, to orphan", ["dangling"], {}, ["orphan"], deletion("Orphan")],
-      ["owners gone, to wait", ["dangling"], {}, ["foregroundDeletion"], deletion("Foreground")],
-      ["an owner waits", ["waiting"], {}, [], deletion("Background")],
-      ["an owner waits, dependents", ["waiting"], { count: 1 }, [], deletion("Foreground")],
-      [
-        "an owner waits, in a circle",
-        ["waiting", "dangling"],
-        { count: 1, someDeletingDependents: true },
-        [],
-        { ...deletion("Foreground"), unblock: true },
-      ],
-      [
-        "some owners live",
-        ["solid", "dangling", "waiting"],
-        {},
-        [],
-        { do: "release", owners: [reference(0)] },
-      ],
-    ];
+      "an owner waits, in a circle",
+      ["waiting", "dangling"],
+      { count: 1, someDeletingDependents: true },
+      [],
+      { ...deletion("Foreground"), unblock: true },
+    ],
+    [
+      "some owners live",
+      ["solid", "dangling", "waiting"],
+      {},
+      [],
+      { do: "release", owners: [reference(0)] },
+    ],
+  ];
   for (const [title, owners, dependents, finalizers, expected] of rows) {
     it(`${title}: ${expected.do}`, () => {
       const standing = owners.map((one, i) => ({ reference: reference(i), standing: one }));

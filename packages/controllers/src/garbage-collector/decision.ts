@@ -6,11 +6,11 @@ import { foregroundFinalizer, type GraphNode, orphanFinalizer } from "./graph-no
  * `solid`: exists. `dangling`: does not, or not where a reference can reach. `waiting`: is being deleted and waits for its dependents to
  * go first. `unknown`: nobody can tell, so nothing is done.
  */
-export type Standing = "solid" | "dangling" | "waiting" | "unknown";
+export type OwnerState = "solid" | "dangling" | "waiting" | "unknown";
 
-export interface StandingOwner {
+export interface ResolvedOwner {
   readonly reference: OwnerReference;
-  readonly standing: Standing;
+  readonly standing: OwnerState;
 }
 
 export type Propagation = "Orphan" | "Background" | "Foreground";
@@ -36,10 +36,10 @@ const nothing: Decision = { do: "nothing" };
 
 export function decide(
   node: GraphNode,
-  owners: readonly StandingOwner[],
+  owners: readonly ResolvedOwner[],
   dependents: Dependents,
 ): Decision {
-  const are = (standing: Standing) => owners.some((one) => one.standing === standing);
+  const are = (standing: OwnerState) => owners.some((one) => one.standing === standing);
   if (owners.length === 0 || are("unknown")) return nothing;
   if (are("solid")) {
     const solid = owners.filter(({ standing }) => standing === "solid");

@@ -5,7 +5,7 @@
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
-import type { Pace } from "../pace/index.ts";
+import type { YieldTimer } from "../pace/index.ts";
 import { decide } from "./decision.ts";
 import {
   foregroundFinalizer,
@@ -24,7 +24,7 @@ export interface ExamineContext {
   readonly client: Client;
   readonly graph: OwnershipGraph;
   readonly owners: OwnerLookup;
-  readonly pace: Pace;
+  readonly pace: YieldTimer;
   readonly signal: AbortSignal;
 }
 

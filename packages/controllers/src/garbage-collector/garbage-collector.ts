@@ -15,14 +15,14 @@ import {
 } from "@kcp-ts/machinery/base";
 import {
   type Client,
-  ExponentialLimiter,
-  Follower,
-  type FollowerHandler,
+  ExponentialFailureRateLimiter,
   type KubernetesObject,
   type OwnerReference,
+  StorelessInformer,
+  type StorelessInformerHandler,
   WorkQueue,
 } from "@kcp-ts/sdk";
-import { Pace } from "../pace/index.ts";
+import { YieldTimer } from "../pace/index.ts";
 import { examine } from "./examine.ts";
 import {
   type CollectedResource,
@@ -35,7 +35,7 @@ import { ownershipClient } from "./metadata-client.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
 import { OwnershipGraph } from "./ownership-graph.ts";
 import type { ResourceSource } from "./resource-source.ts";
-import { SharedParts } from "./shared-parts.ts";
+import { StringPool } from "./shared-parts.ts";
 
 export interface GarbageCollectorOptions {
   /** Of the server, not of one cluster of it; may do everything everywhere. */
@@ -52,7 +52,7 @@ export interface GarbageCollectorOptions {
 
 interface Watch {
   readonly resource: CollectedResource;
-  readonly follower: Follower<KubernetesObject>;
+  readonly follower: StorelessInformer<KubernetesObject>;
   readonly stop: AbortController;
   /** Its first state is known, or will not be soon. */
   readonly isRead: Promise<void>;
@@ -66,7 +66,7 @@ export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
   readonly #clock: Clock;
   readonly #ownership: Client;
-  readonly #shared = new SharedParts();
+  readonly #shared = new StringPool();
   readonly #graph = new OwnershipGraph();
   readonly #queue: WorkQueue<string>;
   readonly #owners: OwnerLookup;
@@ -82,7 +82,7 @@ export class GarbageCollector {
       name: "garbage_collector",
       keyOf: (id) => id,
       flowOf: (id) => id.slice(0, id.indexOf("|")),
-      rateLimiter: new ExponentialLimiter({ firstMs: 5, mostMs: 600_000 }),
+      rateLimiter: new ExponentialFailureRateLimiter({ firstMs: 5, mostMs: 600_000 }),
       clock: this.#clock,
     });
     this.#owners = new OwnerLookup({
@@ -125,12 +125,12 @@ export class GarbageCollector {
     await Promise.all([...this.#watches.values()].map(({ isRead }) => isRead));
     if (signal.aborted) return;
     const { concurrency = concurrencyDefault } = this.#options;
-    const pace = new Pace(this.#clock);
+    const pace = new YieldTimer(this.#clock);
     const each = fanOut(signal, concurrency);
     await Promise.all(each.map((one) => this.#worker(pace, one)));
   }
 
-  async #worker(pace: Pace, signal: AbortSignal): Promise<void> {
+  async #worker(pace: YieldTimer, signal: AbortSignal): Promise<void> {
     for (;;) {
       const id = await this.#queue.take();
       if (id === undefined) return;
@@ -146,7 +146,7 @@ export class GarbageCollector {
     }
   }
 
-  async #examine(id: string, pace: Pace, signal: AbortSignal): Promise<void> {
+  async #examine(id: string, pace: YieldTimer, signal: AbortSignal): Promise<void> {
     const node = this.#graph.get(id);
     if (node !== undefined) {
       const { client } = this.#options;
@@ -177,7 +177,7 @@ export class GarbageCollector {
     const hasFailed = new Promise<void>((resolve) => {
       onFailure = resolve;
     });
-    const follower = new Follower<KubernetesObject>({
+    const follower = new StorelessInformer<KubernetesObject>({
       client: this.#ownership,
       resource,
       scope: "all-clusters",
@@ -197,7 +197,7 @@ export class GarbageCollector {
 
   /** Resolves when the first state was read; some time after reading it failed; or when it is stopped. */
   async #firstRead(
-    follower: Follower<KubernetesObject>,
+    follower: StorelessInformer<KubernetesObject>,
     hasFailed: Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -217,7 +217,7 @@ export class GarbageCollector {
 
   /** First states are read one after the other: what all of them take at once, the process would keep. */
   async #run(
-    follower: Follower<KubernetesObject>,
+    follower: StorelessInformer<KubernetesObject>,
     isRead: Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -227,7 +227,7 @@ export class GarbageCollector {
     await follower.run(signal);
   }
 
-  #handler(resource: CollectedResource): FollowerHandler<KubernetesObject> {
+  #handler(resource: CollectedResource): StorelessInformerHandler<KubernetesObject> {
     const graph = this.#graph;
     let untold = new Set<string>();
     const remove = (id: string) => this.#wake(graph.remove(id));

@@ -7,7 +7,7 @@ import type {
   OwnerReference,
   Resource,
 } from "@kcp-ts/sdk";
-import type { SharedParts } from "./shared-parts.ts";
+import type { StringPool } from "./shared-parts.ts";
 
 /** One for all nodes of a resource, so that they are told by it. */
 export interface CollectedResource extends Resource {
@@ -54,7 +54,7 @@ export function graphNode(
   { cluster, namespace, name }: ObjectKey,
   resource: CollectedResource,
   { metadata }: KubernetesObject,
-  shared: SharedParts,
+  shared: StringPool,
 ): GraphNode {
   const { ownerReferences, finalizers } = metadata;
   return {

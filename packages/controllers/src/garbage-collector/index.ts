@@ -1,7 +1,7 @@
 export {
   type CustomResourcesOptions,
+  customResourceSource,
   customResources,
-  offeredResources,
 } from "./custom-resources.ts";
 export { GarbageCollector, type GarbageCollectorOptions } from "./garbage-collector.ts";
 export type { CollectedResource, GraphNode } from "./graph-node.ts";

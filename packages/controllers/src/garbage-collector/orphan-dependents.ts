@@ -15,7 +15,7 @@ import {
   type ResourceClient,
   retryOnConflict,
 } from "@kcp-ts/sdk";
-import { forEachConcurrently, type Pace } from "../pace/index.ts";
+import { forEachConcurrently, type YieldTimer } from "../pace/index.ts";
 import type { GraphNode } from "./graph-node.ts";
 import { collectable } from "./resource-source.ts";
 import { ownerReferencesPatch } from "./writes.ts";
@@ -23,7 +23,7 @@ import { ownerReferencesPatch } from "./writes.ts";
 export interface OrphanOptions {
   /** Of the owner's cluster. */
   readonly client: Client;
-  readonly pace: Pace;
+  readonly pace: YieldTimer;
   readonly signal: AbortSignal;
 }
 

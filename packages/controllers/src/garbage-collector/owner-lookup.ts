@@ -15,7 +15,7 @@ import {
   RestMapper,
 } from "@kcp-ts/sdk";
 import { namespaces } from "../api/index.ts";
-import type { Standing, StandingOwner } from "./decision.ts";
+import type { OwnerState, ResolvedOwner } from "./decision.ts";
 import { foregroundFinalizer, type GraphNode } from "./graph-node.ts";
 import type { Coordinates, OwnershipGraph } from "./ownership-graph.ts";
 
@@ -50,8 +50,8 @@ export class OwnerLookup {
     this.#everywhere = new RestMapper(options.client.inCluster("*"));
   }
 
-  async standing(node: GraphNode, signal: AbortSignal): Promise<StandingOwner[]> {
-    const owners: StandingOwner[] = [];
+  async standing(node: GraphNode, signal: AbortSignal): Promise<ResolvedOwner[]> {
+    const owners: ResolvedOwner[] = [];
     for (const reference of node.owners) {
       owners.push({ reference, standing: await this.#standingOf(node, reference, signal) });
     }
@@ -62,7 +62,7 @@ export class OwnerLookup {
     node: GraphNode,
     reference: OwnerReference,
     signal: AbortSignal,
-  ): Promise<Standing> {
+  ): Promise<OwnerState> {
     const { graph } = this.#options;
     const { group, version } = parseApiVersion(reference.apiVersion);
     const { kind, name, uid } = reference;

@@ -4,7 +4,7 @@ import type { OwnerReference } from "@kcp-ts/sdk";
 /** Beyond this everything is forgotten and learnt anew: nodes keep what they have. */
 const entriesMax = 4096;
 
-export class SharedParts {
+export class StringPool {
   readonly #texts = new Map<string, string>();
   readonly #owners = new Map<string, readonly OwnerReference[]>();
 

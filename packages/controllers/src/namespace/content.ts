@@ -14,7 +14,7 @@ import type {
   PartialObjectMetadata,
   ResourceClient,
 } from "@kcp-ts/sdk";
-import { forEachConcurrently, Pace } from "../pace/index.ts";
+import { forEachConcurrently, YieldTimer } from "../pace/index.ts";
 
 /** Objects per page of a listing. */
 const pageObjects = 250;
@@ -55,11 +55,11 @@ export interface EmptyOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** How many objects may still be deleted in this turn. */
-  readonly allowance: Allowance;
+  readonly allowance: DeletionBudget;
 }
 
 /** So that a namespace with a million objects takes turns with others, and is left at a good moment. */
-export class Allowance {
+export class DeletionBudget {
   #left: number;
 
   constructor(objects: number) {
@@ -76,15 +76,18 @@ export class Allowance {
 }
 
 /** What is left of one resource in the namespace after its objects were deleted. */
-export interface Leftovers {
+export interface RemainingContent {
   readonly count: number;
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
-const nothingLeft: Leftovers = { count: 0, finalizers: new Map() };
+const nothingLeft: RemainingContent = { count: 0, finalizers: new Map() };
 
 /** Deletes the objects of one resource, as far as the allowance goes, and looks at what remains. */
-export async function emptyOf(resource: ApiResource, options: EmptyOptions): Promise<Leftovers> {
+export async function deleteContent(
+  resource: ApiResource,
+  options: EmptyOptions,
+): Promise<RemainingContent> {
   const objects = options.client.resource(resource);
   const { namespace, signal } = options;
   if (!resource.verbs.includes("list")) {
@@ -111,7 +114,7 @@ async function deleteAll(
   options: EmptyOptions,
 ): Promise<boolean> {
   const { namespace, signal, allowance, clock } = options;
-  const pace = new Pace(clock);
+  const pace = new YieldTimer(clock);
   let wasEmpty = true;
   for await (const page of pagesOf(objects, options)) {
     if (page.length > 0) wasEmpty = false;
@@ -141,7 +144,7 @@ async function deleteAll(
 async function countAll(
   objects: ResourceClient<KubernetesObject>,
   options: EmptyOptions,
-): Promise<Leftovers> {
+): Promise<RemainingContent> {
   let count = 0;
   const finalizers = new Map<string, number>();
   for await (const page of pagesOf(objects, options)) {

@@ -7,9 +7,9 @@ import {
   type Client,
   Controller,
   type ControllerOptions,
-  Follower,
   initialPriority,
   logicalClusters,
+  StorelessInformer,
 } from "@kcp-ts/sdk";
 import { type Namespace, namespaces } from "../api/index.ts";
 import type { ControlLoop } from "../control-loop.ts";
@@ -46,7 +46,7 @@ export function namespaceController(options: NamespaceControllerOptions): Contro
     reconcile: ({ name }, context) =>
       reconcileNamespace(name, { ...context, clock, objectsPerTurnMax }),
   });
-  const follower = new Follower<Namespace>({
+  const follower = new StorelessInformer<Namespace>({
     client,
     resource: namespaces,
     scope: "all-clusters",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ApiResource, Discovery } from "@kcp-ts/sdk";
-import { Allowance, deletableResources, displayName } from "./content.ts";
+import { DeletionBudget, deletableResources, displayName } from "./content.ts";
 import { recheckMs } from "./reconcile.ts";
 
 const resource = (text: string, changes: Partial<ApiResource> = {}): ApiResource => {
@@ -59,7 +59,7 @@ describe("content of a namespace", () => {
   });
 
   it("a turn is used up at its limit, and not before", () => {
-    const allowance = new Allowance(10);
+    const allowance = new DeletionBudget(10);
     allowance.take(9);
     assert.equal(allowance.isUsedUp, false);
     allowance.take(1);

@@ -8,7 +8,13 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, discover, type ReconcileResult } from "@kcp-ts/sdk";
 import { type Namespace, namespaces } from "../api/index.ts";
 import { type Findings, isEmptied, withFindings } from "./conditions.ts";
-import { Allowance, deletableResources, displayName, emptyOf, isPods } from "./content.ts";
+import {
+  DeletionBudget,
+  deletableResources,
+  deleteContent,
+  displayName,
+  isPods,
+} from "./content.ts";
 
 /** The finalizer that stands for the content of a namespace. */
 const contentFinalizer = "kubernetes";
@@ -79,10 +85,10 @@ async function empty(
   const contentFailures = new Map<string, unknown>();
   const remaining = new Map<string, number>();
   const finalizers = new Map<string, number>();
-  const allowance = new Allowance(objectsPerTurnMax);
+  const allowance = new DeletionBudget(objectsPerTurnMax);
   for (const resource of deletableResources(discovery)) {
     try {
-      const left = await emptyOf(resource, { client, namespace, clock, signal, allowance });
+      const left = await deleteContent(resource, { client, namespace, clock, signal, allowance });
       if (left.count > 0) remaining.set(displayName(resource), left.count);
       for (const [name, count] of left.finalizers) {
         finalizers.set(name, (finalizers.get(name) ?? 0) + count);

@@ -1,8 +1,8 @@
-import type { Pace } from "./pace.ts";
+import type { YieldTimer } from "./pace.ts";
 
 export interface ConcurrencyOptions {
   readonly concurrency: number;
-  readonly pace: Pace;
+  readonly pace: YieldTimer;
   readonly signal: AbortSignal;
 }
 

@@ -1,2 +1,2 @@
 export { type ConcurrencyOptions, forEachConcurrently } from "./for-each-concurrently.ts";
-export { Pace } from "./pace.ts";
+export { YieldTimer } from "./pace.ts";

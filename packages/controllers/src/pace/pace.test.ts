@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
 import { forEachConcurrently } from "./for-each-concurrently.ts";
-import { Pace } from "./pace.ts";
+import { YieldTimer } from "./pace.ts";
 
 const { signal } = new AbortController();
 
 describe("pace", () => {
   it("rests when its share of time is used up, all who share it together", async () => {
     const clock = new FakeClock();
-    const pace = new Pace(clock);
+    const pace = new YieldTimer(clock);
     assert.equal(pace.rest(signal), undefined);
     await clock.advance(4);
     const resting = pace.rest(signal);
@@ -21,7 +21,7 @@ describe("pace", () => {
   });
 
   it("does every item, never more at a time than it may", async () => {
-    const pace = new Pace(new FakeClock());
+    const pace = new YieldTimer(new FakeClock());
     let [running, most] = [0, 0];
     const done: number[] = [];
     await forEachConcurrently([1, 2, 3, 4, 5], { concurrency: 2, pace, signal }, async (item) => {
@@ -35,7 +35,7 @@ describe("pace", () => {
   });
 
   it("a failure stops what has not begun, and is told when the rest has ended", async () => {
-    const pace = new Pace(new FakeClock());
+    const pace = new YieldTimer(new FakeClock());
     const ended: number[] = [];
     await assert.rejects(
       forEachConcurrently([1, 2, 3, 4], { concurrency: 2, pace, signal }, async (item) => {

@@ -9,7 +9,7 @@ import { type Clock, sleep } from "@kcp-ts/machinery/base";
 /** How long one piece of work may keep the others waiting. */
 const shareMs = 1;
 
-export class Pace {
+export class YieldTimer {
   readonly #clock: Clock;
   #since: number;
   #resting: Promise<void> | undefined;

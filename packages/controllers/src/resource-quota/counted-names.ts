@@ -26,6 +26,6 @@ export function countedBy(name: string): CountedName | undefined {
 }
 
 /** Names that are about workloads, of which there are none where their kinds are not served. */
-export function isUsedByNobody(name: string): boolean {
+export function isAlwaysUnused(name: string): boolean {
   return !name.includes("/");
 }

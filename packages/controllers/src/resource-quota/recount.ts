@@ -3,7 +3,7 @@ import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, discover, type ObjectKey, type Resource, type StringMap } from "@kcp-ts/sdk";
 import { type ResourceQuota, resourceQuotas } from "../api/index.ts";
-import { type CountedName, countedBy, isUsedByNobody } from "./counted-names.ts";
+import { type CountedName, countedBy, isAlwaysUnused } from "./counted-names.ts";
 import type { FollowedResources } from "./followed-resources.ts";
 
 export interface RecountOptions {
@@ -107,7 +107,7 @@ async function usedOf(
     const resource = counted.get(name);
     if (resource !== undefined) used.push([name, String(counts.get(resource) ?? 0)]);
     // Of what is not defined there is nothing; what is defined later is charged from the first object on.
-    else if (isUsedByNobody(name) || countedBy(name) !== undefined) used.push([name, "0"]);
+    else if (isAlwaysUnused(name) || countedBy(name) !== undefined) used.push([name, "0"]);
   }
   return Object.fromEntries(used);
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import {
   type AuditBackend,
   AuditPolicyError,
-  type AuditTrailOptions,
+  type AuditWiringOptions,
   type BackendObserver,
   LogBackend,
   parseAuditPolicy,
@@ -15,15 +15,15 @@ import { type AuditOptions, OptionsError } from "../options.ts";
 import { makeFolder, readFlagFile } from "./start-up.ts";
 import { connectWebhook, type WebhookConnection } from "./webhook-connection.ts";
 
-interface AuditParts {
+interface AuditDependencies {
   readonly clock: Clock;
   readonly random: Random;
 }
 
 export async function composeAudit(
   options: AuditOptions,
-  parts: AuditParts,
-): Promise<AuditTrailOptions | undefined> {
+  parts: AuditDependencies,
+): Promise<AuditWiringOptions | undefined> {
   const { policyFile, logPath, webhookConfigFile } = options;
   if (policyFile === undefined) {
     if (logPath === undefined && webhookConfigFile === undefined) return undefined;
@@ -67,7 +67,7 @@ function readPolicy(text: string, path: string) {
 function logBackend(
   path: string,
   { logMaxSizeMegabytes, logMaxBackups, logMaxAgeDays, isLogBlocking }: AuditOptions,
-  { clock }: AuditParts,
+  { clock }: AuditDependencies,
   observer: BackendObserver,
 ): AuditBackend {
   return new LogBackend({
@@ -84,7 +84,7 @@ function logBackend(
 function webhookBackend(
   { post, close }: WebhookConnection,
   { webhookBatchMaxSize: batchEventsMax, webhookInitialBackoffMs }: AuditOptions,
-  { clock, random }: AuditParts,
+  { clock, random }: AuditDependencies,
   observer: BackendObserver,
 ): AuditBackend {
   const backend = new WebhookBackend({

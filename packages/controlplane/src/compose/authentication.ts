@@ -1,7 +1,6 @@
 /** From options to the gate that says who is asking. */
 
 import {
-  type AccountObjects,
   type Authenticator,
   adminTokens,
   BearerTokenAuthenticator,
@@ -10,6 +9,7 @@ import {
   parseTokenFile,
   ReloadableClientCa,
   RequestAuthenticator,
+  type ServiceAccountTokenGetter,
   type StaticToken,
   StaticTokenAuthenticator,
 } from "@kcp-ts/apiserver";
@@ -41,7 +41,7 @@ export interface AuthenticationOptions extends RequestHeaderOptions {
 
 export async function composeAuthentication(
   options: AuthenticationOptions,
-): Promise<(objects: AccountObjects) => RequestAuthenticator> {
+): Promise<(objects: ServiceAccountTokenGetter) => RequestAuthenticator> {
   const { tokens, internalToken, identities, serviceAccounts, issuers } = options;
   const admins =
     tokens === undefined

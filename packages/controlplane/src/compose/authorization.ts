@@ -4,10 +4,10 @@ import {
   AllowedPathsError,
   type Authorizer,
   allowedPaths,
-  anyOf,
   privilegedGroups,
   type ReviewVersion,
   reviewVersions,
+  unionAuthorizer,
   WebhookAuthorizer,
 } from "@kcp-ts/apiserver";
 import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
@@ -73,7 +73,7 @@ export async function composeAuthorization(
       RBAC: roles,
       Webhook: asked,
     };
-    return anyOf(order.map((name) => named[name]).filter((one) => one !== undefined));
+    return unionAuthorizer(order.map((name) => named[name]).filter((one) => one !== undefined));
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type IssueOptions,
   issueCertificate,
 } from "@kcp-ts/pki";
-import { Core } from "./core.ts";
+import { ControlPlaneCore } from "./core.ts";
 
 const now = systemClock.now();
 const hourMs = 3_600_000;
@@ -36,14 +36,14 @@ function issue(authority: CertificateAuthority, more: Partial<IssueOptions> = {}
 describe("client certificates", () => {
   let folder: string;
   let caFile: string;
-  let core: Core;
+  let core: ControlPlaneCore;
   const storage = new MemoryStorage();
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "client-ca-"));
     caFile = join(folder, "ca.crt");
     await writeFile(caFile, first.certificatePem);
     const quiet = () => {};
-    core = await Core.compose({
+    core = await ControlPlaneCore.compose({
       clientCaFile: caFile,
       storage,
       tokens: undefined,

@@ -4,17 +4,17 @@
  */
 
 import {
-  type AccountObjects,
   ApiServer,
   type ApiServerOptions,
-  type AuditTrailOptions,
+  type AuditWiringOptions,
   type Authorizer,
-  anyOf,
-  clusterUnit,
+  clusterOrganizationalUnit,
   publicPaths,
   type RequestAuthenticator,
   type ServerLog,
+  type ServiceAccountTokenGetter,
   type UserInfo,
+  unionAuthorizer,
 } from "@kcp-ts/apiserver";
 import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
@@ -29,7 +29,7 @@ import {
   type TenancyExtension,
   type TenancyExtensionOptions,
   tenancy,
-  workspaceContent,
+  workspaceContentAuthorizer,
 } from "@kcp-ts/tenancy";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import {
@@ -86,7 +86,7 @@ export interface CoreOptions
   readonly webhookServiceNetworks?: readonly string[] | undefined;
   /** How workspaces are reached that are served elsewhere. */
   readonly mounts?: TenancyExtensionOptions["mounts"];
-  readonly trail?: AuditTrailOptions | undefined;
+  readonly trail?: AuditWiringOptions | undefined;
   readonly limits?: ServerLimits;
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -99,7 +99,7 @@ export interface ControlLoopsToStart
   readonly agentUrl?: (() => string | undefined) | undefined;
 }
 
-interface Parts extends CoreOptions {
+interface CoreDependencies extends CoreOptions {
   readonly server: ApiServer;
   /** Undefined, as multicluster, of an API server by itself. */
   readonly workspaces: TenancyExtension | undefined;
@@ -122,19 +122,19 @@ export const processUser: UserInfo = {
   groups: [...adminUser.groups, "system:masters"],
 };
 
-export class Core {
+export class ControlPlaneCore {
   readonly server: ApiServer;
   /** The way in, middleware included. */
   readonly handle: Handle;
   readonly identities: InProcessIdentities;
   /** Looked at until the controllers stop. */
   readonly files: FileWatch;
-  readonly #parts: Parts;
+  readonly #parts: CoreDependencies;
   readonly #stopping = new AbortController();
   #controlLoops: RunningControllers | undefined;
   #controllers: Promise<void>[] = [];
 
-  static async compose(options: CoreOptions): Promise<Core> {
+  static async compose(options: CoreOptions): Promise<ControlPlaneCore> {
     const { clock, log } = options;
     const files = new FileWatch({
       clock,
@@ -149,7 +149,7 @@ export class Core {
     }
   }
 
-  constructor(parts: Parts) {
+  constructor(parts: CoreDependencies) {
     this.#parts = parts;
     this.server = parts.server;
     this.handle = parts.handle;
@@ -185,7 +185,7 @@ export class Core {
     const signCertificate = clientSigner({
       authority: clientAuthority,
       now: () => clock.now(),
-      clusterUnit,
+      clusterUnit: clusterOrganizationalUnit,
     });
     const keys = { issueToken, signCertificate };
     const { caPem } = options;
@@ -241,7 +241,7 @@ export class Core {
 }
 
 /** Gates first, then what the server is made with, then the server; each part is given what is there before it. */
-async function composeOn(files: FileWatch, options: CoreOptions): Promise<Core> {
+async function composeOn(files: FileWatch, options: CoreOptions): Promise<ControlPlaneCore> {
   const { clock, random, log, rootDirectory, extensions } = options;
   const identities = new InProcessIdentities();
   const credential = createInternalCredential();
@@ -270,14 +270,14 @@ async function composeOn(files: FileWatch, options: CoreOptions): Promise<Core> 
   const { server } = made;
   const handle = withMiddleware((request) => server.handle(request), extensions.middleware ?? []);
   loopback.leadTo(handle);
-  return new Core({
+  return new ControlPlaneCore({
     ...options,
     ...{ ...made, handle, loopback, authorization, serviceAccounts },
     ...{ clientAuthority, files, identities, credential },
   });
 }
 
-type MadeServer = Pick<Parts, "server" | "workspaces" | "multicluster">;
+type MadeServer = Pick<CoreDependencies, "server" | "workspaces" | "multicluster">;
 
 function apiServerAlone(options: CoreOptions, gates: Gates): MadeServer {
   const server = new ApiServer(serverOptions(options, gates, []));
@@ -295,7 +295,13 @@ function wholeServer(
   const server = new ApiServer({
     ...own,
     ...additions,
-    extension: tenancy({ gate: workspaceContent, mounts, root, homeWorkspaces, syncerViews }),
+    extension: tenancy({
+      gate: workspaceContentAuthorizer,
+      mounts,
+      root,
+      homeWorkspaces,
+      syncerViews,
+    }),
     admissionPlugins: [...additions.admissionPlugins, ...own.admissionPlugins],
     resources: [...additions.resources, ...own.resources],
   });
@@ -304,7 +310,7 @@ function wholeServer(
 }
 
 interface Gates {
-  readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
+  readonly authenticator: (objects: ServiceAccountTokenGetter) => RequestAuthenticator;
   readonly authorization: Authorization;
   readonly serviceAccounts: ServiceAccounts;
 }
@@ -318,7 +324,7 @@ function serverOptions(
   const { storage, clock, random, log, extensions } = options;
   /** Of those who may enter a logical cluster. */
   const rules = (rbac: Authorizer) =>
-    anyOf([publicPaths, rbac, ...authorizers, ...(extensions.authorizers ?? [])]);
+    unionAuthorizer([publicPaths, rbac, ...authorizers, ...(extensions.authorizers ?? [])]);
   return {
     storage,
     snapshots: snapshotsOf(storage),

@@ -2,7 +2,7 @@
 import { request } from "node:https";
 import type { FetchDocument } from "@kcp-ts/apiserver";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { bounds, gatherBounded, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
+import { bounds, isBoundExceeded, parseBounded, readBounded } from "@kcp-ts/machinery/bounds";
 
 export const fetchTimeoutMs = 10_000;
 export const documentBytesMax: number = bounds.issuerDocument.bytesMax;
@@ -27,7 +27,7 @@ export function documentFetcher(clock: Clock): FetchDocument {
         fail(isBoundExceeded(error) ? `more than ${documentBytesMax} bytes` : error.message, error);
       call.on("response", (response) => {
         if (response.statusCode !== 200) fail(`status ${response.statusCode}`);
-        gatherBounded(bounds.issuerDocument, response).then((bytes) => {
+        readBounded(bounds.issuerDocument, response).then((bytes) => {
           timer.cancel();
           try {
             resolve(parseBounded(bounds.issuerDocument, bytes));

@@ -12,7 +12,7 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { Core } from "./core.ts";
+import { ControlPlaneCore } from "./core.ts";
 import { documentBytesMax, documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 import type { IssuerOptions } from "./issuers.ts";
 
@@ -81,10 +81,10 @@ describe("an issuer of its own", () => {
     return `${signed}.${sign("sha256", Buffer.from(signed), privateKey).toString("base64url")}`;
   }
 
-  async function withCore(options: IssuerOptions, body: (core: Core) => Promise<void>) {
+  async function withCore(options: IssuerOptions, body: (core: ControlPlaneCore) => Promise<void>) {
     const storage = new MemoryStorage();
     const quiet = () => {};
-    const core = await Core.compose({
+    const core = await ControlPlaneCore.compose({
       ...options,
       storage,
       tokens: undefined,
@@ -106,7 +106,7 @@ describe("an issuer of its own", () => {
 
   /** The status, and as whom a request for something forbidden is refused. */
   async function refusedAs(
-    core: Core,
+    core: ControlPlaneCore,
     bearer: string | undefined,
     target = "/api/v1/namespaces/default/secrets",
   ): Promise<string> {
@@ -186,7 +186,7 @@ jwt:
     const path = join(folder, "strangers.yaml");
     const config = (anonymous: string) =>
       `{apiVersion: apiserver.config.k8s.io/v1, kind: AuthenticationConfiguration${anonymous}}`;
-    const changed = async (core: Core, anonymous: string) => {
+    const changed = async (core: ControlPlaneCore, anonymous: string) => {
       await writeFile(path, config(anonymous));
       await core.files.check();
       return [await refusedAs(core, undefined), await refusedAs(core, undefined, "/livez")];

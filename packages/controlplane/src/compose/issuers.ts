@@ -7,8 +7,8 @@ import {
   issuerOfFlags,
   type JwtIssuer,
   parseAuthenticationConfiguration,
+  ReloadableTokenAuthenticator,
   type ServerLog,
-  SwitchedTokens,
   signatureAlgorithms,
   type TokenAuthenticator,
 } from "@kcp-ts/apiserver";
@@ -64,7 +64,7 @@ export async function composeIssuers(
 async function issuersOfFile(path: string, context: IssuerContext): Promise<Issuers> {
   let configuration = parse(await readFlagFile("--authentication-config", path), path);
   let current = authenticators(configuration.issuers, context);
-  const tokens = new SwitchedTokens(current);
+  const tokens = new ReloadableTokenAuthenticator(current);
   await context.files.watch([path], ([text = ""]) => {
     const renewed = parse(text, path);
     current = authenticators(renewed.issuers, context, current);
@@ -82,12 +82,15 @@ async function issuerOfCaFile(
   path: string | undefined,
   context: IssuerContext,
 ): Promise<TokenAuthenticator> {
-  if (path === undefined) return new SwitchedTokens(authenticators([issuer], context));
+  if (path === undefined)
+    return new ReloadableTokenAuthenticator(authenticators([issuer], context));
   const trusting = (pem: string) => {
     checkCertificates(pem, path);
     return authenticators([{ ...issuer, certificateAuthority: pem }], context);
   };
-  const tokens = new SwitchedTokens(trusting(await readFlagFile("--oidc-ca-file", path)));
+  const tokens = new ReloadableTokenAuthenticator(
+    trusting(await readFlagFile("--oidc-ca-file", path)),
+  );
   await context.files.watch([path], ([pem = ""]) => {
     tokens.switchTo(trusting(pem));
     context.log.info({ path }, "the authorities of the issuer were read again");

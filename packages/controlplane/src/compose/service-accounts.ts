@@ -1,11 +1,11 @@
 /** From options to the keys of service accounts: who makes their tokens, and by what tokens are verified. */
 import { join } from "node:path";
 import {
-  type AccountObjects,
   IssuerDocuments,
   parseSigningKey,
   parseVerificationKeys,
   ServiceAccountAuthenticator,
+  type ServiceAccountTokenGetter,
   ServiceAccountTokenIssuer,
   type SigningKey,
   type VerificationKey,
@@ -49,7 +49,7 @@ export interface ServiceAccounts {
   servedAt(url: string): void;
   /** In use now; replaced as a whole. */
   keys(): readonly VerificationKey[];
-  authenticator(objects: AccountObjects): ServiceAccountAuthenticator;
+  authenticator(objects: ServiceAccountTokenGetter): ServiceAccountAuthenticator;
 }
 
 export const issuerDefault = "https://kcp.default.svc";

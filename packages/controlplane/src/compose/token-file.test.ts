@@ -7,18 +7,18 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { pollIntervalMs } from "@kcp-ts/pki";
 import { createLog } from "../log.ts";
-import { Core } from "./core.ts";
+import { ControlPlaneCore } from "./core.ts";
 
 describe("the token file", () => {
   let folder = "";
-  let core: Core;
+  let core: ControlPlaneCore;
   const storage = new MemoryStorage();
   const written: string[] = [];
   const path = () => join(folder, "tokens.csv");
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "tokens-"));
     await writeFile(path(), "one,alice,1\ntwo,bob,2\n");
-    core = await Core.compose({
+    core = await ControlPlaneCore.compose({
       storage,
       tokens: undefined,
       tokenAuthFile: path(),

@@ -3,11 +3,11 @@ import {
   type ApiServerOptions,
   type ListenerLimits,
   listenerLimits,
-  type TrafficOptions,
+  type RequestLimitOptions,
 } from "@kcp-ts/apiserver";
 import type { TrafficLimits } from "../options.ts";
 
-export type ServerLimits = TrafficOptions & Pick<ApiServerOptions, "unread">;
+export type ServerLimits = RequestLimitOptions & Pick<ApiServerOptions, "unread">;
 
 export function trafficOf(limits: TrafficLimits): ServerLimits {
   const { fairness, requestsInFlightMax, mutatingRequestsInFlightMax } = limits;

@@ -14,7 +14,7 @@ import {
   subtractFieldSet,
   subtractSubtrees,
 } from "./field-set.ts";
-import { fieldsLastApplied, takeoverManager, withLastApplied } from "./last-applied.ts";
+import { clientSideApplyManager, fieldsLastApplied, withLastApplied } from "./last-applied.ts";
 import {
   encodeManagers,
   type Manager,
@@ -24,7 +24,7 @@ import {
   readOwnManagers,
   withManagedFields,
 } from "./managed-fields.ts";
-import { type Conflicts, reconcileManagers, takeFields, WriteChanges } from "./ownership.ts";
+import { type Conflicts, reconcileManagers, takeOwnership, WriteChanges } from "./ownership.ts";
 import { prune } from "./prune.ts";
 import { systemFields } from "./system-fields.ts";
 import { ownedFields } from "./typed-field-set.ts";
@@ -46,11 +46,11 @@ export interface ApplyOptions extends WriteOptions {
  * (as Kubernetes does), 409 for conflicts.
  */
 export function applyConfiguration(options: ApplyOptions): JsonObject {
-  return runSync(applyInPieces(options));
+  return runSync(applyResumable(options));
 }
 
 /** The same, resting after each step, so that others may have their turn while a large configuration is applied. */
-export function* applyInPieces(options: ApplyOptions): Resumable<JsonObject> {
+export function* applyResumable(options: ApplyOptions): Resumable<JsonObject> {
   yield* checkConfiguration(options);
   yield;
   const live = options.live ?? emptyObject(options);
@@ -98,7 +98,7 @@ function* merge(
     versions,
     resetFields: options.resetFields,
   });
-  const taken = yield* takeFields(managers, changes, identity);
+  const taken = yield* takeOwnership(managers, changes, identity);
   return { live, merged, last, applied, managers: taken.managers, conflicts: taken.conflicts };
 }
 
@@ -121,13 +121,13 @@ function* finish(options: ApplyOptions, application: Application): Resumable<Jso
   }
   yield;
   const object =
-    options.manager === takeoverManager ? withLastApplied(merged, options.config) : merged;
+    options.manager === clientSideApplyManager ? withLastApplied(merged, options.config) : merged;
   return withManagedFields(object, encodeManagers(managers));
 }
 
 /** The conflicts that kubectl's own client-side apply does not explain: what that has set, kubectl may take over. */
 function openConflicts(options: ApplyOptions, conflicts: Conflicts): Conflicts {
-  if (options.manager !== takeoverManager || conflicts.size === 0) return conflicts;
+  if (options.manager !== clientSideApplyManager || conflicts.size === 0) return conflicts;
   const allowed = options.live === undefined ? undefined : fieldsLastApplied(options.live, options);
   if (allowed === undefined) return conflicts;
   const open = new Map<string, FieldSet>();

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { runSync } from "../base/index.ts";
 import type { JsonObject, JsonValue } from "../json/index.ts";
-import { createdFields, createdFieldsInPieces } from "./created-fields.ts";
+import { createdFields, createdFieldsResumable } from "./created-fields.ts";
 import { sortFieldSet } from "./fields-v1.ts";
 import { objectType } from "./object-type.ts";
 import { resetFieldsOf } from "./system-fields.ts";
@@ -15,7 +15,7 @@ import {
   stringType,
   structType,
 } from "./type-schema.ts";
-import { membersPerPiece } from "./typed-field-set.ts";
+import { membersPerYield } from "./typed-field-set.ts";
 import { recordUpdate } from "./update-managed-fields.ts";
 
 const type = objectType({
@@ -83,16 +83,16 @@ describe("createdFields", () => {
         const [compared] = [...runSync(recordUpdate(new Map(), {}, created, write)).values()];
         const fields = createdFields(created, type, resetFields);
         assert.deepEqual(sortFieldSet(fields), sortFieldSet(compared?.fields ?? {}));
-        assert.deepEqual(runSync(createdFieldsInPieces(created, type, resetFields)), fields);
+        assert.deepEqual(runSync(createdFieldsResumable(created, type, resetFields)), fields);
       }),
     );
   });
 
   it("of a large object rests on the way", () => {
-    const members = Array.from({ length: 10 * membersPerPiece }, (_, i) => [`k${i}`, "v"]);
+    const members = Array.from({ length: 10 * membersPerYield }, (_, i) => [`k${i}`, "v"]);
     const large = { apiVersion: "v1", kind: "X", unknown: Object.fromEntries(members) };
     let rests = 0;
-    for (const work = createdFieldsInPieces(large, type, undefined); !work.next().done; ) rests++;
+    for (const work = createdFieldsResumable(large, type, undefined); !work.next().done; ) rests++;
     assert.ok(rests >= 10, `${rests} rests`);
   });
 });

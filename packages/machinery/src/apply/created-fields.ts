@@ -8,7 +8,7 @@ import { type FieldSet, hasChildren, type MutableFieldSet, subtractSubtrees } fr
 import { fieldElement } from "./path-element.ts";
 import { isSystemMetadata } from "./system-fields.ts";
 import { type TypeSchema, typeOfMember } from "./type-schema.ts";
-import { presentFields, presentFieldsInPieces } from "./typed-field-set.ts";
+import { presentFields, presentFieldsResumable } from "./typed-field-set.ts";
 
 export function createdFields(
   object: JsonObject,
@@ -19,7 +19,7 @@ export function createdFields(
 }
 
 /** The same for an object that may be large, resting on the way. */
-export function createdFieldsInPieces(
+export function createdFieldsResumable(
   object: JsonObject,
   type: TypeSchema,
   resetFields: FieldSet | undefined,
@@ -39,7 +39,7 @@ function* membersFields(
     const valueType = typeOfMember(type, name);
     if (name !== "metadata" || !isJsonObject(value)) {
       fields[fieldElement(name)] = rests
-        ? yield* presentFieldsInPieces(value, valueType)
+        ? yield* presentFieldsResumable(value, valueType)
         : presentFields(value, valueType);
       continue;
     }

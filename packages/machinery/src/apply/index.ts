@@ -1,4 +1,4 @@
-export { type ApplyOptions, applyConfiguration, applyInPieces } from "./apply-configuration.ts";
+export { type ApplyOptions, applyConfiguration, applyResumable } from "./apply-configuration.ts";
 export { type AsyncVersionConverter, withAsyncConverter } from "./async-converter.ts";
 export { updateManagersMax } from "./cap-managers.ts";
 export { conflictsListedMax } from "./conflict.ts";
@@ -72,8 +72,8 @@ export { mergeTyped } from "./typed-merge.ts";
 export { typeErrorsMax, typeErrorsOf } from "./typed-validate.ts";
 export {
   type UpdateOptions,
-  updateInPieces,
   updateManagedFields,
+  updateResumable,
   type WriteOptions,
 } from "./update-managed-fields.ts";
 export type { VersionConverter, Versioned } from "./versions.ts";

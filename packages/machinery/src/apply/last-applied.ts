@@ -19,7 +19,7 @@ import { typeErrorsOf } from "./typed-validate.ts";
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Only this manager takes over from client-side apply; others opt out by their name. */
-export const takeoverManager = "kubectl";
+export const clientSideApplyManager = "kubectl";
 
 /** What all annotations of an object may weigh, keys and values. */
 export const annotationsBytesMax = 256 * 1024;

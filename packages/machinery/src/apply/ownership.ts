@@ -13,7 +13,7 @@ import {
 } from "./field-set.ts";
 import type { Manager, Managers } from "./managed-fields.ts";
 import { reconcileWithSchema } from "./reconcile-schema.ts";
-import { type Changes, compareTyped, withoutChangesIn, written } from "./typed-compare.ts";
+import { type Changes, changedFields, compareTyped, withoutChangesIn } from "./typed-compare.ts";
 import type { Versions } from "./versions.ts";
 
 /** The changes of one write, in every version that a manager needs them in. */
@@ -53,7 +53,7 @@ export class WriteChanges {
     const changes =
       this.#resetFields === undefined ? all : withoutChangesIn(all, this.#resetFields);
     const { added, modified, removed } = changes;
-    return { added, modified, removed, written: written(changes) };
+    return { added, modified, removed, written: changedFields(changes) };
   }
 }
 
@@ -65,18 +65,18 @@ export interface WrittenFields extends Changes {
 /** The fields of others that a write changes, by the identity of their owners. */
 export type Conflicts = ReadonlyMap<string, FieldSet>;
 
-export interface Taken {
+export interface OwnershipChange {
   /** Without those who have nothing left. */
   readonly managers: Map<string, Manager>;
   readonly conflicts: Conflicts;
 }
 
 /** Takes what changed from everybody but the writer, and says what was taken. Rests before each of them: there may be many, with large sets. */
-export function* takeFields(
+export function* takeOwnership(
   managers: Managers,
   changes: WriteChanges,
   writer?: string,
-): Resumable<Taken> {
+): Resumable<OwnershipChange> {
   const left = new Map<string, Manager>();
   const conflicts = new Map<string, FieldSet>();
   for (const [identity, manager] of managers) {

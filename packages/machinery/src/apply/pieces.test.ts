@@ -4,14 +4,14 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "../json/index.ts";
 import {
   applyConfiguration,
-  applyInPieces,
+  applyResumable,
   keyedListType,
   objectType,
   setType,
   stringType,
   structType,
-  updateInPieces,
   updateManagedFields,
+  updateResumable,
 } from "./index.ts";
 import { ownedItemsMax } from "./typed-validate.ts";
 
@@ -40,7 +40,7 @@ describe("writes in pieces", () => {
   it("an apply rests between its steps and gives the same", () => {
     const live = applyConfiguration({ ...write, config: sent, force: false });
     const next = { ...write, live, manager: "n", config: config({ set: ["c"] }), force: false };
-    const { rests, result } = counted(applyInPieces(next));
+    const { rests, result } = counted(applyResumable(next));
     assert.deepEqual(result, applyConfiguration(next));
     assert.ok(rests >= 5, `${rests} rests`);
   });
@@ -53,14 +53,14 @@ describe("writes in pieces", () => {
         live = applyConfiguration({ ...each, force: false });
       }
       const next = { ...write, live, config: config({ set: ["last"] }), force: false };
-      return counted(applyInPieces({ ...next, manager: "last" })).rests;
+      return counted(applyResumable({ ...next, manager: "last" })).rests;
     };
     assert.ok(rests(5) - rests(1) >= 4 * 2);
   });
 
   it("a create rests when items are owned one by one", () => {
     const create = { ...write, updated: sent };
-    const { rests, result } = counted(updateInPieces(create));
+    const { rests, result } = counted(updateResumable(create));
     assert.deepEqual(result, updateManagedFields(create));
     assert.equal(rests, 1);
   });
@@ -68,7 +68,7 @@ describe("writes in pieces", () => {
   it("an update rests between its steps and gives the same", () => {
     const live = updateManagedFields({ ...write, updated: sent });
     const next = { ...write, live, manager: "n", updated: config({ set: ["c"] }) };
-    const { rests, result } = counted(updateInPieces(next));
+    const { rests, result } = counted(updateResumable(next));
     assert.deepEqual(result, updateManagedFields(next));
     assert.ok(rests >= 4, `${rests} rests`);
   });

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "../json/index.ts";
 import { createdFields } from "./created-fields.ts";
 import { sortFieldSet } from "./fields-v1.ts";
 import { objectType } from "./object-type.ts";
-import { outlineLengthMax, outlinesMax, rememberedFields } from "./remembered-fields.ts";
+import { cachedFieldSet, outlineLengthMax, outlinesMax } from "./remembered-fields.ts";
 import { resetFieldsOf } from "./system-fields.ts";
 import {
   atomicType,
@@ -76,7 +76,7 @@ describe("remembered fields", () => {
       fc.property(fc.array(write, { minLength: 1, maxLength: 20 }), (writes) => {
         for (const { object: created, schema, resetFields } of writes) {
           const make = () => sortFieldSet(createdFields(created, schema, resetFields));
-          const fields = rememberedFields(created, { schema, resetFields }, make);
+          const fields = cachedFieldSet(created, { schema, resetFields }, make);
           if (fields === undefined) continue;
           assert.deepEqual(fields, make());
           assert.equal(JSON.stringify(fields), JSON.stringify(make()), "also their order");
@@ -89,7 +89,7 @@ describe("remembered fields", () => {
   const schema = types[0] as TypeSchema;
   const fieldsOf = (created: JsonObject) => {
     let isMade = false;
-    const fields = rememberedFields(created, { schema }, () => {
+    const fields = cachedFieldSet(created, { schema }, () => {
       isMade = true;
       return sortFieldSet(createdFields(created, schema, undefined));
     });

@@ -20,13 +20,13 @@ export const outlinesMax = 1000;
 /** Longer ones are not worth remembering. */
 export const outlineLengthMax = 1000;
 
-export interface FieldSetWish {
+export interface FieldSetRequest {
   readonly schema: TypeSchema;
   readonly resetFields?: FieldSet | undefined;
   readonly unowned?: FieldSet | undefined;
 }
 
-interface Remembered extends FieldSetWish {
+interface Remembered extends FieldSetRequest {
   /** Frozen: it becomes a part of every object of this outline. */
   readonly fields: FieldSet;
 }
@@ -37,9 +37,9 @@ const remembered = new Map<string, Remembered>();
  * What `make` gives for an object of this outline, sorted and frozen; it is called once per outline. Undefined for an object whose fields are not worth
  * remembering.
  */
-export function rememberedFields(
+export function cachedFieldSet(
   object: JsonObject,
-  wish: FieldSetWish,
+  wish: FieldSetRequest,
   make: () => FieldSet,
 ): FieldSet | undefined {
   const outline = objectOutline(object, wish.schema);

@@ -56,7 +56,7 @@ export function withoutChangesIn(changes: Changes, paths: FieldSet): Changes {
 }
 
 /** The paths that have a new value. */
-export function written(changes: Changes): FieldSet {
+export function changedFields(changes: Changes): FieldSet {
   return unionFieldSets(changes.modified, changes.added);
 }
 

@@ -1,5 +1,5 @@
 /** The paths of a value: those that whoever sets it owns, and those that come into being with it. */
-import { Pace, type Resumable } from "../base/index.ts";
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { isEmptyObject } from "./empty-object.ts";
 import { emptyFieldSet, type FieldSet, leaf, type MutableFieldSet, self } from "./field-set.ts";
@@ -28,18 +28,18 @@ export function presentFields(value: JsonValue, type: TypeSchema): FieldSet {
 }
 
 /** Members of one map that are looked at without a rest: less than a millisecond's worth. */
-export const membersPerPiece = 500;
+export const membersPerYield = 500;
 
 /** The same as `presentFields` for a value that may be large, resting on the way. */
-export function* presentFieldsInPieces(value: JsonValue, type: TypeSchema): Resumable<FieldSet> {
+export function* presentFieldsResumable(value: JsonValue, type: TypeSchema): Resumable<FieldSet> {
   const isMap = shapeOf(type, value) === "map" && type.map?.relationship !== "atomic";
   if (!isMap || !isJsonObject(value)) return presentFields(value, type);
-  const pace = new Pace(membersPerPiece);
+  const pace = new YieldCounter(membersPerYield);
   let node: MutableFieldSet | undefined;
   for (const name in value) {
     const itemType = memberType(type.map as MapType, name) ?? deducedType;
     node ??= newNode(itself);
-    node[fieldElement(name)] = yield* presentFieldsInPieces(value[name] as JsonValue, itemType);
+    node[fieldElement(name)] = yield* presentFieldsResumable(value[name] as JsonValue, itemType);
     if (pace.isTime()) yield;
   }
   return node ?? leaf;

@@ -2,7 +2,7 @@
 import { type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { capUpdateManagers } from "./cap-managers.ts";
-import { createdFields, createdFieldsInPieces } from "./created-fields.ts";
+import { createdFields, createdFieldsResumable } from "./created-fields.ts";
 import {
   type FieldSet,
   isEmptyFieldSet,
@@ -22,8 +22,8 @@ import {
   readOwnManagers,
   withManagedFields,
 } from "./managed-fields.ts";
-import { reconcileManagers, takeFields, WriteChanges } from "./ownership.ts";
-import { rememberedFields } from "./remembered-fields.ts";
+import { reconcileManagers, takeOwnership, WriteChanges } from "./ownership.ts";
+import { cachedFieldSet } from "./remembered-fields.ts";
 import { systemFields } from "./system-fields.ts";
 import type { TypeSchema } from "./type-schema.ts";
 import { type VersionConverter, Versions } from "./versions.ts";
@@ -57,16 +57,16 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
   const { live, updated } = options;
   if (live === undefined && managedFieldsOf(updated) === undefined) {
     const make = () => fieldsOfCreator(options);
-    return ownedByCreator(options, rememberedFields(updated, options, make) ?? make());
+    return ownedByCreator(options, cachedFieldSet(updated, options, make) ?? make());
   }
-  return runSync(updateInPieces(options));
+  return runSync(updateResumable(options));
 }
 
 /** The same, resting after each step, so that others may have their turn while a large object is looked at. Nothing is remembered of those. */
-export function* updateInPieces(options: UpdateOptions): Resumable<JsonObject> {
+export function* updateResumable(options: UpdateOptions): Resumable<JsonObject> {
   const { live, updated } = options;
   if (live === undefined && managedFieldsOf(updated) === undefined)
-    return ownedByCreator(options, yield* creatorInPieces(options));
+    return ownedByCreator(options, yield* creatorResumable(options));
   const managers = startingManagers(options);
   // An object whose managers were cleared stays without: tracking starts again with the first apply.
   if (managers.size === 0 && live !== undefined) return withManagedFields(updated, []);
@@ -89,9 +89,9 @@ function fieldsOfCreator(options: UpdateOptions): FieldSet {
   return ownable(createdFields(updated, schema, resetFields), options);
 }
 
-function* creatorInPieces(options: UpdateOptions): Resumable<FieldSet> {
+function* creatorResumable(options: UpdateOptions): Resumable<FieldSet> {
   const { updated, schema, resetFields } = options;
-  const created = yield* createdFieldsInPieces(updated, schema, resetFields);
+  const created = yield* createdFieldsResumable(updated, schema, resetFields);
   yield;
   return ownable(created, options);
 }
@@ -117,7 +117,7 @@ export function* recordUpdate(
   changes.at(options.apiVersion);
   yield;
   const reconciled = yield* reconcileManagers(managers, before, versions);
-  const { managers: left } = yield* takeFields(reconciled, changes);
+  const { managers: left } = yield* takeOwnership(reconciled, changes);
   yield;
   const fields = ownFields(changes.at(options.apiVersion)?.written, options);
   if (fields === undefined) return left;

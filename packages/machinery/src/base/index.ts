@@ -2,7 +2,7 @@ export { AssertionFailed, assert, unreachable } from "./assert.ts";
 export { awakeDeadline, awakeGraceMs } from "./awake-deadline.ts";
 export type { Brand } from "./brand.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
-export { Interned } from "./interned.ts";
+export { InternPool } from "./interned.ts";
 export {
   type LoopFailure,
   type LoopState,
@@ -15,13 +15,13 @@ export { type Random, systemRandom } from "./random.ts";
 export {
   isResumable,
   type MaybeResumable,
-  Pace,
   type Resumable,
   runSync,
   runSyncFirst,
   runYielding,
+  YieldCounter,
   yieldToEventLoop,
 } from "./resumable.ts";
-export { Roster } from "./roster.ts";
+export { SlotSet } from "./roster.ts";
 export { SortedMap } from "./sorted-map.ts";
 export { runTogether, type Task, TaskGroup } from "./task-group.ts";

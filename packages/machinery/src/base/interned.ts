@@ -3,7 +3,7 @@
  *
  * Ten thousand tenants with the same definition hold one compiled schema; when the last of them lets go, so does this table.
  */
-export class Interned<Value extends object> {
+export class InternPool<Value extends object> {
   readonly #values = new Map<string, WeakRef<Value>>();
   readonly #collected = new FinalizationRegistry<string>((key) => {
     if (this.#values.get(key)?.deref() === undefined) this.#values.delete(key);

@@ -4,13 +4,13 @@
  * One signal often stops a hundred informers or a thousand requests. Listeners of an EventTarget cost microseconds each, are removed by a walk
  * through all of them, and make Node warn of a leak from the eleventh on; these are places in a list.
  */
-import { Roster } from "./roster.ts";
+import { SlotSet } from "./roster.ts";
 
 /** A member of the signal and not of a WeakMap: a value there that leads back to its key keeps both until the whole heap is collected. */
 const callbacksOf = Symbol("callbacks");
 
 interface Listened {
-  [callbacksOf]?: Roster<() => void>;
+  [callbacksOf]?: SlotSet<() => void>;
 }
 
 const nothing = () => {};
@@ -32,8 +32,8 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function listen(signal: AbortSignal): Roster<() => void> {
-  const callbacks = new Roster<() => void>();
+function listen(signal: AbortSignal): SlotSet<() => void> {
+  const callbacks = new SlotSet<() => void>();
   (signal as Listened)[callbacksOf] = callbacks;
   const callAll = () => {
     for (let next = callbacks.shift(); next !== undefined; next = callbacks.shift()) next();

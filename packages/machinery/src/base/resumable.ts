@@ -18,7 +18,7 @@ export function isResumable<Result extends object>(
 }
 
 /** Says when a walk over many small things has done enough for one piece: `if (pace.isTime()) yield;`. */
-export class Pace {
+export class YieldCounter {
   readonly #each: number;
   #left: number;
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Roster } from "./roster.ts";
+import { SlotSet } from "./roster.ts";
 
 describe("a roster", () => {
   it("keeps the order in which its members came, whoever leaves", () => {
-    const roster = new Roster<string>();
+    const roster = new SlotSet<string>();
     const [leaveA, leaveB, , leaveD] = ["a", "b", "c", "d"].map((name) => roster.add(name));
     leaveB?.();
     leaveD?.();
@@ -18,7 +18,7 @@ describe("a roster", () => {
   });
 
   it("is as it was when everybody has left", () => {
-    const roster = new Roster<number>();
+    const roster = new SlotSet<number>();
     for (const leave of [1, 2, 3].map((one) => roster.add(one))) leave();
     roster.add(4);
     assert.deepEqual([roster.shift(), roster.shift(), roster.size], [4, undefined, 0]);

@@ -5,7 +5,7 @@
  * once it has grown old, collections of the young take it for alive, and with it everything that ever came later, until the whole heap is collected.
  * Here a place that is left points to nobody.
  */
-export class Roster<Item> {
+export class SlotSet<Item> {
   #first: Place<Item> | undefined;
   #last: Place<Item> | undefined;
   #size = 0;

@@ -6,7 +6,7 @@ export interface Bound {
   /** What the input is, as an error names it: `admission webhook answer`. */
   readonly name: string;
   /** Whose input it is: the one who can make it large. */
-  readonly sender: Sender;
+  readonly sender: InputSource;
   /** Bytes of the input after decompression; characters, where it is a text already. */
   readonly bytesMax: number;
   /** JSON values: objects, arrays and what is in them; for protobuf the fields on the wire. */
@@ -18,7 +18,7 @@ export interface Bound {
 }
 
 /** Who sends an input. A stranger has not been authenticated; a webhook and an issuer are hosts that a tenant or an operator names. */
-export type Sender =
+export type InputSource =
   | "stranger"
   | "tenant"
   | "webhook"
@@ -30,7 +30,7 @@ export type Sender =
 /** A bound of work that an input causes and not of its size: steps of an evaluation, results of a path, cells of a table. */
 export interface WorkBound {
   readonly name: string;
-  readonly sender: Sender;
+  readonly sender: InputSource;
   readonly unitsMax: number;
 }
 

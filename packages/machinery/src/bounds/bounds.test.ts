@@ -6,9 +6,9 @@ import {
   BoundExceededError,
   BytesInFlight,
   bounds,
-  gatherBounded,
   parseBounded,
-  parseBoundedInPieces,
+  parseBoundedResumable,
+  readBounded,
   WorkBudget,
 } from "./index.ts";
 
@@ -41,12 +41,12 @@ describe("a bounded parse", () => {
     const value = JSON.parse(within);
     assert.deepEqual(parseBounded(tiny, within), value);
     assert.deepEqual(parseBounded(tiny, new TextEncoder().encode(within)), value);
-    assert.deepEqual(runSync(parseBoundedInPieces(tiny, within)).value, value);
+    assert.deepEqual(runSync(parseBoundedResumable(tiny, within)).value, value);
   });
   for (const [title, text, dimension, max] of beyond)
     it(`refuses more ${title} than its bound allows, and names the input`, () => {
       assert.throws(() => parseBounded(tiny, text), refusal(dimension, max));
-      assert.throws(() => runSync(parseBoundedInPieces(tiny, text)), refusal(dimension, max));
+      assert.throws(() => runSync(parseBoundedResumable(tiny, text)), refusal(dimension, max));
     });
   it("refuses too many values before any of them is made", () => {
     const text = `[${"{},".repeat(5_000_000)}{}]`;
@@ -68,7 +68,7 @@ describe("bounded gathering", () => {
       yield Uint8Array.of(1, 2);
       yield Uint8Array.of(3);
     })();
-    assert.deepEqual([...(await gatherBounded(tiny, source))], [1, 2, 3]);
+    assert.deepEqual([...(await readBounded(tiny, source))], [1, 2, 3]);
   });
   it("ends a source that goes on behind its bound", async () => {
     let parts = 0;
@@ -83,7 +83,7 @@ describe("bounded gathering", () => {
         hasEnded = true;
       }
     })();
-    await assert.rejects(gatherBounded(tiny, source), refusal("bytes", 100));
+    await assert.rejects(readBounded(tiny, source), refusal("bytes", 100));
     assert.equal(parts, 3);
     assert.ok(hasEnded);
   });

@@ -2,7 +2,7 @@
 import { type Bound, BoundExceededError } from "./bound.ts";
 
 /** Counts what has come. Throws BoundExceededError at the first byte too many. */
-export class ByteCount {
+export class ByteCounter {
   readonly #bound: Bound;
   #bytes = 0;
 
@@ -22,11 +22,11 @@ export class ByteCount {
 }
 
 /** Leaving the iteration ends the source, so that a sender who goes on is cut off. */
-export async function gatherBounded(
+export async function readBounded(
   bound: Bound,
   source: AsyncIterable<Uint8Array>,
 ): Promise<Uint8Array> {
-  const count = new ByteCount(bound);
+  const count = new ByteCounter(bound);
   const parts: Uint8Array[] = [];
   for await (const part of source) {
     count.add(part.length);

@@ -2,12 +2,12 @@ export {
   type Bound,
   type BoundDimension,
   BoundExceededError,
+  type InputSource,
   isBoundExceeded,
-  type Sender,
   type WorkBound,
 } from "./bound.ts";
 export { BytesInFlight, type BytesInFlightLimits } from "./bytes-in-flight.ts";
-export { ByteCount, gatherBounded } from "./gather.ts";
-export { parseBounded, parseBoundedInPieces, parseBoundedText, refuseBytes } from "./parse.ts";
+export { ByteCounter, readBounded } from "./gather.ts";
+export { assertByteLimit, parseBounded, parseBoundedResumable, parseBoundedText } from "./parse.ts";
 export { bounds, bytesInFlight, workBounds } from "./table.ts";
 export { WorkBudget } from "./work-budget.ts";

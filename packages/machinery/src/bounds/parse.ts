@@ -8,8 +8,8 @@ import {
   type JsonValue,
   type ParsedText,
   type ParseOptions,
-  parseInPieces,
   parseJson,
+  parseResumable,
 } from "../json/index.ts";
 import { type Bound, BoundExceededError } from "./bound.ts";
 
@@ -20,19 +20,19 @@ export function parseBounded(bound: Bound, source: string | Uint8Array): JsonVal
 
 /** The same, with what was counted and the members that stand twice. */
 export function parseBoundedText(bound: Bound, source: string | Uint8Array): ParsedText {
-  refuseBytes(bound, source.length);
+  assertByteLimit(bound, source.length);
   return refusing(bound, () => parseJson(textOf(source), limitsOf(bound)));
 }
 
 /** In pieces none of which takes long: for whatever may have more than some tens of kilobytes. */
-export function* parseBoundedInPieces(
+export function* parseBoundedResumable(
   bound: Bound,
   source: string | Uint8Array,
 ): Resumable<ParsedText> {
-  refuseBytes(bound, source.length);
+  assertByteLimit(bound, source.length);
   const text = textOf(source);
   yield;
-  const work = parseInPieces(text, limitsOf(bound));
+  const work = parseResumable(text, limitsOf(bound));
   for (;;) {
     const { done, value } = refusing(bound, () => work.next());
     if (done === true) return value;
@@ -40,7 +40,7 @@ export function* parseBoundedInPieces(
   }
 }
 
-export function refuseBytes(bound: Bound, bytes: number): void {
+export function assertByteLimit(bound: Bound, bytes: number): void {
   if (bytes > bound.bytesMax) throw new BoundExceededError(bound, "bytes", bound.bytesMax);
 }
 

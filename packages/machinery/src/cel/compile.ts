@@ -9,7 +9,7 @@ import { COMPILATION_STEPS_MAX } from "./limits.ts";
 import { parse } from "./syntax/parser.ts";
 import { type Issue, printIssues } from "./syntax/source.ts";
 import { isDyn, sameType, type Type } from "./types/type.ts";
-import { counted, type StepCounter } from "./values/work.ts";
+import { type StepCounter, withStepCounter } from "./values/work.ts";
 
 export interface CompileOptions {
   /** What the expression may evaluate to; anything if absent. A dynamic result passes, unless types are to be exact. */
@@ -31,11 +31,11 @@ export function compile(
   environment: Environment,
   options: CompileOptions = {},
 ): Compilation {
-  return runSync(compileInPieces(text, environment, options));
+  return runSync(compileResumable(text, environment, options));
 }
 
 /** The same, resting after each step, so that others may have their turn: the limit of nodes bounds what a step takes. */
-export function* compileInPieces(
+export function* compileResumable(
   text: string,
   environment: Environment,
   options: CompileOptions = {},
@@ -87,7 +87,7 @@ class CompilationSteps implements StepCounter {
 /** What `run` gives; undefined when it took too many steps. */
 function withSteps<Result>(steps: StepCounter, run: () => Result): Result | undefined {
   try {
-    return counted(steps, run);
+    return withStepCounter(steps, run);
   } catch (error) {
     if (error instanceof TooManySteps) return undefined;
     throw error;

@@ -24,7 +24,7 @@ export {
   member,
   type Overload,
 } from "./check/function-declaration.ts";
-export { type Compilation, type CompileOptions, compile, compileInPieces } from "./compile.ts";
+export { type Compilation, type CompileOptions, compile, compileResumable } from "./compile.ts";
 export type { CostEstimate } from "./cost/estimate.ts";
 export { estimateCost } from "./cost/estimator.ts";
 export type { CancelReason } from "./eval/eval-context.ts";

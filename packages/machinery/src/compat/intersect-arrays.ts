@@ -1,17 +1,17 @@
 /** Arrays: their items, how many, and how they are merged. */
 import { itemSchema, type SchemaProps } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
-import { meetCounts } from "./intersect-scalars.ts";
-import type { Draft, Meeting } from "./meeting.ts";
+import { intersectCounts } from "./intersect-scalars.ts";
+import type { Intersection, MutableSchemaProps } from "./meeting.ts";
 
 export function intersectArrays(
-  draft: Draft,
+  draft: MutableSchemaProps,
   next: SchemaProps,
   path: string,
-  meeting: Meeting,
+  meeting: Intersection,
 ): void {
   const { findings } = meeting;
-  meetCounts(draft, next, "minItems", "maxItems", path, findings);
+  intersectCounts(draft, next, "minItems", "maxItems", path, findings);
   if (next.uniqueItems && !draft.uniqueItems) {
     draft.uniqueItems = true;
     findings.narrower(path, "items must differ now");
@@ -25,7 +25,12 @@ export function intersectArrays(
 }
 
 /** Two clusters that merge a list differently would make two things of one apply. */
-function meetTopologies(draft: Draft, next: SchemaProps, path: string, findings: Findings): void {
+function meetTopologies(
+  draft: MutableSchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): void {
   const [was, is] = [draft.listType ?? "atomic", next.listType ?? "atomic"];
   if (was !== is) {
     findings.incompatible(path, `x-kubernetes-list-type changed (was ${was}, now ${is})`);

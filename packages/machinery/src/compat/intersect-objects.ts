@@ -5,19 +5,19 @@
  */
 import { additionalSchema, emptySchema, type SchemaProps } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
-import { meetCounts } from "./intersect-scalars.ts";
-import type { Draft, Meeting } from "./meeting.ts";
+import { intersectCounts } from "./intersect-scalars.ts";
+import type { Intersection, MutableSchemaProps } from "./meeting.ts";
 
 export function intersectObjects(
-  draft: Draft,
+  draft: MutableSchemaProps,
   existing: SchemaProps,
   next: SchemaProps,
   path: string,
-  meeting: Meeting,
+  meeting: Intersection,
 ): void {
   if (draft.type !== "object") return;
   const { findings } = meeting;
-  meetCounts(draft, next, "minProperties", "maxProperties", path, findings);
+  intersectCounts(draft, next, "minProperties", "maxProperties", path, findings);
   if ((draft.mapType ?? "granular") !== (next.mapType ?? "granular"))
     findings.incompatible(path, "x-kubernetes-map-type changed");
   if (next.embeddedResource && !draft.embeddedResource) {
@@ -46,11 +46,11 @@ function othersOf(schema: SchemaProps): Others {
 const anything: SchemaProps = { ...emptySchema(), preserveUnknownFields: true, nullable: true };
 
 function meetMembers(
-  draft: Draft,
+  draft: MutableSchemaProps,
   existing: SchemaProps,
   next: SchemaProps,
   path: string,
-  meeting: Meeting,
+  meeting: Intersection,
 ): void {
   const { findings } = meeting;
   const [was, is] = [othersOf(existing), othersOf(next)];
@@ -82,7 +82,13 @@ function meetMembers(
     findings.unknown(path, "fields are listed on one side, and described as a whole on the other");
 }
 
-function meetOthers(draft: Draft, was: Others, is: Others, path: string, meeting: Meeting): void {
+function meetOthers(
+  draft: MutableSchemaProps,
+  was: Others,
+  is: Others,
+  path: string,
+  meeting: Intersection,
+): void {
   const { findings } = meeting;
   if (was === "nothing" || is === "anything") return;
   const close = () => {
@@ -100,7 +106,7 @@ function meetOthers(draft: Draft, was: Others, is: Others, path: string, meeting
 }
 
 function meetRequired(
-  draft: Draft,
+  draft: MutableSchemaProps,
   existing: SchemaProps,
   next: SchemaProps,
   path: string,

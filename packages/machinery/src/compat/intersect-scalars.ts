@@ -2,7 +2,7 @@
 import { jsonEqual } from "../json/index.ts";
 import { emptySchema, type SchemaProps, schemaToJson } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
-import type { Draft } from "./meeting.ts";
+import type { MutableSchemaProps } from "./meeting.ts";
 
 type CountKeyword =
   | "maxLength"
@@ -13,7 +13,7 @@ type CountKeyword =
   | "minProperties";
 
 export function intersectNumbers(
-  draft: Draft,
+  draft: MutableSchemaProps,
   next: SchemaProps,
   path: string,
   findings: Findings,
@@ -45,7 +45,12 @@ export function intersectNumbers(
   meetMultiples(draft, next, path, findings);
 }
 
-function meetMultiples(draft: Draft, next: SchemaProps, path: string, findings: Findings): void {
+function meetMultiples(
+  draft: MutableSchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): void {
   const wanted = next.multipleOf;
   const has = draft.multipleOf;
   if (wanted === undefined || wanted === has) return;
@@ -63,12 +68,12 @@ function meetMultiples(draft: Draft, next: SchemaProps, path: string, findings: 
 }
 
 export function intersectStrings(
-  draft: Draft,
+  draft: MutableSchemaProps,
   next: SchemaProps,
   path: string,
   findings: Findings,
 ): void {
-  meetCounts(draft, next, "minLength", "maxLength", path, findings);
+  intersectCounts(draft, next, "minLength", "maxLength", path, findings);
   meetFormats(draft, next, path, findings);
   if (next.pattern === "" || next.pattern === draft.pattern) return;
   findings.narrower(path, `the pattern ${next.pattern} holds now`);
@@ -80,7 +85,12 @@ export function intersectStrings(
 /** Formats that are ranges of whole numbers, the wider ones first. */
 const integerFormats = ["", "int64", "int32"];
 
-function meetFormats(draft: Draft, next: SchemaProps, path: string, findings: Findings): void {
+function meetFormats(
+  draft: MutableSchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): void {
   if (next.format === "" || next.format === draft.format) return;
   const message = `the format ${next.format} holds now`;
   if (draft.format === "") {
@@ -98,8 +108,8 @@ function meetFormats(draft: Draft, next: SchemaProps, path: string, findings: Fi
 }
 
 /** A pair of limits on how many there may be. */
-export function meetCounts(
-  draft: Draft,
+export function intersectCounts(
+  draft: MutableSchemaProps,
   next: SchemaProps,
   least: CountKeyword,
   most: CountKeyword,

@@ -5,7 +5,7 @@ import type { Findings } from "./findings.ts";
 import { intersectArrays } from "./intersect-arrays.ts";
 import { intersectObjects } from "./intersect-objects.ts";
 import { intersectNumbers, intersectStrings, isSameOrNarrower } from "./intersect-scalars.ts";
-import type { Draft, Meeting } from "./meeting.ts";
+import type { Intersection, MutableSchemaProps } from "./meeting.ts";
 
 export function intersect(
   existing: SchemaProps,
@@ -13,7 +13,7 @@ export function intersect(
   path: string,
   findings: Findings,
 ): SchemaProps {
-  const meeting: Meeting = {
+  const meeting: Intersection = {
     findings,
     intersect: (one, other, at) => intersect(one, other, at, findings),
   };
@@ -25,7 +25,7 @@ export function intersect(
   }
   if (isAnything(existing) && !isAnything(next))
     return intersectAnything(existing, next, path, findings);
-  const draft: Draft = { ...existing };
+  const draft: MutableSchemaProps = { ...existing };
   if (!isAnything(next) && !meetTypes(draft, next, path, findings)) return draft;
   intersectNumbers(draft, next, path, findings);
   intersectStrings(draft, next, path, findings);
@@ -69,7 +69,12 @@ function shownType({ type, intOrString }: SchemaProps): string {
 }
 
 /** False when the types have nothing in common, and comparing further makes no sense. */
-function meetTypes(draft: Draft, next: SchemaProps, path: string, findings: Findings): boolean {
+function meetTypes(
+  draft: MutableSchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): boolean {
   const [was, is] = [shownType(draft), shownType(next)];
   if (was === is) return true;
   const message = `The type changed (was ${JSON.stringify(was)}, now ${JSON.stringify(is)})`;
@@ -95,7 +100,12 @@ function isIntOrStringUnion({ anyOf }: SchemaProps): boolean {
   return types.length === 2 && types[0] === "integer" && types[1] === "string";
 }
 
-function meetEnums(draft: Draft, next: SchemaProps, path: string, findings: Findings): void {
+function meetEnums(
+  draft: MutableSchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): void {
   if (next.enum === undefined) return;
   const allowed = next.enum;
   const before = draft.enum;
@@ -121,8 +131,13 @@ function shown(values: readonly JsonValue[]): string {
   return `[${text.join(", ")}${values.length > 10 ? ", …" : ""}]`;
 }
 
-/** `allOf`, `anyOf`, `oneOf`, `not`: what the other side demands is demanded in addition, if it speaks of values only. */
-function meetLogic(draft: Draft, next: SchemaProps, path: string, findings: Findings): void {
+/** `allOf`, `unionAuthorizer`, `oneOf`, `not`: what the other side demands is demanded in addition, if it speaks of values only. */
+function meetLogic(
+  draft: MutableSchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): void {
   const added: SchemaProps[] = [];
   for (const keyword of ["allOf", "anyOf", "oneOf"] as const) {
     const wanted = next[keyword];
@@ -161,7 +176,7 @@ function speaksOfValuesOnly(schema: SchemaProps): boolean {
 
 /** Rules in CEL: the same ones are fine, and fewer; others cannot be compared, and rules over members that went may not compile. */
 function meetRules(
-  draft: Draft,
+  draft: MutableSchemaProps,
   existing: SchemaProps,
   next: SchemaProps,
   path: string,

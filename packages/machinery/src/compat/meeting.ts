@@ -3,9 +3,9 @@ import type { SchemaProps } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
 
 /** The common schema while it is being made: a copy of the existing one, from which things are taken away. */
-export type Draft = { -readonly [Keyword in keyof SchemaProps]: SchemaProps[Keyword] };
+export type MutableSchemaProps = { -readonly [Keyword in keyof SchemaProps]: SchemaProps[Keyword] };
 
-export interface Meeting {
+export interface Intersection {
   readonly findings: Findings;
   /** What both allow. */
   intersect(existing: SchemaProps, next: SchemaProps, path: string): SchemaProps;

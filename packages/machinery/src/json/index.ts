@@ -1,13 +1,13 @@
 export { jsonEqual } from "./equal.ts";
 export { jsonDepthMax, skipString } from "./look.ts";
-export { type ParsedText, type ParseOptions, parseInPieces, parseJson } from "./parse.ts";
+export { type ParsedText, type ParseOptions, parseJson, parseResumable } from "./parse.ts";
 export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";
-export { stringifyInPieces } from "./stringify-in-pieces.ts";
+export { stringifyResumable } from "./stringify-in-pieces.ts";
 export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
-  cloneInPieces,
   cloneJson,
+  cloneResumable,
   exceededLimit,
   isJsonObject,
   type JsonArray,

@@ -3,16 +3,16 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { runSync } from "../base/index.ts";
 import {
-  cloneInPieces,
   cloneJson,
+  cloneResumable,
   exceededLimit,
   type JsonObject,
   JsonSyntaxError,
   type JsonValue,
   jsonDepthMax,
   jsonEqual,
-  parseInPieces,
   parseJson,
+  parseResumable,
   setMember,
   stringifyJson,
   withMember,
@@ -169,7 +169,7 @@ describe("parseInPieces", () => {
     fc.assert(
       fc.property(text, fc.nat(20), (json, valuesMax) => {
         assert.deepEqual(
-          attempt(() => runSync(parseInPieces(json, { valuesMax }))),
+          attempt(() => runSync(parseResumable(json, { valuesMax }))),
           attempt(() => parseJson(json, { valuesMax })),
         );
       }),
@@ -182,17 +182,17 @@ describe("cloneInPieces", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const { value } = parseJson(json);
-        const copy = runSync(cloneInPieces(value));
+        const copy = runSync(cloneResumable(value));
         assert.equal(stringifyJson(copy), stringifyJson(value));
         if (typeof value === "object" && value !== null) assert.notEqual(copy, value);
       }),
     );
     const { value } = parseJson('{"__proto__":{"polluted":true}}');
-    assert.equal(stringifyJson(runSync(cloneInPieces(value))), '{"__proto__":{"polluted":true}}');
+    assert.equal(stringifyJson(runSync(cloneResumable(value))), '{"__proto__":{"polluted":true}}');
   });
 
   it("rests after every few thousand values, wherever they are", () => {
-    const rests = (value: JsonValue): number => [...cloneInPieces(value)].length;
+    const rests = (value: JsonValue): number => [...cloneResumable(value)].length;
     assert.equal(rests(Array.from({ length: 100 }, () => 1)), 0);
     assert.equal(rests(Array.from({ length: 20_500 }, () => 1)), 4);
     assert.equal(rests(Array.from({ length: 5_125 }, () => ({ a: [1, 2] }))), 4);

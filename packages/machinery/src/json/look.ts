@@ -9,7 +9,7 @@ export const jsonDepthMax = 1000;
 
 const digitsSafeMax = 15;
 
-export class Look {
+export class JsonScanner {
   /** The next character to be looked at. */
   at = 0;
   depth = 0;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { runSync } from "../base/index.ts";
-import { JsonSyntaxError, type JsonValue, jsonEqual, parseInPieces, parseJson } from "./index.ts";
+import { JsonSyntaxError, type JsonValue, jsonEqual, parseJson, parseResumable } from "./index.ts";
 import { parseLong } from "./parse-long.ts";
 
 /** JSON with space in it, large integers, strange keys and members that stand twice. */
@@ -109,7 +109,7 @@ describe("a long text", () => {
   it("is read in many pieces also when members stand twice or it is no JSON", () => {
     const items = Array.from({ length: 20_000 }, (_, i) => `{"a":${i}}`).join();
     for (const text of [`{"l":[${items}],"a":1,"a":2}`, `{"l":[${items}],}`, `{"l":[${items}`]) {
-      const work = parseInPieces(text);
+      const work = parseResumable(text);
       let pieces = 0;
       try {
         while (work.next().done !== true) pieces++;
@@ -121,7 +121,7 @@ describe("a long text", () => {
   });
 
   it("is read in many pieces however deep it is", () => {
-    const work = parseInPieces(
+    const work = parseResumable(
       `${"[".repeat(900)}${Array(20_000).fill(1).join()}${"]".repeat(900)}`,
     );
     let pieces = 0;
@@ -142,12 +142,12 @@ describe("a long text", () => {
         return assert.fail("it was taken");
       };
       assert.equal(
-        error(() => runSync(parseInPieces(text))),
+        error(() => runSync(parseResumable(text))),
         error(() => parseJson(text)),
       );
     }
     const twice = `{${filler}"a":1,"b":{"c":1,"c":2},"a":2}`;
-    assert.deepEqual(runSync(parseInPieces(twice)), parseJson(twice));
+    assert.deepEqual(runSync(parseResumable(twice)), parseJson(twice));
   });
 });
 

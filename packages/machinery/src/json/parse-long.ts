@@ -5,26 +5,26 @@
  * It gives up where it is not certain, on wrong syntax and on members that stand twice: then the text is parsed as a whole, which says what
  * is wrong, and in which words.
  */
-import { Pace, type Resumable } from "../base/index.ts";
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { skipString } from "./look.ts";
 import type { ParsedJson } from "./parse-lossless.ts";
 import { JsonSyntaxError } from "./syntax-error.ts";
 import { type JsonObject, type JsonValue, setMember } from "./value.ts";
 
-export interface PieceLimits {
+export interface ResumableParseLimits {
   /** Characters that are parsed at once; a string is never cut. */
   readonly chars: number;
   /** Members that are put into an object at once. */
   readonly members: number;
 }
 
-const pieceDefaults: PieceLimits = { chars: 16 << 10, members: 500 };
+const pieceDefaults: ResumableParseLimits = { chars: 16 << 10, members: 500 };
 
 /** Undefined when the text has to be parsed as a whole. `parseShort` throws for what is not JSON. */
 export function* parseLong(
   text: string,
   parseShort: (text: string) => ParsedJson,
-  limits: PieceLimits = pieceDefaults,
+  limits: ResumableParseLimits = pieceDefaults,
 ): Resumable<JsonValue | undefined> {
   const parser = new LongParser(text, parseShort, limits);
   try {
@@ -48,10 +48,14 @@ interface Container {
 class LongParser {
   readonly #text: string;
   readonly #parseShort: (text: string) => ParsedJson;
-  readonly #limits: PieceLimits;
+  readonly #limits: ResumableParseLimits;
   #at = 0;
 
-  constructor(text: string, parseShort: (text: string) => ParsedJson, limits: PieceLimits) {
+  constructor(
+    text: string,
+    parseShort: (text: string) => ParsedJson,
+    limits: ResumableParseLimits,
+  ) {
     this.#text = text;
     this.#parseShort = parseShort;
     this.#limits = limits;
@@ -193,7 +197,7 @@ class LongParser {
 
 function objectContainer(
   object: { [key: string]: JsonValue },
-  { members }: PieceLimits,
+  { members }: ResumableParseLimits,
 ): Container {
   const put = (key: string, value: JsonValue) => {
     if (Object.hasOwn(object, key)) throw new GivenUp();
@@ -203,7 +207,7 @@ function objectContainer(
     open: "{",
     close: "}",
     *addShort(part) {
-      const pace = new Pace(members);
+      const pace = new YieldCounter(members);
       for (const key of Object.keys(part as JsonObject)) {
         put(key, (part as JsonObject)[key] as JsonValue);
         if (pace.isTime()) yield;
@@ -213,12 +217,12 @@ function objectContainer(
   };
 }
 
-function arrayContainer(array: JsonValue[], { members }: PieceLimits): Container {
+function arrayContainer(array: JsonValue[], { members }: ResumableParseLimits): Container {
   return {
     open: "[",
     close: "]",
     *addShort(part) {
-      const pace = new Pace(members);
+      const pace = new YieldCounter(members);
       for (const item of part as readonly JsonValue[]) {
         array.push(item);
         if (pace.isTime()) yield;

@@ -3,7 +3,7 @@
  *
  * Strings and numbers are cut out by position and handed to V8, so that escapes and floats mean the same in both parsers.
  */
-import { Pace, type Resumable, runSync } from "../base/index.ts";
+import { type Resumable, runSync, YieldCounter } from "../base/index.ts";
 import { skipString } from "./look.ts";
 import { JsonSyntaxError } from "./syntax-error.ts";
 import { type JsonValue, setMember } from "./value.ts";
@@ -15,11 +15,11 @@ export interface ParsedJson {
 }
 
 export function parseLossless(text: string): ParsedJson {
-  return runSync(parseLosslessInPieces(text));
+  return runSync(parseLosslessResumable(text));
 }
 
 /** The same with rests. */
-export function* parseLosslessInPieces(text: string): Resumable<ParsedJson> {
+export function* parseLosslessResumable(text: string): Resumable<ParsedJson> {
   const parser = new LosslessParser(text);
   return { value: yield* parser.parseDocument(), duplicates: parser.duplicates };
 }
@@ -44,7 +44,7 @@ class LosslessParser {
   readonly #text: string;
   /** Where the parser is; written out only for duplicates. */
   readonly #path: (string | number)[] = [];
-  readonly #pace = new Pace(valuesPerPiece);
+  readonly #pace = new YieldCounter(valuesPerPiece);
   #at = 0;
 
   constructor(text: string) {

@@ -6,9 +6,9 @@
  * has one of the first two, or the third, takes the slow way.
  */
 import type { Resumable } from "../base/index.ts";
-import { jsonDepthMax, Look } from "./look.ts";
+import { JsonScanner, jsonDepthMax } from "./look.ts";
 import { parseLong } from "./parse-long.ts";
-import { type ParsedJson, parseLossless, parseLosslessInPieces } from "./parse-lossless.ts";
+import { type ParsedJson, parseLossless, parseLosslessResumable } from "./parse-lossless.ts";
 import { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 import { isJsonObject, type JsonValue } from "./value.ts";
 
@@ -28,7 +28,7 @@ export interface ParsedText extends ParsedJson {
 
 /** Throws a JsonSyntaxError, or a JsonTooManyValuesError before anything is parsed. */
 export function parseJson(text: string, options: ParseOptions = {}): ParsedText {
-  const look = new Look(sharedWidth);
+  const look = new JsonScanner(sharedWidth);
   look.walk(text, text.length);
   refuseBeyond(look, options);
   return parseWhole(text, look);
@@ -40,9 +40,9 @@ const shortChars = 32 << 10;
 const lookChars = 128 << 10;
 
 /** The same for a text that may be long, in pieces. */
-export function* parseInPieces(text: string, options: ParseOptions = {}): Resumable<ParsedText> {
+export function* parseResumable(text: string, options: ParseOptions = {}): Resumable<ParsedText> {
   if (text.length <= shortChars) return parseJson(text, options);
-  const look = new Look();
+  const look = new JsonScanner();
   while (look.at < text.length) {
     look.walk(text, look.at + lookChars);
     yield;
@@ -51,10 +51,10 @@ export function* parseInPieces(text: string, options: ParseOptions = {}): Resuma
   const value = yield* parseLong(text, parseJson);
   if (value !== undefined) return { value, duplicates: [], values: look.values };
   yield;
-  return { ...(yield* parseLosslessInPieces(text)), values: look.values };
+  return { ...(yield* parseLosslessResumable(text)), values: look.values };
 }
 
-function parseWhole(text: string, look: Look): ParsedText {
+function parseWhole(text: string, look: JsonScanner): ParsedText {
   const { values, members, hasBigNumber } = look;
   const value = hasBigNumber ? undefined : parsePlain(text);
   if (value !== undefined && countMembers(value) === members)
@@ -65,7 +65,7 @@ function parseWhole(text: string, look: Look): ParsedText {
 /** One for all looks that are taken at once, which do not overlap. */
 const sharedWidth = new Uint32Array(jsonDepthMax + 1);
 
-function refuseBeyond(look: Look, { valuesMax, membersMax, depthMax }: ParseOptions): void {
+function refuseBeyond(look: JsonScanner, { valuesMax, membersMax, depthMax }: ParseOptions): void {
   if (look.depthMax > jsonDepthMax) {
     throw new JsonSyntaxError(`exceeded max depth of ${jsonDepthMax} levels`);
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runSync } from "../base/index.ts";
 import { stringifyJson } from "./stringify.ts";
-import { stringifyInPieces } from "./stringify-in-pieces.ts";
+import { stringifyResumable } from "./stringify-in-pieces.ts";
 import { type JsonObject, type JsonValue, setMember } from "./value.ts";
 
 const names = ["a", "7", "12", "__proto__", "ü\n", "b", "", "constructor"];
@@ -38,7 +38,7 @@ describe("text in pieces", () => {
       const value = madeValue(belowOf(seed), 5);
       const whole = stringifyJson(value);
       if (whole.length > 2000) large++;
-      assert.equal(runSync(stringifyInPieces(value)), whole, `seed ${seed}`);
+      assert.equal(runSync(stringifyResumable(value)), whole, `seed ${seed}`);
     }
     assert.ok(large > 50, `${large} large ones`);
   });
@@ -46,12 +46,12 @@ describe("text in pieces", () => {
   it("leaves out what is not there", () => {
     const data = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, "v"]));
     const value = { a: undefined, data } as unknown as JsonValue;
-    assert.equal(runSync(stringifyInPieces(value)), JSON.stringify(value));
+    assert.equal(runSync(stringifyResumable(value)), JSON.stringify(value));
   });
 
   it("rests between pieces that are short", () => {
     const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, "v"]));
-    const work = stringifyInPieces({ data });
+    const work = stringifyResumable({ data });
     let rests = 0;
     while (work.next().done !== true) rests++;
     assert.ok(rests >= 40, `${rests} rests`);

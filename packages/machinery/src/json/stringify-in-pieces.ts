@@ -3,27 +3,27 @@
  *
  * Containers are walked through, each once: to ask a large object for its members takes long by itself. Neighbours that are no containers are written together.
  */
-import { Pace, type Resumable } from "../base/index.ts";
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { stringifyJson } from "./stringify.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "./value.ts";
 
 /** Values that are written at once. */
 const valuesPerPiece = 250;
 
-export function* stringifyInPieces(value: JsonValue): Resumable<string> {
+export function* stringifyResumable(value: JsonValue): Resumable<string> {
   if (isPlain(value)) return stringifyJson(value);
   const texts: string[] = [];
-  yield* write(value, texts, new Pace(valuesPerPiece));
+  yield* write(value, texts, new YieldCounter(valuesPerPiece));
   yield;
   return texts.join("");
 }
 
-function* write(value: JsonValue, texts: string[], pace: Pace): Resumable<void> {
+function* write(value: JsonValue, texts: string[], pace: YieldCounter): Resumable<void> {
   if (isJsonObject(value)) yield* writeObject(value, texts, pace);
   else yield* writeArray(value as readonly JsonValue[], texts, pace);
 }
 
-function* writeObject(object: JsonObject, texts: string[], pace: Pace): Resumable<void> {
+function* writeObject(object: JsonObject, texts: string[], pace: YieldCounter): Resumable<void> {
   const open = new Open<[string, JsonValue]>(texts, "{", Object.fromEntries);
   for (const name of Object.keys(object)) {
     const value = object[name];
@@ -41,7 +41,11 @@ function* writeObject(object: JsonObject, texts: string[], pace: Pace): Resumabl
   open.close("}");
 }
 
-function* writeArray(array: readonly JsonValue[], texts: string[], pace: Pace): Resumable<void> {
+function* writeArray(
+  array: readonly JsonValue[],
+  texts: string[],
+  pace: YieldCounter,
+): Resumable<void> {
   const open = new Open<JsonValue>(texts, "[", (items) => items);
   for (const item of array) {
     if (isPlain(item)) open.add(item);

@@ -73,7 +73,7 @@ export function cloneJson<Value extends JsonValue>(value: Value): Value {
 }
 
 /** The same, with a rest after every few thousand values. */
-export function* cloneInPieces<Value extends JsonValue>(
+export function* cloneResumable<Value extends JsonValue>(
   value: Value,
   piece = { left: clonedAtOnce },
 ): Resumable<Value> {
@@ -90,7 +90,7 @@ export function* cloneInPieces<Value extends JsonValue>(
     const key = keys === undefined ? i : (keys[i] as string);
     const each = source[key] as JsonValue;
     const isSimple = typeof each !== "object" || each === null;
-    const member = isSimple ? each : yield* cloneInPieces(each, piece);
+    const member = isSimple ? each : yield* cloneResumable(each, piece);
     if (typeof key === "number") copy[key] = member;
     else setMember(copy, key, member);
   }

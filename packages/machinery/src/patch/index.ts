@@ -1,6 +1,6 @@
 export {
   applyJsonPatch,
-  applyJsonPatchInPieces,
+  applyJsonPatchResumable,
   jsonPatchCopiedBytesMax,
   jsonPatchShiftedItemsMax,
 } from "./json-patch.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { cloneJson, isJsonObject, type JsonValue, jsonEqual, parseJson } from "../json/index.ts";
 import {
   applyJsonPatch,
-  applyJsonPatchInPieces,
+  applyJsonPatchResumable,
   formatPointer,
   type JsonPatchOperation,
   PatchError,
@@ -29,7 +29,7 @@ it("a patch in pieces rests after each operation and gives the same", () => {
     ],
     duplicates: [],
   });
-  const work = applyJsonPatchInPieces({ a: 0 }, patch);
+  const work = applyJsonPatchResumable({ a: 0 }, patch);
   const steps = [work.next(), work.next(), work.next()];
   assert.deepEqual(
     steps.map(({ done }) => done),

@@ -6,8 +6,8 @@
  */
 import { type Resumable, runSync } from "../base/index.ts";
 import {
-  cloneInPieces,
   cloneJson,
+  cloneResumable,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -34,15 +34,15 @@ const memberItems = 10;
 
 /** A new document; `document` and the patch are left as they are. Throws a `not-applicable` PatchError. */
 export function applyJsonPatch(document: JsonValue, patch: JsonPatch): JsonValue {
-  return runSync(applyJsonPatchInPieces(document, patch));
+  return runSync(applyJsonPatchResumable(document, patch));
 }
 
 /** The same, resting between operations: there may be thousands, and copies of large parts among them. */
-export function* applyJsonPatchInPieces(
+export function* applyJsonPatchResumable(
   document: JsonValue,
   patch: JsonPatch,
 ): Resumable<JsonValue> {
-  const application = new Application(yield* cloneInPieces(document));
+  const application = new Application(yield* cloneResumable(document));
   for (const operation of patch.operations) {
     application.run(operation);
     yield;

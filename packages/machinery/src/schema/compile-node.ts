@@ -5,12 +5,12 @@
  * node at the price of one map look-up each.
  */
 
-import { Pace, type Resumable } from "../base/index.ts";
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { type JsonValue, stringifyJson } from "../json/index.ts";
 import { quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
 import { isRecognizedFormat } from "./formats.ts";
-import { piecesNodes } from "./limits.ts";
+import { schemaNodesPerStep } from "./limits.ts";
 import {
   type EnumValues,
   LazyPattern,
@@ -36,7 +36,10 @@ export class NodeCompiler {
   }
 
   /** The same for a large schema: children first, each of which is then found. */
-  *compileInPieces(schema: SchemaProps, pace = new Pace(piecesNodes)): Resumable<SchemaNode> {
+  *compileInPieces(
+    schema: SchemaProps,
+    pace = new YieldCounter(schemaNodesPerStep),
+  ): Resumable<SchemaNode> {
     for (const child of childSchemas(schema)) yield* this.compileInPieces(child, pace);
     if (pace.isTime()) yield;
     return this.compile(schema);

@@ -19,7 +19,7 @@ import type { CompiledRule, RuleEvaluator } from "./rule-evaluator.ts";
 import { type RuleSource, reachBit, type SchemaNode } from "./schema-node.ts";
 import type { SchemaProps } from "./schema-props.ts";
 import { type Shaped, type ShapeSteps, shape } from "./shape.ts";
-import { type RuleLookup, validateRulesInPieces } from "./validate-rules.ts";
+import { type RuleLookup, validateRulesResumable } from "./validate-rules.ts";
 import { validateValue } from "./validate-value.ts";
 
 export interface CompileOptions {
@@ -173,7 +173,7 @@ export class CompiledSchema {
       return compiled;
     };
     const options = { old, isResourceRoot: true, lookup };
-    return yield* validateRulesInPieces(this.root, object, options);
+    return yield* validateRulesResumable(this.root, object, options);
   }
 }
 

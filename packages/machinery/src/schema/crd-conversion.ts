@@ -1,8 +1,8 @@
 /** The conversion of a CRD: strategy, webhook and review versions. Paths use upstream's internal names, as clients see them. */
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdConversion, WebhookClientConfig, WebhookService } from "./crd.ts";
-import { dns1035LabelComplaints, dns1123SubdomainComplaints } from "./dns-names.ts";
-import { cutValue } from "./error-collector.ts";
+import { dns1035LabelErrors, dns1123SubdomainErrors } from "./dns-names.ts";
+import { truncatedValue } from "./error-collector.ts";
 
 const acceptedReviewVersions = ["v1", "v1beta1"];
 
@@ -30,7 +30,7 @@ export function validateConversion(
     if (requireValidCaBundle && bundle !== "" && !isCaBundle(bundle)) {
       const detail = "unable to load root certificates: unable to parse bytes as PEM block";
       errors.push(
-        fieldError.invalid(`${path}.webhookClientConfig.caBundle`, cutValue(bundle), detail),
+        fieldError.invalid(`${path}.webhookClientConfig.caBundle`, truncatedValue(bundle), detail),
       );
     }
     errors.push(
@@ -76,7 +76,7 @@ function validateReviewVersions(
       continue;
     }
     seen.add(version);
-    for (const text of dns1035LabelComplaints(version))
+    for (const text of dns1035LabelErrors(version))
       errors.push(fieldError.invalid(at, version, text));
   }
   if (requireRecognized && !hasRecognizedReviewVersion(versions)) {
@@ -152,7 +152,7 @@ function validateService(service: WebhookService, path: string): FieldError[] {
   const segments = urlPath.slice(1).replace(/\/$/, "").split("/");
   for (const [i, segment] of segments.entries()) {
     if (segment === "") complain(`segment[${i}] may not be empty`);
-    else for (const text of dns1123SubdomainComplaints(segment)) complain(`segment[${i}]: ${text}`);
+    else for (const text of dns1123SubdomainErrors(segment)) complain(`segment[${i}]: ${text}`);
   }
   return errors;
 }

@@ -1,7 +1,7 @@
 /** Names, group and API approval of a CRD. */
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdNames, CustomResourceDefinition } from "./crd.ts";
-import { dns1035LabelComplaints, dns1123SubdomainComplaints } from "./dns-names.ts";
+import { dns1035LabelErrors, dns1123SubdomainErrors } from "./dns-names.ts";
 import { isRequestUri } from "./format-net.ts";
 
 export interface CrdNameOptions {
@@ -27,7 +27,7 @@ export function validateCrdName(
       : `${spec.names.plural}.${spec.group}`;
   if (name === "")
     return [fieldError.required("metadata.name", "name or generateName is required")];
-  const complaints = dns1123SubdomainComplaints(name);
+  const complaints = dns1123SubdomainErrors(name);
   if (name !== required) complaints.push('must be spec.names.plural+"."+spec.group');
   return complaints.map((text) => fieldError.invalid("metadata.name", name, text));
 }
@@ -35,7 +35,7 @@ export function validateCrdName(
 export function validateGroup(group: string, { allowBuiltInGroups }: CrdNameOptions): FieldError[] {
   const path = "spec.group";
   if (group === "") return allowBuiltInGroups ? [] : [fieldError.required(path)];
-  const complaints = dns1123SubdomainComplaints(group);
+  const complaints = dns1123SubdomainErrors(group);
   if (complaints.length > 0) return [fieldError.invalid(path, group, complaints.join(","))];
   if (!group.includes(".") && !allowBuiltInGroups)
     return [fieldError.invalid(path, group, "should be a domain with at least one dot")];
@@ -52,7 +52,7 @@ export function validateRequiredNames(names: CrdNames, path: string): FieldError
 export function validateNames(names: CrdNames, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const check = (field: string, name: string, mixedCase: boolean): void => {
-    const complaints = dns1035LabelComplaints(mixedCase ? name.toLowerCase() : name);
+    const complaints = dns1035LabelErrors(mixedCase ? name.toLowerCase() : name);
     if (complaints.length === 0) return;
     const prefix = mixedCase ? "may have mixed case, but should otherwise match: " : "";
     errors.push(fieldError.invalid(`${path}.${field}`, name, prefix + complaints.join(",")));

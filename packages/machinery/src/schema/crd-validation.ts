@@ -26,16 +26,16 @@ import {
   validateSelectableFields,
   validateSubresources,
 } from "./crd-version.ts";
-import { dns1035LabelComplaints } from "./dns-names.ts";
+import { dns1035LabelErrors } from "./dns-names.ts";
 import { definitionNodesMax, errorsMax } from "./limits.ts";
 import { readSchema } from "./read-schema.ts";
 import type { RuleEvaluator } from "./rule-evaluator.ts";
 import type { SchemaProps } from "./schema-props.ts";
 import {
   anySchema,
-  forgivenBy,
+  ratchetedOptions,
   strictSchemaValidation,
-  validateSchemaInPieces,
+  validateSchemaResumable,
 } from "./schema-validation.ts";
 
 export interface CrdValidationOptions extends Partial<CrdNameOptions> {
@@ -48,7 +48,7 @@ export function validateCustomResourceDefinition(
   crd: CustomResourceDefinition,
   options: CrdValidationOptions = {},
 ): FieldError[] {
-  return runSync(judgeCustomResourceDefinition(crd, undefined, options));
+  return runSync(validateCustomResourceDefinitionResumable(crd, undefined, options));
 }
 
 export function validateCustomResourceDefinitionUpdate(
@@ -56,11 +56,11 @@ export function validateCustomResourceDefinitionUpdate(
   old: CustomResourceDefinition,
   options: CrdValidationOptions = {},
 ): FieldError[] {
-  return runSync(judgeCustomResourceDefinition(crd, old, options));
+  return runSync(validateCustomResourceDefinitionResumable(crd, old, options));
 }
 
 /** Either of the two, in pieces: a definition may be large, and others want to be served meanwhile. */
-export function judgeCustomResourceDefinition(
+export function validateCustomResourceDefinitionResumable(
   crd: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
   options: CrdValidationOptions = {},
@@ -241,7 +241,7 @@ class SpecValidation {
 
   *#version(version: CrdVersion, index: number): Resumable<void> {
     const path = `spec.versions[${index}]`;
-    const complaints = dns1035LabelComplaints(version.name);
+    const complaints = dns1035LabelErrors(version.name);
     if (complaints.length > 0)
       this.#errors.push(fieldError.invalid(`${path}.name`, version.name, complaints.join(",")));
     this.#errors.push(...validateDeprecation(version.deprecated, version.deprecationWarning, path));
@@ -322,12 +322,12 @@ class SpecValidation {
     const { evaluator } = this.#options;
     const strict = { ...strictSchemaValidation, statusEnabled, evaluator };
     const at = `${path}.openAPIV3Schema`;
-    let errors = yield* validateSchemaInPieces(schema, at, strict);
+    let errors = yield* validateSchemaResumable(schema, at, strict);
     if (errors.length > 0 && this.#old !== undefined) {
       const forgiven = yield* this.#forgiven();
       const oldSchema = this.#oldVersion(version.name)?.schema;
       const isUnchanged = oldSchema !== undefined && jsonEqual(oldSchema, version.schema);
-      errors = yield* validateSchemaInPieces(schema, at, {
+      errors = yield* validateSchemaResumable(schema, at, {
         ...strict,
         ...forgiven,
         requireStructural:
@@ -347,7 +347,7 @@ class SpecValidation {
           ? undefined
           : readSchema(version.schema, { isAccepted: true }).schema;
       if (old === undefined) continue;
-      for (const [rule, required] of Object.entries(forgivenBy(old))) {
+      for (const [rule, required] of Object.entries(ratchetedOptions(old))) {
         if (required === false) forgiven[rule] = false;
       }
       yield;

@@ -4,12 +4,12 @@
  * A default inside metadata is judged as part of a whole resource, because only that is known to be valid or not.
  */
 
-import { Pace, type Resumable, runSync } from "../base/index.ts";
+import { type Resumable, runSync, YieldCounter } from "../base/index.ts";
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { aggregate, type FieldError, fieldError, formatFieldError } from "../status/index.ts";
 import type { NodeCompiler } from "./compile-node.ts";
 import { validateEmbeddedResources } from "./embedded-meta.ts";
-import { piecesNodes, SchemaLimitError } from "./limits.ts";
+import { SchemaLimitError, schemaNodesPerStep } from "./limits.ts";
 import { type RuleEvaluator, ruleObjectCostMax } from "./rule-evaluator.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { itemSchema, type SchemaProps } from "./schema-props.ts";
@@ -62,7 +62,7 @@ function withTypeMeta(value: JsonValue): JsonValue {
 class DefaultWalk {
   readonly errors: FieldError[] = [];
   readonly #options: DefaultOptions;
-  readonly #pace = new Pace(piecesNodes);
+  readonly #pace = new YieldCounter(schemaNodesPerStep);
   /** One for all: a schema can have thousands of defaults. */
   readonly #budget = new RuleBudget(ruleObjectCostMax);
 

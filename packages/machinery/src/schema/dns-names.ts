@@ -1,7 +1,7 @@
 /** Name rules with Kubernetes' explanations. Each returns the list of complaints, empty for a good name. */
 import { utf8Length } from "./format-net.ts";
 
-export function regexComplaint(
+export function regexError(
   message: string,
   pattern: string,
   ...examples: readonly string[]
@@ -23,7 +23,7 @@ const subdomain1123Pattern = new RegExp(`^${subdomain1123}$`);
 const qualifiedPattern = new RegExp(`^${qualified}$`);
 const labelValuePattern = new RegExp(`^${labelValue}$`);
 
-const qualifiedComplaint = regexComplaint(
+const qualifiedComplaint = regexError(
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
   qualified,
   "MyName",
@@ -52,7 +52,7 @@ function check(
   return complaints;
 }
 
-export function dns1123LabelComplaints(name: string): string[] {
+export function dns1123LabelErrors(name: string): string[] {
   if (name.length <= 253 && !label1123Pattern.test(name) && subdomain1123Pattern.test(name)) {
     return [...(name.length > 63 ? [tooLong(63, "characters")] : []), "must not contain dots"];
   }
@@ -60,7 +60,7 @@ export function dns1123LabelComplaints(name: string): string[] {
     name,
     63,
     label1123Pattern,
-    regexComplaint(
+    regexError(
       "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
       label1123,
       "my-name",
@@ -69,7 +69,7 @@ export function dns1123LabelComplaints(name: string): string[] {
   );
 }
 
-export function dns1123SubdomainComplaints(name: string): string[] {
+export function dns1123SubdomainErrors(name: string): string[] {
   return subdomainComplaints(name, "characters");
 }
 
@@ -78,7 +78,7 @@ function subdomainComplaints(name: string, unit: Unit): string[] {
     name,
     253,
     subdomain1123Pattern,
-    regexComplaint(
+    regexError(
       "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
       subdomain1123,
       "example.com",
@@ -87,12 +87,12 @@ function subdomainComplaints(name: string, unit: Unit): string[] {
   );
 }
 
-export function dns1035LabelComplaints(name: string): string[] {
+export function dns1035LabelErrors(name: string): string[] {
   return check(
     name,
     63,
     label1035Pattern,
-    regexComplaint(
+    regexError(
       "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
       label1035,
       "my-name",
@@ -101,7 +101,7 @@ export function dns1035LabelComplaints(name: string): string[] {
   );
 }
 
-export function qualifiedNameComplaints(key: string): string[] {
+export function qualifiedNameErrors(key: string): string[] {
   const parts = key.split("/", 3);
   if (parts.length > 2) {
     return [
@@ -124,12 +124,12 @@ export function qualifiedNameComplaints(key: string): string[] {
   return complaints;
 }
 
-export function labelValueComplaints(value: string): string[] {
+export function labelValueErrors(value: string): string[] {
   return check(
     value,
     63,
     labelValuePattern,
-    regexComplaint(
+    regexError(
       "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
       labelValue,
       "MyValue",
@@ -140,12 +140,12 @@ export function labelValueComplaints(value: string): string[] {
   );
 }
 
-export function pathSegmentComplaints(name: string): string[] {
+export function pathSegmentErrors(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
-  return pathSegmentPrefixComplaints(name);
+  return pathSegmentPrefixErrors(name);
 }
 
-export function pathSegmentPrefixComplaints(name: string): string[] {
+export function pathSegmentPrefixErrors(name: string): string[] {
   return ["/", "%"]
     .filter((part) => name.includes(part))
     .map((part) => `may not contain '${part}'`);

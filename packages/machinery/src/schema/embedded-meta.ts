@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { coerceObjectMeta } from "./coerce-meta.ts";
-import { dns1035LabelComplaints } from "./dns-names.ts";
+import { dns1035LabelErrors } from "./dns-names.ts";
 import { errorsMax } from "./limits.ts";
 import { validateObjectMeta } from "./object-meta-rules.ts";
 import { reachBit, type SchemaNode } from "./schema-node.ts";
@@ -49,7 +49,7 @@ class EmbeddedWalk {
       text.split("/").length > 2 ? `unexpected GroupVersion string: ${text}` : undefined,
     );
     this.#named(value, "kind", (text) => {
-      const complaints = dns1035LabelComplaints(text.toLowerCase());
+      const complaints = dns1035LabelErrors(text.toLowerCase());
       return complaints.length === 0
         ? undefined
         : `may have mixed case, but should otherwise match: ${complaints.join(",")}`;

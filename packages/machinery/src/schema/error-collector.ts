@@ -16,8 +16,8 @@ interface Held {
 }
 
 /** Ends a validation that has found as many errors as are reported. */
-export class EnoughErrors extends Error {
-  override readonly name = "EnoughErrors";
+export class ErrorLimitReached extends Error {
+  override readonly name = "ErrorLimitReached";
 }
 
 export class ErrorCollector {
@@ -74,7 +74,7 @@ export class ErrorCollector {
   invalid(value: JsonValue, complaint: string): void {
     if (this.#isQuiet()) return;
     const text = `${this.name()} in body ${complaint}`;
-    this.#hold(text, fieldError.invalid(this.#field(), cutValue(value), text));
+    this.#hold(text, fieldError.invalid(this.#field(), truncatedValue(value), text));
   }
 
   forbiddenProperty(key: string): void {
@@ -98,7 +98,7 @@ export class ErrorCollector {
 
   unsupported(value: JsonValue, listed: () => string): void {
     if (this.#isQuiet()) return;
-    const error = fieldError.notSupported(this.#field(), cutValue(value), []);
+    const error = fieldError.notSupported(this.#field(), truncatedValue(value), []);
     const text = `${this.name()} in body should be one of the supported values`;
     this.#hold(text, { ...error, body: `${error.body}: ${listed()}` });
   }
@@ -142,12 +142,12 @@ export class ErrorCollector {
     if (this.#held.length >= errorsHeldMax)
       throw new SchemaLimitError(`the object has more than ${errorsHeldMax} errors`);
     this.#held.push({ text, error });
-    if (this.#isFinal && this.#held.length >= errorsMax) throw new EnoughErrors();
+    if (this.#isFinal && this.#held.length >= errorsMax) throw new ErrorLimitReached();
   }
 }
 
 /** Quoting megabytes of a tenant's text would take seconds. */
-export function cutValue(value: JsonValue): JsonValue {
+export function truncatedValue(value: JsonValue): JsonValue {
   return typeof value === "string" ? cut(value) : value;
 }
 

@@ -27,8 +27,8 @@ export { isCaBundle } from "./crd-conversion.ts";
 export { approvalAnnotation, crdName } from "./crd-names.ts";
 export {
   type CrdValidationOptions,
-  judgeCustomResourceDefinition,
   validateCustomResourceDefinition,
+  validateCustomResourceDefinitionResumable,
   validateCustomResourceDefinitionUpdate,
   validateStoredVersions,
 } from "./crd-validation.ts";
@@ -60,7 +60,7 @@ export {
   openApiName,
   type Publication,
   type PublishedKind,
-  publishInPieces,
+  publishResumable,
   publishV2,
   publishV3,
 } from "./openapi.ts";

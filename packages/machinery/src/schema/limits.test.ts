@@ -14,7 +14,6 @@ import {
   errorsHeldMax,
   errorsMax,
   errorsTextMax,
-  judgeCustomResourceDefinition,
   patternLengthMax,
   patternWeightMax,
   patternWorkMax,
@@ -24,6 +23,7 @@ import {
   schemaNodesMax,
   shownTextMax,
   unknownFieldsMax,
+  validateCustomResourceDefinitionResumable,
   validationStepsMax,
 } from "./index.ts";
 import { alternativeStepsMax } from "./limits.ts";
@@ -48,7 +48,9 @@ const bodies = (schema: JsonObject, value: JsonValue, old?: JsonValue): string[]
     .validate({ x: value }, old === undefined ? {} : { old: { x: old } })
     .map(({ body }) => body);
 
-function judge(versions: readonly JsonObject[]): ReturnType<typeof judgeCustomResourceDefinition> {
+function judge(
+  versions: readonly JsonObject[],
+): ReturnType<typeof validateCustomResourceDefinitionResumable> {
   const { definition } = readCustomResourceDefinition(
     defaultCustomResourceDefinition({
       metadata: { name: "foos.example.com" },
@@ -60,7 +62,7 @@ function judge(versions: readonly JsonObject[]): ReturnType<typeof judgeCustomRe
       },
     }),
   );
-  return judgeCustomResourceDefinition(definition, undefined);
+  return validateCustomResourceDefinitionResumable(definition, undefined);
 }
 
 describe("limits of a schema", () => {

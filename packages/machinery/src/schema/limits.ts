@@ -14,7 +14,7 @@ export const schemaNodesMax = 12_000;
 export const definitionNodesMax = 24_000;
 
 /** Sub-schemas that one piece of work on a schema looks at, before others have their turn. */
-export const piecesNodes = 512;
+export const schemaNodesPerStep = 512;
 
 /** Values of one `enum`. */
 export const enumValuesMax = 5_000;

@@ -6,7 +6,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
-import { cutValue } from "./error-collector.ts";
+import { truncatedValue } from "./error-collector.ts";
 import { comparedItemsMax, errorsMax, SchemaLimitError } from "./limits.ts";
 import { reachBit, type SchemaNode } from "./schema-node.ts";
 import { fieldPath, type PathSegment } from "./value-path.ts";
@@ -68,7 +68,7 @@ class ListTypeWalk {
         this.errors.push(
           fieldError.invalid(
             field,
-            cutValue(item),
+            truncatedValue(item),
             "must be an object for an array of list-type map",
           ),
         );
@@ -83,7 +83,7 @@ class ListTypeWalk {
     for (const i of indices) {
       if (this.errors.length >= errorsMax) return;
       this.#path.push(i);
-      this.errors.push(fieldError.duplicate(fieldPath(this.#path), cutValue(valueAt(i))));
+      this.errors.push(fieldError.duplicate(fieldPath(this.#path), truncatedValue(valueAt(i))));
       this.#path.pop();
     }
   }

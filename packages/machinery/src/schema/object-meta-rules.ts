@@ -2,11 +2,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import {
-  dns1123LabelComplaints,
-  labelValueComplaints,
-  pathSegmentComplaints,
-  pathSegmentPrefixComplaints,
-  qualifiedNameComplaints,
+  dns1123LabelErrors,
+  labelValueErrors,
+  pathSegmentErrors,
+  pathSegmentPrefixErrors,
+  qualifiedNameErrors,
 } from "./dns-names.ts";
 import { utf8Length } from "./format-net.ts";
 
@@ -24,9 +24,9 @@ export function validateObjectMeta(meta: JsonObject, path: string): FieldError[]
   const generateName = text(meta, "generateName");
   const name = text(meta, "name");
   const namespace = text(meta, "namespace");
-  complain("generateName", generateName, pathSegmentPrefixComplaints(generateName));
-  complain("name", name, pathSegmentComplaints(name));
-  if (namespace !== "") complain("namespace", namespace, dns1123LabelComplaints(namespace));
+  complain("generateName", generateName, pathSegmentPrefixErrors(generateName));
+  complain("name", name, pathSegmentErrors(name));
+  if (namespace !== "") complain("namespace", namespace, dns1123LabelErrors(namespace));
   const generation = meta["generation"];
   if ((typeof generation === "number" || typeof generation === "bigint") && generation < 0) {
     errors.push(
@@ -34,13 +34,13 @@ export function validateObjectMeta(meta: JsonObject, path: string): FieldError[]
     );
   }
   for (const [key, value] of entries(meta["labels"])) {
-    complain("labels", key, qualifiedNameComplaints(key));
-    complain("labels", value, labelValueComplaints(value));
+    complain("labels", key, qualifiedNameErrors(key));
+    complain("labels", value, labelValueErrors(value));
   }
   errors.push(...validateAnnotations(meta["annotations"], `${path}.annotations`));
   errors.push(...validateOwnerReferences(meta["ownerReferences"], `${path}.ownerReferences`));
   for (const finalizer of list(meta["finalizers"])) {
-    complain("finalizers", String(finalizer), qualifiedNameComplaints(String(finalizer)));
+    complain("finalizers", String(finalizer), qualifiedNameErrors(String(finalizer)));
   }
   errors.push(...validateManagedFields(meta["managedFields"], `${path}.managedFields`));
   return errors;
@@ -50,7 +50,7 @@ function validateAnnotations(annotations: JsonValue | undefined, path: string): 
   const errors: FieldError[] = [];
   let bytes = 0;
   for (const [key, value] of entries(annotations)) {
-    for (const complaint of qualifiedNameComplaints(key.toLowerCase()))
+    for (const complaint of qualifiedNameErrors(key.toLowerCase()))
       errors.push(fieldError.invalid(path, key, complaint));
     bytes += utf8Length(key) + utf8Length(value);
   }

@@ -30,16 +30,16 @@ export interface Publication {
 
 /** The v3 components; `schema` undefined means that nothing is known about the kind. */
 export function publishV3(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
-  return runSync(publishInPieces(schema, kind, "v3"));
+  return runSync(publishResumable(schema, kind, "v3"));
 }
 
 /** The v2 definitions: what OpenAPI v2, and kubectl's reading of it, can bear. */
 export function publishV2(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
-  return runSync(publishInPieces(schema, kind, "v2"));
+  return runSync(publishResumable(schema, kind, "v2"));
 }
 
 /** Either of the two, resting between the walks over the schema. */
-export function* publishInPieces(
+export function* publishResumable(
   schema: SchemaProps | undefined,
   kind: PublishedKind,
   dialect: OpenApiDialect,

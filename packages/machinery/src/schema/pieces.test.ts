@@ -1,18 +1,18 @@
 /** That long work rests often enough is decided by counting what happens between two rests, never by a clock. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Pace, type Resumable, runSync } from "../base/index.ts";
+import { type Resumable, runSync, YieldCounter } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
 import {
   type CompiledRule,
   compileSchema,
-  judgeCustomResourceDefinition,
   type RuleEvaluator,
   ruleObjectCostMax,
+  validateCustomResourceDefinitionResumable,
 } from "./index.ts";
 import { crd, read, version } from "./test-support/crontab-definition.ts";
-import { rulePieceCost } from "./validate-rules.ts";
-import { stepsOfPiece } from "./validate-value.ts";
+import { ruleCostPerYield } from "./validate-rules.ts";
+import { validationStepsPerYield } from "./validate-value.ts";
 
 const rule = { rule: "true" };
 
@@ -90,7 +90,9 @@ describe("judging a definition in pieces", () => {
       "x-kubernetes-validations": Array.from({ length: 500 }, () => rule),
     };
     const { most, result } = watched(
-      judgeCustomResourceDefinition(definitionOf(schema), undefined, { evaluator: engine }),
+      validateCustomResourceDefinitionResumable(definitionOf(schema), undefined, {
+        evaluator: engine,
+      }),
       engine,
     );
     assert.deepEqual(result, []);
@@ -100,7 +102,7 @@ describe("judging a definition in pieces", () => {
   it("rests more often the more sub-schemas there are", () => {
     const piecesOf = (count: number): number =>
       watched(
-        judgeCustomResourceDefinition(
+        validateCustomResourceDefinitionResumable(
           definitionOf(fields(count, { type: "string", default: "x" })),
           undefined,
         ),
@@ -116,9 +118,13 @@ describe("judging a definition in pieces", () => {
       "x-kubernetes-validations": [rule],
     };
     const { result } = watched(
-      judgeCustomResourceDefinition(definitionOf(fields(1_000, withDefault)), undefined, {
-        evaluator: engine,
-      }),
+      validateCustomResourceDefinitionResumable(
+        definitionOf(fields(1_000, withDefault)),
+        undefined,
+        {
+          evaluator: engine,
+        },
+      ),
     );
     assert.ok(engine.evaluations <= 12, `${engine.evaluations} evaluations`);
     assert.match(JSON.stringify(result), /running out of cost budget/);
@@ -142,7 +148,7 @@ describe("validating an object in pieces", () => {
   };
 
   it("rests when rules have cost enough", () => {
-    const { engine, compiled } = prepared(rulePieceCost / 2);
+    const { engine, compiled } = prepared(ruleCostPerYield / 2);
     const { pieces, most, result } = watched(compiled.validateInPieces(object(20)), engine);
     assert.deepEqual(result, []);
     assert.equal(most, 2);
@@ -152,7 +158,7 @@ describe("validating an object in pieces", () => {
   it("rests when very many cheap rules have run", () => {
     const { engine, compiled } = prepared(1);
     const { most } = watched(compiled.validateInPieces(object(50_000)), engine);
-    assert.ok(most <= rulePieceCost / 50, `${most} in one piece`);
+    assert.ok(most <= ruleCostPerYield / 50, `${most} in one piece`);
   });
 
   it("rests while there is much to look at, without any rules", () => {
@@ -162,7 +168,7 @@ describe("validating an object in pieces", () => {
     });
     const rests = (items: number) => [...plain.validateInPieces(object(items))].length;
     assert.equal(rests(1_000), 0);
-    assert.ok(rests(10 * stepsOfPiece) >= 10);
+    assert.ok(rests(10 * validationStepsPerYield) >= 10);
   });
 
   it("rests for patterns, which take longer than other checks", () => {
@@ -219,7 +225,7 @@ describe("validating an object in pieces", () => {
 
 describe("Pace", () => {
   it("says every so often that it is time", () => {
-    const pace = new Pace(3);
+    const pace = new YieldCounter(3);
     const said = Array.from({ length: 7 }, () => pace.isTime());
     assert.deepEqual(said, [false, false, true, false, false, true, false]);
   });

@@ -85,7 +85,7 @@ export function childCardinality(schema: SchemaProps, own: Cardinality): Cardina
   return own;
 }
 
-export interface RulePlace {
+export interface RuleLocation {
   readonly isResourceRoot: boolean;
   readonly uncorrelatable: string | undefined;
   readonly cardinality: Cardinality;
@@ -115,7 +115,7 @@ export class RuleChecker {
     this.#suppressRuleCost = options.suppressRuleCost;
   }
 
-  check(schema: SchemaProps, path: string, place: RulePlace): FieldError[] {
+  check(schema: SchemaProps, path: string, place: RuleLocation): FieldError[] {
     const errors: FieldError[] = [];
     const { isResourceRoot } = place;
     const compiled = this.#evaluator.compile(schema.validations, { schema, isResourceRoot });
@@ -153,7 +153,7 @@ export class RuleChecker {
     rule: ValidationRule,
     result: CompiledRule,
     path: string,
-    place: RulePlace,
+    place: RuleLocation,
     errors: FieldError[],
   ): void {
     const cost = result.maxCost * (place.cardinality ?? result.maxCardinality);

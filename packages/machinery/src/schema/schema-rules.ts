@@ -5,9 +5,9 @@
  * Schema errors and rule errors are kept apart while descending, because rules on a broken schema are not even compiled.
  */
 
-import { Pace, type Resumable } from "../base/index.ts";
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
-import { piecesNodes } from "./limits.ts";
+import { schemaNodesPerStep } from "./limits.ts";
 import { validateListTopology, validateMapTopology } from "./list-topology.ts";
 import {
   type Cardinality,
@@ -85,7 +85,7 @@ const metaFields: ReadonlySet<string> = new Set(["metadata", "kind", "apiVersion
 class SchemaRuleWalk {
   readonly #options: SchemaRuleOptions;
   readonly #checker: RuleChecker | undefined;
-  readonly #pace = new Pace(piecesNodes);
+  readonly #pace = new YieldCounter(schemaNodesPerStep);
 
   constructor(options: SchemaRuleOptions, checker: RuleChecker | undefined) {
     this.#options = options;

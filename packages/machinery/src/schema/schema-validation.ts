@@ -22,7 +22,7 @@ import {
   childSchemas,
   unsupportedKeyword,
   validateStructural,
-  validateStructuralInPieces,
+  validateStructuralResumable,
 } from "./structural.ts";
 
 export interface SchemaValidationOptions extends SchemaRuleOptions {
@@ -50,11 +50,11 @@ export function validateSchema(
   path: string,
   options: SchemaValidationOptions = strictSchemaValidation,
 ): FieldError[] {
-  return runSync(validateSchemaInPieces(schema, path, options));
+  return runSync(validateSchemaResumable(schema, path, options));
 }
 
 /** The same, resting where others may have their turn: each piece looks at every sub-schema once or twice. */
-export function* validateSchemaInPieces(
+export function* validateSchemaResumable(
   schema: SchemaProps,
   path: string,
   options: SchemaValidationOptions,
@@ -82,7 +82,7 @@ export function* validateSchemaInPieces(
 }
 
 /** What an update may leave as it is, because the stored schema has it already. */
-export function forgivenBy(old: SchemaProps): Partial<SchemaValidationOptions> {
+export function ratchetedOptions(old: SchemaProps): Partial<SchemaValidationOptions> {
   const isStructural =
     unsupportedKeyword(old) === undefined && validateStructural(old, "").length === 0;
   return {
@@ -124,7 +124,7 @@ function* judgeStructure(
   const problem = unsupportedKeyword(schema);
   yield;
   if (problem !== undefined) return { errors: [], problem };
-  const errors = yield* validateStructuralInPieces(schema, path);
+  const errors = yield* validateStructuralResumable(schema, path);
   if (errors.length > 0) return { errors, problem };
   if (options.evaluator !== undefined) yield* prepareRules(schema, options.evaluator);
   const defaults = yield* validateDefaults(schema, path, {

@@ -11,10 +11,10 @@ import { validateValueKeywords } from "./structural-nested.ts";
 
 /** The errors in the order of their texts, as Kubernetes sorts them. */
 export function validateStructural(schema: SchemaProps, path: string): FieldError[] {
-  return runSync(validateStructuralInPieces(schema, path));
+  return runSync(validateStructuralResumable(schema, path));
 }
 
-export function* validateStructuralInPieces(
+export function* validateStructuralResumable(
   schema: SchemaProps,
   path: string,
 ): Resumable<FieldError[]> {

@@ -49,20 +49,20 @@ class CostPace {
   #restAt: number;
 
   constructor(left: number) {
-    this.#restAt = left - rulePieceCost;
+    this.#restAt = left - ruleCostPerYield;
   }
 
   /** Asked after each rule. */
   isTime(left: number): boolean {
     this.#restAt += costOfCall;
     if (left > this.#restAt) return false;
-    this.#restAt = left - rulePieceCost;
+    this.#restAt = left - ruleCostPerYield;
     return true;
   }
 }
 
 /** Run-time cost of rules, and a little for each of them, after which others have their turn: some milliseconds. */
-export const rulePieceCost = 250_000;
+export const ruleCostPerYield = 250_000;
 const costOfCall = 50;
 
 export function validateRules(
@@ -70,11 +70,11 @@ export function validateRules(
   value: JsonValue,
   options: RuleOptions,
 ): FieldError[] {
-  return runSync(validateRulesInPieces(root, value, options));
+  return runSync(validateRulesResumable(root, value, options));
 }
 
 /** The same, resting whenever rules have cost as much as may be spent in one go. */
-export function* validateRulesInPieces(
+export function* validateRulesResumable(
   root: SchemaNode,
   value: JsonValue,
   { old, isResourceRoot, lookup, budget = new RuleBudget(ruleObjectCostMax) }: RuleOptions,

@@ -24,7 +24,7 @@ import {
   kindOf,
   plainMatches,
 } from "./check-scalar.ts";
-import { EnoughErrors, ErrorCollector } from "./error-collector.ts";
+import { ErrorCollector, ErrorLimitReached } from "./error-collector.ts";
 import { formatCheck } from "./formats.ts";
 import {
   alternativeStepsMax,
@@ -47,20 +47,20 @@ export function* validateValue(
   try {
     yield* new ValueValidator(errors).validateInPieces(node, value, old);
   } catch (error) {
-    if (!(error instanceof EnoughErrors)) throw error;
+    if (!(error instanceof ErrorLimitReached)) throw error;
   }
   return errors.length === 0 ? [] : errors.fieldErrors();
 }
 
 /** What is done before a rest: steps, and as many of them as the work of patterns is worth. */
-export const stepsOfPiece = 5_000;
+export const validationStepsPerYield = 5_000;
 const patternWorkOfStep = 20;
 
 class ValueValidator {
   readonly #errors: ErrorCollector;
   #steps = 0;
   #patternWork = 0;
-  #restAt = stepsOfPiece;
+  #restAt = validationStepsPerYield;
   /** What may be done until the alternatives that are being tried are through; undefined where none are. */
   #alternativesEnd: number | undefined;
   /** Counts correlated values found to differ from their old ones: an ancestor of such a value differs too. */
@@ -189,7 +189,7 @@ class ValueValidator {
   #isTime(): boolean {
     const done = this.#done();
     if (done < this.#restAt) return false;
-    this.#restAt = done + stepsOfPiece;
+    this.#restAt = done + validationStepsPerYield;
     return true;
   }
 

@@ -3,10 +3,10 @@
  *
  * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
  */
-import { Pace, type Resumable } from "../base/index.ts";
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { isPlainTime, parseGoTime } from "./go-time.ts";
-import { isLeftOut } from "./left-out.ts";
+import { isOmittedWhenEmpty } from "./left-out.ts";
 import { parseQuantity } from "./quantity.ts";
 import type { MessageShape, ScalarType, Shape } from "./shape.ts";
 
@@ -33,7 +33,7 @@ export function decodeShapeOfProtobuf(shape: MessageShape, value: JsonValue): De
 }
 
 /** The same for a large value, with rests. */
-export function* decodeShapeInPieces(shape: MessageShape, value: JsonValue): Resumable<Decoded> {
+export function* decodeShapeResumable(shape: MessageShape, value: JsonValue): Resumable<Decoded> {
   const decoder = new ShapeDecoder();
   const decoded = yield* decoder.messageInPieces(shape, value, "");
   return { value: decoded, unknownFields: decoder.unknownFields };
@@ -44,7 +44,7 @@ const readAtOnce = 500;
 
 class ShapeDecoder {
   readonly unknownFields: string[] = [];
-  readonly #pace = new Pace(readAtOnce);
+  readonly #pace = new YieldCounter(readAtOnce);
   /** Where we are, as Go says it: the innermost struct and the fields to it, without map keys and indexes. */
   #struct = "";
   #fields: readonly string[] = [];
@@ -69,7 +69,7 @@ class ShapeDecoder {
         this.#struct = shortName(shape);
         this.#fields = [...fields, key];
         const read = this.#value(field.shape, item, itemPath);
-        if (!isLeftOut(shape, field, read)) result[key] = read;
+        if (!isOmittedWhenEmpty(shape, field, read)) result[key] = read;
       }
     }
     if (this.#givesLists) giveRequiredLists(shape, result);
@@ -98,7 +98,7 @@ class ShapeDecoder {
           field.shape.kind === "map" && isJsonObject(item) ? Object.keys(item) : undefined;
         const read = yield* this.#valueInPieces(field.shape, item, itemPath, keys);
         const { length } = keys ?? (Array.isArray(read) ? read : []);
-        if (length > 0 || !isLeftOut(shape, field, read)) result[key] = read;
+        if (length > 0 || !isOmittedWhenEmpty(shape, field, read)) result[key] = read;
       }
     }
     this.#struct = struct;

@@ -5,7 +5,7 @@ import {
   BoundExceededError,
   bounds,
   isBoundExceeded,
-  parseBoundedInPieces,
+  parseBoundedResumable,
 } from "../bounds/index.ts";
 import type { JsonValue } from "../json/index.ts";
 import type { WireReader } from "./wire-reader.ts";
@@ -33,7 +33,7 @@ export class FieldCount {
   *json(text: string): Resumable<JsonValue> {
     try {
       const bound = { ...this.#bound, valuesMax: this.#left };
-      const { value, values } = yield* parseBoundedInPieces(bound, text);
+      const { value, values } = yield* parseBoundedResumable(bound, text);
       this.#take(values);
       return value;
     } catch (error) {

@@ -32,8 +32,8 @@ export {
 export {
   type Decoded,
   decodeShape,
-  decodeShapeInPieces,
   decodeShapeOfProtobuf,
+  decodeShapeResumable,
   isBase64,
   ShapeError,
 } from "./decode.ts";
@@ -51,7 +51,7 @@ export {
   decodeMessageInPieces,
   type Envelope,
 } from "./protobuf.ts";
-export { isNegativeQuantity, isWholeQuantity, parseQuantity } from "./quantity.ts";
+export { isIntegerQuantity, isNegativeQuantity, parseQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
   atomicMap,

@@ -8,7 +8,7 @@ const zeroTimes: ReadonlySet<JsonValue> = new Set([
 ]);
 
 /** What Go's `omitempty` does: empty lists and maps are not told, nor are the zeros of some numbers and booleans, and of times. */
-export function isLeftOut(
+export function isOmittedWhenEmpty(
   message: MessageShape,
   { name, shape }: Field,
   value: JsonValue,

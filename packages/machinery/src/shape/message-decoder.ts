@@ -1,7 +1,7 @@
 /**
  * One protobuf message and all that is in it, field by field: messages that are open stand on a stack of our own, so that the decoder can rest anywhere.
  */
-import { Pace, type Resumable } from "../base/index.ts";
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import type { FieldCount } from "./field-count.ts";
 import type { Field, MessageShape, Shape, WireUnion } from "./shape.ts";
@@ -46,7 +46,7 @@ export class MessageDecoder {
   *decode(shape: MessageShape): Resumable<JsonObject> {
     const { reader, count } = this;
     const stack = this.#stack;
-    const pace = new Pace(fieldsPerPiece);
+    const pace = new YieldCounter(fieldsPerPiece);
     const whole = new Whole();
     stack.push(new OpenMessage(shape, this.#bytes.length, 0));
     for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { isNegativeQuantity, isWholeQuantity, parseQuantity } from "./quantity.ts";
+import { isIntegerQuantity, isNegativeQuantity, parseQuantity } from "./quantity.ts";
 
 /** Facts of upstream's resource.Quantity. */
 const canonical: readonly [text: string, becomes: string][] = [
@@ -81,7 +81,7 @@ describe("parseQuantity", () => {
     assert.deepEqual(["-1", "0", "1m"].map(isNegativeQuantity), [true, false, false]);
     const whole = ["1", "1k", "1Ki", "1e3", "0"];
     const broken = ["1m", "1u", "1n", "100e-3"];
-    assert.ok(whole.every(isWholeQuantity));
-    assert.ok(!broken.some(isWholeQuantity));
+    assert.ok(whole.every(isIntegerQuantity));
+    assert.ok(!broken.some(isIntegerQuantity));
   });
 });

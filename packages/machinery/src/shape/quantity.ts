@@ -46,7 +46,7 @@ export function isNegativeQuantity(canonical: string): boolean {
   return canonical.startsWith("-");
 }
 
-export function isWholeQuantity(canonical: string): boolean {
+export function isIntegerQuantity(canonical: string): boolean {
   const exponent = /e(-?\d+)$/.exec(canonical)?.[1];
   if (exponent !== undefined) return Number(exponent) >= 0;
   return !/[num]$/.test(canonical);

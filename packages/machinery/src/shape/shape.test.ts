@@ -6,7 +6,7 @@ import type { JsonValue } from "../json/index.ts";
 import {
   configMap,
   decodeShape,
-  decodeShapeInPieces,
+  decodeShapeResumable,
   namespace,
   objectMeta,
   ShapeError,
@@ -180,7 +180,7 @@ describe("decodeShapeInPieces", () => {
     fc.assert(
       fc.property(fc.constantFrom(configMap, secret, namespace), value, (shape, sent) => {
         assert.deepEqual(
-          attempt(() => runSync(decodeShapeInPieces(shape, sent as JsonValue))),
+          attempt(() => runSync(decodeShapeResumable(shape, sent as JsonValue))),
           attempt(() => decodeShape(shape, sent as JsonValue)),
         );
       }),
@@ -197,7 +197,7 @@ describe("decodeShapeInPieces", () => {
       [namespace, { spec: { finalizers: names } }],
     ];
     for (const [shape, value] of large) {
-      const work = decodeShapeInPieces(shape, value);
+      const work = decodeShapeResumable(shape, value);
       let pieces = 1;
       for (; work.next().done !== true; pieces++);
       assert.ok(pieces >= 10, `${pieces} pieces`);

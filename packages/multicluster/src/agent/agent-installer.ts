@@ -16,7 +16,12 @@ import { applied, ensureAccount, nameIn } from "./agent-account.ts";
 import { type AgentServer, agentKubeconfig } from "./agent-kubeconfig.ts";
 import { agentId, agentManifest } from "./agent-manifest.ts";
 import { deployments, resourceOf, secrets } from "./agent-objects.ts";
-import { agentTokenSecondsDefault, isWorn, readToken, requestToken } from "./agent-token.ts";
+import {
+  agentTokenSecondsDefault,
+  isDueForRenewal,
+  readToken,
+  requestToken,
+} from "./agent-token.ts";
 
 export interface AgentInstallerOptions {
   /** Where agents reach the control plane; undefined while that is not known. */
@@ -73,11 +78,11 @@ export class AgentInstaller {
     const last = this.#last.get(target.uid);
     const isDue = last?.digest !== digest || clock.monotonic() - last.atMs >= repairMs;
     if (isDue) {
-      await refuseForeign(downstream, objects[0] as JsonObject, signal);
+      await checkOwnership(downstream, objects[0] as JsonObject, signal);
       for (const object of objects) await applied(downstream, object, signal);
       this.#last.set(target.uid, { digest, atMs: clock.monotonic() });
     }
-    return await standing(downstream, agentId(target), signal);
+    return await installationState(downstream, agentId(target), signal);
   }
 
   /** Removes what `install` has made, and nothing that it has not. */
@@ -111,7 +116,7 @@ export class AgentInstaller {
     const isGood =
       facts !== undefined &&
       facts.uid === account.metadata.uid &&
-      !isWorn(facts, clock.now(), renewAtShare);
+      !isDueForRenewal(facts, clock.now(), renewAtShare);
     return isGood ? token : await requestToken(upstream, { name }, { expirationSeconds, signal });
   }
 }
@@ -121,7 +126,7 @@ function identityOf(request: Pick<InstallRequest, "target" | "cluster">): Target
   return { cluster: request.cluster, name, uid };
 }
 
-async function refuseForeign(client: Client, wanted: JsonObject, signal: AbortSignal) {
+async function checkOwnership(client: Client, wanted: JsonObject, signal: AbortSignal) {
   const { name } = wanted["metadata"] as { name: string };
   const found = await client.resource(resourceOf(wanted)).find({ name }, { signal });
   if (found === undefined || isOurs(found, wanted)) return;
@@ -135,7 +140,11 @@ function isOurs({ metadata }: KubernetesObject, wanted: JsonObject): boolean {
   return stringMember(metadata.annotations, agentAnnotation) === annotations[agentAnnotation];
 }
 
-async function standing(client: Client, id: string, signal: AbortSignal): Promise<Installation> {
+async function installationState(
+  client: Client,
+  id: string,
+  signal: AbortSignal,
+): Promise<Installation> {
   const found = await client.resource(deployments).get({ namespace: id, name: id }, { signal });
   const { observedGeneration = 0, availableReplicas = 0, updatedReplicas = 0 } = found.status ?? {};
   const isCurrent = observedGeneration >= (found.metadata.generation ?? 0) && updatedReplicas > 0;

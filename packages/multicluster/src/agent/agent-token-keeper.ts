@@ -7,9 +7,9 @@ import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type Client, pause } from "@kcp-ts/sdk";
 import { syncerFieldManager } from "../api/index.ts";
 import { secrets } from "./agent-objects.ts";
-import { isWorn, readToken, requestToken, type TokenFacts } from "./agent-token.ts";
+import { isDueForRenewal, readToken, requestToken, type TokenClaims } from "./agent-token.ts";
 
-export interface AgentTokenKeeperOptions {
+export interface AgentTokenRenewerOptions {
   readonly tokenFile: string;
   /** Where the file comes from. */
   readonly secret: { readonly namespace: string; readonly name: string };
@@ -28,12 +28,12 @@ const lookMs = 30_000;
 /** The shortest life that a token has. */
 const secondsMin = 600;
 
-export class AgentTokenKeeper {
-  readonly #options: AgentTokenKeeperOptions;
+export class AgentTokenRenewer {
+  readonly #options: AgentTokenRenewerOptions;
   /** What was asked for last: until its file is here, another one would be no better. */
-  #asked: TokenFacts | undefined;
+  #asked: TokenClaims | undefined;
 
-  constructor(options: AgentTokenKeeperOptions) {
+  constructor(options: AgentTokenRenewerOptions) {
     this.#options = options;
   }
 
@@ -62,7 +62,7 @@ export class AgentTokenKeeper {
       this.#asked !== undefined && this.#asked.expiresAtMs > facts.expiresAtMs
         ? this.#asked
         : facts;
-    if (!isWorn(newest, clock.now(), renewAtShare)) return;
+    if (!isDueForRenewal(newest, clock.now(), renewAtShare)) return;
     const seconds = Math.round((facts.expiresAtMs - facts.issuedAtMs) / 1000);
     const expirationSeconds = Math.max(seconds, secondsMin);
     const token = await requestToken(upstream, facts, { expirationSeconds, signal });

@@ -8,7 +8,7 @@ import { accountNamespace, serviceAccounts, type TokenRequest } from "./agent-ob
 /** A day: renewed in good time, and over soon when it was stolen and its SyncTarget is gone. */
 export const agentTokenSecondsDefault = 86_400;
 
-export interface TokenFacts {
+export interface TokenClaims {
   readonly issuedAtMs: number;
   readonly expiresAtMs: number;
   /** Of the ServiceAccount. */
@@ -20,7 +20,7 @@ export interface TokenFacts {
 }
 
 /** Whoever has to believe a token verifies it; its owner only wants to know how long it lasts. Undefined when it is none of ours. */
-export function readToken(token: string): TokenFacts | undefined {
+export function readToken(token: string): TokenClaims | undefined {
   const claims = claimsOf(token);
   const kubernetes = claims && member(claims, "kubernetes.io");
   if (claims === undefined || kubernetes === undefined || !isJsonObject(kubernetes))
@@ -45,7 +45,11 @@ export function readToken(token: string): TokenFacts | undefined {
 }
 
 /** Whether this share of its life is over. */
-export function isWorn({ issuedAtMs, expiresAtMs }: TokenFacts, nowMs: number, share: number) {
+export function isDueForRenewal(
+  { issuedAtMs, expiresAtMs }: TokenClaims,
+  nowMs: number,
+  share: number,
+) {
   return nowMs >= issuedAtMs + (expiresAtMs - issuedAtMs) * share;
 }
 

@@ -18,9 +18,9 @@ export {
 export { accountNamespace, secrets, serviceAccounts } from "./agent-objects.ts";
 export {
   agentTokenSecondsDefault,
-  isWorn,
+  isDueForRenewal,
   readToken,
   requestToken,
-  type TokenFacts,
+  type TokenClaims,
 } from "./agent-token.ts";
-export { AgentTokenKeeper, type AgentTokenKeeperOptions } from "./agent-token-keeper.ts";
+export { AgentTokenRenewer, type AgentTokenRenewerOptions } from "./agent-token-keeper.ts";

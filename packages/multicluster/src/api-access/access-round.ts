@@ -15,7 +15,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   type AgentServer,
-  isWorn,
+  isDueForRenewal,
   readToken,
   requestToken,
   secrets,
@@ -30,13 +30,13 @@ import {
   stateLabelPrefix,
   wantsApiAccess,
 } from "../api/index.ts";
-import { presentIn } from "../coordination/index.ts";
+import { targetsOf } from "../coordination/index.ts";
 import { withApiAccess } from "../syncer/index.ts";
 import {
+  accessLabels,
   accountAnnotation,
   accountOf,
-  assignment,
-  ofAccess,
+  assignmentLabels,
   ownedBy,
   ownerOf,
   secretData,
@@ -47,7 +47,7 @@ interface Secret extends KubernetesObject {
   readonly data?: StringMap;
 }
 
-export interface AccessRoundOptions {
+export interface AccessReconcilerOptions {
   /** Of the logical cluster. */
   readonly client: Client;
   readonly signal: AbortSignal;
@@ -65,16 +65,16 @@ const lookAgainMs = 10_000;
 const fieldManager = apiAccessFieldManager;
 
 /** Somebody has to do something; said on the workload. */
-class Obstacle extends Error {
-  override readonly name = "Obstacle";
+class AccessBlockedError extends Error {
+  override readonly name = "AccessBlockedError";
 }
 
-export class AccessRound {
-  readonly #options: AccessRoundOptions;
+export class AccessReconciler {
+  readonly #options: AccessReconcilerOptions;
   readonly #resource: Resource<KubernetesObject>;
   readonly #name: string;
 
-  constructor(options: AccessRoundOptions) {
+  constructor(options: AccessReconcilerOptions) {
     this.#options = options;
     const [kind = "", name = ""] = options.key.name.split("/");
     const resource = apiAccessResources.find((one) => one.kind === kind);
@@ -105,9 +105,9 @@ export class AccessRound {
       }
       return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
     } catch (error) {
-      if (!(error instanceof Obstacle) && !isRefusal(error)) throw error;
+      if (!(error instanceof AccessBlockedError) && !isRefusal(error)) throw error;
       this.#tell(workload, error.message);
-      if (error instanceof Obstacle) return { requeueAfterMs: lookAgainMs };
+      if (error instanceof AccessBlockedError) return { requeueAfterMs: lookAgainMs };
       throw error;
     }
   }
@@ -117,7 +117,7 @@ export class AccessRound {
     const wanted = new Map<string, string>();
     const { metadata } = workload;
     if (!wantsApiAccess(metadata.labels) || !this.#isGiven(workload)) return wanted;
-    for (const target of presentIn(workload)) {
+    for (const target of targetsOf(workload)) {
       const of = { kind: this.#resource.kind, name: this.#name, target };
       wanted.set(apiAccessSecretName(of), target);
     }
@@ -139,7 +139,7 @@ export class AccessRound {
     const { server: serverOf, key, clock } = this.#options;
     const server = serverOf();
     if (server === undefined)
-      throw new Obstacle(
+      throw new AccessBlockedError(
         "the control plane has no address that Pods could reach it at: start it with --external-hostname",
       );
     // An earlier workload's of this name, or one that somebody deletes to have its token back: when it is gone, that is told.
@@ -153,7 +153,7 @@ export class AccessRound {
     const token = await this.#token(secret, account);
     await this.#write(secret, {
       account,
-      labels: { ...ofAccess, ...assignment(target) },
+      labels: { ...accessLabels, ...assignmentLabels(target) },
       data: secretData(server, { namespace: key.namespace, token }),
     });
     const facts = readToken(token);
@@ -169,7 +169,7 @@ export class AccessRound {
     const metadata = {
       name,
       namespace: key.namespace,
-      labels: ofAccess,
+      labels: accessLabels,
       annotations: { [accountAnnotation]: account },
       ownerReferences: [ownedBy(this.#resource, workload)],
     };
@@ -177,7 +177,7 @@ export class AccessRound {
       return await client.resource(secrets).create({ metadata }, { fieldManager, signal });
     } catch (error) {
       if (!isStatusError(error, "AlreadyExists")) throw error;
-      throw new Obstacle(`the Secret ${name} was made by somebody else: delete it`);
+      throw new AccessBlockedError(`the Secret ${name} was made by somebody else: delete it`);
     }
   }
 
@@ -189,7 +189,7 @@ export class AccessRound {
     const at = { namespace, name: account };
     const found = await client.resource(serviceAccounts).find(at, { signal });
     if (found === undefined)
-      throw new Obstacle(
+      throw new AccessBlockedError(
         `ServiceAccount ${account} is not there: create it, or name another one as serviceAccountName`,
       );
     const token = tokenIn(data);
@@ -198,7 +198,7 @@ export class AccessRound {
       facts !== undefined &&
       facts.uid === found.metadata.uid &&
       facts.secretUid === uid &&
-      !isWorn(facts, clock.now(), renewAtShare);
+      !isDueForRenewal(facts, clock.now(), renewAtShare);
     if (isGood) return token;
     const boundTo = { name, uid };
     return await requestToken(client, at, { expirationSeconds: tokenSeconds, boundTo, signal });

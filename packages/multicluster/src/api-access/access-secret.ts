@@ -54,11 +54,11 @@ export function tokenIn(data: StringMap | undefined): string {
 }
 
 /** It is in the cluster as soon as this stands on it. */
-export function assignment(target: string): StringMap {
+export function assignmentLabels(target: string): StringMap {
   return { [stateLabel(target)]: stateSync };
 }
 
-export const ofAccess: StringMap = { [apiAccessLabel]: "true" };
+export const accessLabels: StringMap = { [apiAccessLabel]: "true" };
 
 /** With the workload, it goes. */
 export function ownedBy(

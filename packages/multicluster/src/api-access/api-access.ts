@@ -12,16 +12,16 @@ import {
   type Client,
   Controller,
   EventRecorder,
-  Follower,
   type KubernetesObject,
   Manager,
   type ObjectKey,
   type ObjectSource,
+  StorelessInformer,
 } from "@kcp-ts/sdk";
 import { type AgentServer, secrets, serviceAccounts } from "../agent/index.ts";
 import { apiAccessLabel, apiAccessResources } from "../api/index.ts";
-import { metadataClusters, presentIn } from "../coordination/index.ts";
-import { AccessRound } from "./access-round.ts";
+import { metadataClusters, targetsOf } from "../coordination/index.ts";
+import { AccessReconciler } from "./access-round.ts";
 import { accountAnnotation, ownerOf, resourceOfOwner } from "./access-secret.ts";
 
 export interface ApiAccessOptions {
@@ -48,12 +48,12 @@ const concurrencyDefault = 4;
 const selector = { labelSelector: `${apiAccessLabel}=true` };
 
 /** What of a workload decides about its access. */
-interface SeenWorkload {
+interface WorkloadAccess {
   readonly isPlaced: boolean;
   readonly digest: string;
 }
 
-interface SeenSecret {
+interface AccessSecret {
   /** `<kind>/<name>` of the workload. */
   readonly workload: string | undefined;
   /** `<namespace>/<name>`. */
@@ -77,10 +77,10 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
     clock,
     onError,
     reconcile: (key, context) =>
-      new AccessRound({ ...options, ...context, clock, events, tokenSeconds, key }).run(),
+      new AccessReconciler({ ...options, ...context, clock, events, tokenSeconds, key }).run(),
   });
   for (const resource of apiAccessResources) {
-    controller.watch<KubernetesObject, SeenWorkload>(resource, {
+    controller.watch<KubernetesObject, WorkloadAccess>(resource, {
       selector,
       transform: seenWorkload,
       predicate: (change) =>
@@ -91,8 +91,8 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
     });
   }
   const made = { selector, transform: seenSecret, indexers: byAccount };
-  const source = clusters.source<KubernetesObject, SeenSecret>(secrets, made);
-  controller.watch<KubernetesObject, SeenSecret>(secrets, { ...made, map: workloadOf });
+  const source = clusters.source<KubernetesObject, AccessSecret>(secrets, made);
+  controller.watch<KubernetesObject, AccessSecret>(secrets, { ...made, map: workloadOf });
   const follower = accountFollower(options, source, (key) => controller.enqueue(key));
   return {
     async run(signal) {
@@ -106,16 +106,16 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
 /** Accounts that come, go, or come again under the same name. There is one in every namespace: none of them is kept. */
 function accountFollower(
   { client, clock, onError }: ApiAccessOptions,
-  { store }: ObjectSource<SeenSecret>,
+  { store }: ObjectSource<AccessSecret>,
   enqueue: (key: ObjectKey) => void,
-): Follower<KubernetesObject> {
+): StorelessInformer<KubernetesObject> {
   const changed = ({ cluster, namespace, name }: ObjectKey) => {
     for (const key of store.keysByIndex("account", { cluster, value: `${namespace}/${name}` })) {
       const seen = store.get(key);
       if (seen !== undefined) for (const one of workloadOf(seen, key)) enqueue(one);
     }
   };
-  return new Follower({
+  return new StorelessInformer({
     client,
     resource: serviceAccounts,
     scope: "all-clusters",
@@ -133,16 +133,16 @@ function accountFollower(
   });
 }
 
-function seenWorkload(object: KubernetesObject): SeenWorkload {
+function seenWorkload(object: KubernetesObject): WorkloadAccess {
   const { uid, generation, deletionTimestamp = "" } = object.metadata;
-  const targets = [...presentIn(object)].sort();
+  const targets = [...targetsOf(object)].sort();
   return {
     isPlaced: targets.length > 0,
     digest: [uid, generation, deletionTimestamp, ...targets].join(),
   };
 }
 
-function seenSecret(secret: KubernetesObject): SeenSecret {
+function seenSecret(secret: KubernetesObject): AccessSecret {
   const owner = ownerOf(secret);
   const isOfPods = owner !== undefined && resourceOfOwner(owner) !== undefined;
   const { namespace = "", annotations } = secret.metadata;
@@ -152,8 +152,8 @@ function seenSecret(secret: KubernetesObject): SeenSecret {
   };
 }
 
-const byAccount = { account: { values: ({ account }: SeenSecret) => [account] } };
+const byAccount = { account: { values: ({ account }: AccessSecret) => [account] } };
 
-function workloadOf({ workload }: SeenSecret, key: ObjectKey): readonly ObjectKey[] {
+function workloadOf({ workload }: AccessSecret, key: ObjectKey): readonly ObjectKey[] {
   return workload === undefined ? [] : [{ ...key, name: workload }];
 }

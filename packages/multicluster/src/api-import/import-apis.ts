@@ -16,7 +16,7 @@ import {
 } from "@kcp-ts/sdk";
 import type { ImportedApi } from "./imported-api.ts";
 import { OpenApiModels } from "./openapi-models.ts";
-import { structuralSchemaInPieces, UnusableModelError } from "./structural-schema.ts";
+import { structuralSchemaYielding, UnusableModelError } from "./structural-schema.ts";
 
 export interface ImportOptions {
   readonly signal: AbortSignal;
@@ -148,7 +148,7 @@ class SchemaSource {
       throw new UnusableModelError(`the cluster does not describe ${kind} of ${group}/${version}`);
     return {
       ...named,
-      schema: await runSyncFirst(structuralSchemaInPieces(models, name)),
+      schema: await runSyncFirst(structuralSchemaYielding(models, name)),
       columns: [],
     };
   }

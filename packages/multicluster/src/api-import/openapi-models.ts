@@ -1,5 +1,5 @@
 /** The models of a cluster's OpenAPI, version 3 or 2: who describes which kind, and what a reference points to. */
-import { Pace, type Resumable, runSync } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync, YieldCounter } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
 /** That are noted in one piece. */
@@ -34,7 +34,7 @@ export class OpenApiModels {
   }
 
   *#read(): Resumable<void> {
-    const pace = new Pace(kindsPerPiece);
+    const pace = new YieldCounter(kindsPerPiece);
     for (const [name, model] of Object.entries(this.#models)) {
       if (!isJsonObject(model)) continue;
       const kinds = model["x-kubernetes-group-version-kind"];

@@ -3,10 +3,10 @@
  * defaults kept where a server really applies them.
  */
 
-import { Pace, type Resumable, runSync } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync, YieldCounter } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { type OpenApiModels, referenceOf } from "./openapi-models.ts";
-import { codedDefault, wellKnownModel } from "./well-known-models.ts";
+import { builtInDefault, wellKnownModel } from "./well-known-models.ts";
 
 type Draft = { [keyword: string]: JsonValue };
 
@@ -24,11 +24,11 @@ export class UnusableModelError extends Error {
 
 /** Throws an UnusableModelError when the model is recursive, too large or not there. */
 export function structuralSchema(models: OpenApiModels, name: string): JsonObject {
-  return runSync(structuralSchemaInPieces(models, name));
+  return runSync(structuralSchemaYielding(models, name));
 }
 
 /** The same with rests: a cluster decides how much there is to do. */
-export function structuralSchemaInPieces(
+export function structuralSchemaYielding(
   models: OpenApiModels,
   name: string,
 ): Resumable<JsonObject> {
@@ -40,7 +40,7 @@ class Conversion {
   /** The models that are being converted, from the root down. */
   readonly #stack: string[] = [];
   readonly #sizes = new WeakMap<object, number>();
-  readonly #pace = new Pace(nodesPerPiece);
+  readonly #pace = new YieldCounter(nodesPerPiece);
   #nodes = 0;
   #characters = 0;
 
@@ -131,7 +131,7 @@ class Conversion {
         if (!isJsonObject(each)) continue;
         const property: Draft = { ...(yield* this.#schema(each, owner)) };
         this.#copied(field);
-        const coded = codedDefault(owner, field);
+        const coded = builtInDefault(owner, field);
         if (coded !== undefined) property["default"] ??= coded;
         setMember(converted, field, property);
       }

@@ -34,7 +34,7 @@ export function wellKnownModel(name: string): JsonObject | undefined {
 }
 
 /** Defaults that servers apply in code, where their OpenAPI is silent: by model and field. */
-const codedDefaults = new Map<string, JsonValue>([
+const builtInDefaults = new Map<string, JsonValue>([
   ["core.v1.ContainerPort.protocol", "TCP"],
   ["core.v1.ServicePort.protocol", "TCP"],
   // kubectl tells of no rollout whose strategy it does not find.
@@ -42,6 +42,6 @@ const codedDefaults = new Map<string, JsonValue>([
   ["apps.v1.DaemonSetSpec.updateStrategy", { type: "RollingUpdate" }],
 ]);
 
-export function codedDefault(model: string, field: string): JsonValue | undefined {
-  return codedDefaults.get(`${model.split(".").slice(-3).join(".")}.${field}`);
+export function builtInDefault(model: string, field: string): JsonValue | undefined {
+  return builtInDefaults.get(`${model.split(".").slice(-3).join(".")}.${field}`);
 }

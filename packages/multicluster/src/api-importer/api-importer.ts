@@ -55,7 +55,7 @@ export const importPollMsDefault = 60_000;
 const concurrency = 4;
 const runTimeoutMs = 60_000;
 
-type Look =
+type ImportProbe =
   | { readonly kind: "unchanged" }
   | { readonly kind: "changed"; readonly print: string | undefined; readonly found: ImportResult }
   | { readonly kind: "failed"; readonly error: unknown };
@@ -172,7 +172,7 @@ export class ApiImporter {
     { client }: TargetConnection,
     known: string | undefined,
     request: ServedRequest,
-  ): Promise<Look> {
+  ): Promise<ImportProbe> {
     try {
       const print = await fingerprint(client, request.signal);
       if (print !== undefined && print === known) return { kind: "unchanged" };
@@ -193,7 +193,7 @@ export class ApiImporter {
 
   async #say(
     { metadata, status }: SyncTarget,
-    verdict: Verdict,
+    verdict: ImportedCondition,
     { client, signal }: ReconcileContext,
   ): Promise<void> {
     const type = targetConditions.apiImporterReady;
@@ -212,7 +212,7 @@ export class ApiImporter {
   }
 }
 
-interface Verdict {
+interface ImportedCondition {
   readonly status: "True" | "False";
   readonly severity?: "Error";
   readonly reason: string;
@@ -221,7 +221,7 @@ interface Verdict {
 
 const skippedShownMax = 10;
 
-function ready({ imported, skipped }: ImportOutcome): Verdict {
+function ready({ imported, skipped }: ImportOutcome): ImportedCondition {
   const shown = [...skipped]
     .slice(0, skippedShownMax)
     .map(([name, reason]) => `${name} (${reason})`);
@@ -234,7 +234,7 @@ function ready({ imported, skipped }: ImportOutcome): Verdict {
   };
 }
 
-function failed(error: unknown): Verdict {
+function failed(error: unknown): ImportedCondition {
   const { message } = diagnose(error);
   return { status: "False", severity: "Error", reason: "ErrorStartingAPIImporter", message };
 }

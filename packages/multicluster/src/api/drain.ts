@@ -1,6 +1,6 @@
 /** Draining a cluster: what is asked for in `spec.drain` of its SyncTarget, and what is said in `status.drain`. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { list, object, text } from "./notation.ts";
+import { arrayType, objectType, stringType } from "./notation.ts";
 
 /** While it is there, what is in the cluster leaves it and nothing new comes. Taken away, the cluster is used again. */
 export interface DrainSpec {
@@ -25,12 +25,12 @@ export interface DrainStatus {
   readonly remaining: number;
   readonly remainingReplicas: number;
   /** Those that cannot leave by themselves, and why. */
-  readonly blocked?: readonly DrainBlock[];
+  readonly blocked?: readonly DrainBlocker[];
   /** If it goes on like this. */
   readonly estimatedEnd?: string;
 }
 
-export interface DrainBlock {
+export interface DrainBlocker {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
@@ -51,9 +51,9 @@ const count = (description: string): JsonObject => ({
 });
 const positive = (description: string): JsonObject => ({ ...count(description), minimum: 1 });
 
-export const drainSpecSchema: JsonObject = object(
+export const drainSpecSchema: JsonObject = objectType(
   {
-    budget: object(
+    budget: objectType(
       {
         workloads: positive("Workloads that may be on the move at a time."),
         replicas: positive(
@@ -74,16 +74,22 @@ export const drainSpecSchema: JsonObject = object(
   },
 );
 
-export const drainStatusSchema: JsonObject = object(
+export const drainStatusSchema: JsonObject = objectType(
   {
-    startedAt: text("", { format: "date-time" }),
+    startedAt: stringType("", { format: "date-time" }),
     total: count("Workloads, as many as there were at most."),
     moved: count("Those that have left."),
     remaining: count("Those that are still there."),
     remainingReplicas: count("And how many replicas that is."),
-    blocked: list(
-      object(
-        { kind: text(), namespace: text(), name: text(), reason: text(), message: text() },
+    blocked: arrayType(
+      objectType(
+        {
+          kind: stringType(),
+          namespace: stringType(),
+          name: stringType(),
+          reason: stringType(),
+          message: stringType(),
+        },
         { required: ["kind", "name", "reason", "message"] },
       ),
       {
@@ -91,7 +97,7 @@ export const drainStatusSchema: JsonObject = object(
         "x-kubernetes-list-type": "atomic",
       },
     ),
-    estimatedEnd: text("If it goes on like this.", { format: "date-time" }),
+    estimatedEnd: stringType("If it goes on like this.", { format: "date-time" }),
   },
   { description: "How far the drain is." },
 );

@@ -15,7 +15,7 @@ export function isCopyLabel(label: string): boolean {
 }
 
 /** The Service that an object says it has the endpoints of; undefined for other kinds, and for what is of none. */
-export function serviceBehind(
+export function serviceNameOf(
   { group, resource }: { readonly group: string; readonly resource: string },
   { name, labels }: { readonly name: string; readonly labels?: StringMap | undefined },
 ): string | undefined {

@@ -9,6 +9,6 @@ export const fencedKinds = [
 ] as const;
 
 /** Whether somebody in a lost cluster stops it. What nobody stops may run for as long as its cluster does. */
-export function canBeFenced(of: { readonly group: string; readonly resource: string }): boolean {
+export function isFenceable(of: { readonly group: string; readonly resource: string }): boolean {
   return fencedKinds.some(({ group, resource }) => group === of.group && resource === of.resource);
 }

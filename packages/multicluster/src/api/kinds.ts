@@ -5,15 +5,15 @@ import { serviceExportKind, serviceImportKind } from "./multicluster-services.ts
 import { apiVersionAnnotation } from "./names.ts";
 import {
   ageColumn,
+  arrayType,
   column,
   conditionColumn,
   conditions,
-  list,
-  object,
-  root,
-  text,
+  objectType,
+  resourceSchema,
+  stringType,
 } from "./notation.ts";
-import { bounds, locationKind, placementKind, taints } from "./scheduling-kinds.ts";
+import { locationKind, placementKind, resourceLimits, taints } from "./scheduling-kinds.ts";
 import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
@@ -59,19 +59,19 @@ export const syncTargetKind: KindDefinition = {
     column("Synced API resources", ".status.syncedResources", { priority: 1 }),
     ageColumn,
   ],
-  schema: root(
+  schema: resourceSchema(
     "A physical cluster: what is assigned to it by name is synced to it.",
-    object(
+    objectType(
       {
-        kubeconfig: text(
+        kubeconfig: stringType(
           "How to connect to the cluster: a kubeconfig, of which the current context counts. Shown only to those who may read Secrets here.",
           { maxLength: 262_144 },
         ),
-        kubeconfigSecretRef: object(
+        kubeconfigSecretRef: objectType(
           {
-            namespace: text("", { minLength: 1, maxLength: 63 }),
-            name: text("", { minLength: 1, maxLength: 253 }),
-            key: text("The key in the Secret's data.", {
+            namespace: stringType("", { minLength: 1, maxLength: 63 }),
+            name: stringType("", { minLength: 1, maxLength: 253 }),
+            key: stringType("The key in the Secret's data.", {
               default: "kubeconfig",
               minLength: 1,
               maxLength: 253,
@@ -82,7 +82,7 @@ export const syncTargetKind: KindDefinition = {
             required: ["namespace", "name"],
           },
         ),
-        mode: text(
+        mode: stringType(
           "Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the control plane. None: somebody runs a syncer by hand.",
           { enum: ["Push", "Pull", "None"], default: "Push" },
         ),
@@ -91,10 +91,10 @@ export const syncTargetKind: KindDefinition = {
           default: false,
           description: "Nothing new is assigned to the cluster; what is there stays.",
         },
-        evictAfter: text("From then on, what is assigned to the cluster has to leave it.", {
+        evictAfter: stringType("From then on, what is assigned to the cluster has to leave it.", {
           format: "date-time",
         }),
-        resources: list(text("", { minLength: 1, maxLength: 317 }), {
+        resources: arrayType(stringType("", { minLength: 1, maxLength: 317 }), {
           description:
             'What is synced, as in "deployments.apps"; "*" is everything that can be. By default what the control plane is told to sync.',
           maxItems: 500,
@@ -102,7 +102,7 @@ export const syncTargetKind: KindDefinition = {
         }),
         taints,
         bounds: {
-          ...bounds,
+          ...resourceLimits,
           description:
             "What may be used of the cluster at most, by all workspaces together. What is named here takes the place of what the cluster reports.",
         },
@@ -118,15 +118,17 @@ export const syncTargetKind: KindDefinition = {
         ],
       },
     ),
-    object({
+    objectType({
       conditions,
-      version: text("The cluster's version of Kubernetes."),
+      version: stringType("The cluster's version of Kubernetes."),
       capacity: { ...quantities, description: "What all nodes together have." },
       allocatable: { ...quantities, description: "What of it workloads may use." },
       reserved: { ...quantities, description: "What is asked for by what is placed here." },
-      syncedResources: list(text(), { description: "What is synced, by resource.group." }),
-      lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
-      nextHeartbeatTime: text(
+      syncedResources: arrayType(stringType(), {
+        description: "What is synced, by resource.group.",
+      }),
+      lastHeartbeatTime: stringType("When the syncer was last heard of.", { format: "date-time" }),
+      nextHeartbeatTime: stringType(
         "When the agent will have written its next heartbeat, by its own clock. Without a tunnel, one that stays away makes the agent count as silent.",
         { format: "date-time" },
       ),
@@ -136,12 +138,12 @@ export const syncTargetKind: KindDefinition = {
         description:
           "So long after its last heartbeat that counted, the agent stops what may run once at most.",
       },
-      tunnel: object({
-        id: text("Of the newest tunnel that the agent has dialled."),
-        server: text(
+      tunnel: objectType({
+        id: stringType("Of the newest tunnel that the agent has dialled."),
+        server: stringType(
           "The server process that has it. Once that is gone, the agent has to dial or to write a heartbeat within seconds, or counts as silent.",
         ),
-        brokenAfter: text(
+        brokenAfter: stringType(
           "It broke off, and this was the last heartbeat then. The agent counts as silent until the next one comes.",
         ),
       }),
@@ -151,39 +153,39 @@ export const syncTargetKind: KindDefinition = {
 };
 
 const apiResourceProperties: Readonly<Record<string, JsonObject>> = {
-  groupVersion: object(
+  groupVersion: objectType(
     {
-      group: text("Left out, or core: the core group.", { maxLength: 253 }),
-      version: text("", { minLength: 1, maxLength: 63 }),
+      group: stringType("Left out, or core: the core group.", { maxLength: 253 }),
+      version: stringType("", { minLength: 1, maxLength: 63 }),
     },
     { required: ["version"] },
   ),
-  scope: text("", { enum: ["Namespaced", "Cluster"] }),
-  plural: text("", { minLength: 1, maxLength: 63 }),
-  singular: text(),
-  kind: text("", { minLength: 1, maxLength: 63 }),
-  listKind: text(),
-  shortNames: list(text(), { "x-kubernetes-list-type": "atomic" }),
-  categories: list(text(), { "x-kubernetes-list-type": "atomic" }),
+  scope: stringType("", { enum: ["Namespaced", "Cluster"] }),
+  plural: stringType("", { minLength: 1, maxLength: 63 }),
+  singular: stringType(),
+  kind: stringType("", { minLength: 1, maxLength: 63 }),
+  listKind: stringType(),
+  shortNames: arrayType(stringType(), { "x-kubernetes-list-type": "atomic" }),
+  categories: arrayType(stringType(), { "x-kubernetes-list-type": "atomic" }),
   openAPIV3Schema: {
     type: "object",
     "x-kubernetes-preserve-unknown-fields": true,
     "x-kubernetes-map-type": "atomic",
     description: "The structural schema of the objects.",
   },
-  subResources: list(object({ name: text() }, { required: ["name"] }), {
+  subResources: arrayType(objectType({ name: stringType() }, { required: ["name"] }), {
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["name"],
   }),
-  columnDefinitions: list(
-    object(
+  columnDefinitions: arrayType(
+    objectType(
       {
-        name: text(),
-        type: text(),
-        format: text(),
-        description: text(),
+        name: stringType(),
+        type: stringType(),
+        format: stringType(),
+        description: stringType(),
         priority: { type: "integer", format: "int32" },
-        jsonPath: text(),
+        jsonPath: stringType(),
       },
       { required: ["name", "type"] },
     ),
@@ -210,12 +212,12 @@ export const apiResourceImportKind: KindDefinition = {
     conditionColumn("Compatible"),
     conditionColumn("Available"),
   ],
-  schema: root(
+  schema: resourceSchema(
     "An API as one physical cluster serves it.",
-    object(
+    objectType(
       {
-        location: text("The SyncTarget of the cluster.", { minLength: 1, maxLength: 253 }),
-        schemaUpdateStrategy: text(
+        location: stringType("The SyncTarget of the cluster.", { minLength: 1, maxLength: 253 }),
+        schemaUpdateStrategy: stringType(
           "Whether this import may narrow what was negotiated: never, until it is published, or also afterwards.",
           {
             enum: ["UpdateNever", "UpdateUnpublished", "UpdatePublished"],
@@ -226,7 +228,7 @@ export const apiResourceImportKind: KindDefinition = {
       },
       { required: ["location", ...apiResourceRequired] },
     ),
-    object({ conditions }),
+    objectType({ conditions }),
     { required: ["spec"] },
   ),
 };
@@ -244,9 +246,9 @@ export const negotiatedApiResourceKind: KindDefinition = {
     conditionColumn("Published"),
     conditionColumn("Enforced"),
   ],
-  schema: root(
+  schema: resourceSchema(
     "An API as all physical clusters that take part serve it.",
-    object(
+    objectType(
       {
         publish: {
           type: "boolean",
@@ -257,7 +259,7 @@ export const negotiatedApiResourceKind: KindDefinition = {
       },
       { required: apiResourceRequired },
     ),
-    object({ conditions }),
+    objectType({ conditions }),
     { required: ["spec"] },
   ),
 };

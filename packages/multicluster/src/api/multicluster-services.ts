@@ -7,13 +7,13 @@ import { type Condition, defineResource, type KubernetesObject, type StringMap }
 import type { KindDefinition } from "./kinds.ts";
 import {
   ageColumn,
+  arrayType,
   column,
   conditionColumn,
   conditions,
-  list,
-  object,
-  root,
-  text,
+  objectType,
+  resourceSchema,
+  stringType,
 } from "./notation.ts";
 
 export interface ServiceExport extends KubernetesObject {
@@ -96,13 +96,13 @@ export const serviceExportKind: KindDefinition = {
     conditionColumn("Conflict"),
     ageColumn,
   ],
-  schema: root(
+  schema: resourceSchema(
     "The Service of the same name can be used from all clusters.",
-    object({
+    objectType({
       exportedLabels: { ...texts, description: "Labels for the ServiceImport." },
       exportedAnnotations: { ...texts, description: "Annotations for the ServiceImport." },
     }),
-    object({ conditions }),
+    objectType({ conditions }),
   ),
 };
 
@@ -118,41 +118,46 @@ export const serviceImportKind: KindDefinition = {
   categories: [],
   hasStatus: true,
   columns: [column("Type", ".spec.type"), column("IP", ".spec.ips"), ageColumn],
-  schema: root(
+  schema: resourceSchema(
     "A Service that is exported from one or more clusters, as it is used.",
-    object(
+    objectType(
       {
-        type: text("Whether it has an address of its own.", { enum: ["ClusterSetIP", "Headless"] }),
-        ports: list(
-          object(
+        type: stringType("Whether it has an address of its own.", {
+          enum: ["ClusterSetIP", "Headless"],
+        }),
+        ports: arrayType(
+          objectType(
             {
-              name: text("As in the EndpointSlices."),
-              protocol: text("TCP, UDP or SCTP."),
-              appProtocol: text("What is spoken there."),
+              name: stringType("As in the EndpointSlices."),
+              protocol: stringType("TCP, UDP or SCTP."),
+              appProtocol: stringType("What is spoken there."),
               port: integer32,
             },
             { required: ["port"] },
           ),
           { description: "Of all exports together.", "x-kubernetes-list-type": "atomic" },
         ),
-        ips: list(text(), {
+        ips: arrayType(stringType(), {
           description: "Its addresses in a cluster, given by who serves it there.",
           maxItems: 2,
         }),
-        ipFamilies: list(text(), { maxItems: 2 }),
-        sessionAffinity: text("ClientIP or None; of no meaning when it is headless."),
-        sessionAffinityConfig: object({ clientIP: object({ timeoutSeconds: integer32 }) }),
-        internalTrafficPolicy: text("Cluster or Local."),
-        trafficDistribution: text("A preference, such as PreferClose."),
+        ipFamilies: arrayType(stringType(), { maxItems: 2 }),
+        sessionAffinity: stringType("ClientIP or None; of no meaning when it is headless."),
+        sessionAffinityConfig: objectType({ clientIP: objectType({ timeoutSeconds: integer32 }) }),
+        internalTrafficPolicy: stringType("Cluster or Local."),
+        trafficDistribution: stringType("A preference, such as PreferClose."),
       },
       { required: ["ports", "type"] },
     ),
-    object({
-      clusters: list(object({ cluster: text("A SyncTarget.") }, { required: ["cluster"] }), {
-        description: "Whose endpoints count now.",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["cluster"],
-      }),
+    objectType({
+      clusters: arrayType(
+        objectType({ cluster: stringType("A SyncTarget.") }, { required: ["cluster"] }),
+        {
+          description: "Whose endpoints count now.",
+          "x-kubernetes-list-type": "map",
+          "x-kubernetes-list-map-keys": ["cluster"],
+        },
+      ),
       conditions,
     }),
     { required: ["spec"] },

@@ -47,7 +47,7 @@ export const deletionAnnotationPrefix = "deletion.internal.workload.kcp.io/";
 /** A list with commas: who still needs the object in a SyncTarget. It is not deleted there while the list has members. */
 export const softFinalizersAnnotationPrefix = "finalizers.workload.kcp.io/";
 /** On parts and on their copies, "true": an agent whose lease is gone stops it, because another one is started elsewhere then. */
-export const atMostOneLabel = "workloads.kcp.io/at-most-one";
+export const stopBeforeStartLabel = "workloads.kcp.io/at-most-one";
 /** A real finalizer: held by the syncer from before it creates downstream until what it made there is gone. */
 export const syncerFinalizerPrefix = "workload.kcp.io/syncer-";
 /** A JSON patch of `.spec` for one SyncTarget. */
@@ -139,16 +139,16 @@ export const tenantLabel = "kcp.io/tenant-id";
 /** On everything that a syncer made downstream: the key of its SyncTarget. */
 export const downstreamLabel = "internal.workload.kcp.io/cluster";
 /** On a part: since when its cluster is lost. */
-export const lostSinceAnnotation = "workloads.kcp.io/lost-since";
+export const unreachableSinceAnnotation = "workloads.kcp.io/lost-since";
 /** On parts of custom kinds: what they need beside them, with commas, as in `configmaps/a,persistentvolumeclaims/data`. */
-export const refersToAnnotation = "workloads.kcp.io/refers-to";
+export const dependenciesAnnotation = "workloads.kcp.io/refers-to";
 
 /** Names of one resource among them. */
-export function referredTo(
+export function dependenciesOn(
   annotations: StringMap | undefined,
   resource: string,
 ): readonly string[] {
-  const text = stringMember(annotations, refersToAnnotation) ?? "";
+  const text = stringMember(annotations, dependenciesAnnotation) ?? "";
   const prefix = `${resource}/`;
   return text
     .split(",")
@@ -159,14 +159,14 @@ export function referredTo(
 /** On SyncTargets: their key, unique among all logical clusters. */
 export const syncTargetKeyLabel = "internal.workload.kcp.io/key";
 /** On Placements: the key of the chosen SyncTarget. */
-export const chosenTargetAnnotation = "internal.workload.kcp.io/synctarget";
+export const selectedTargetAnnotation = "internal.workload.kcp.io/synctarget";
 export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
 /** On upsynced objects: the downstream resourceVersion they were copied at. */
 export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
 /** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
-export const copyOfAnnotation = "workload.kcp.io/copy-of";
+export const upsyncedFromAnnotation = "workload.kcp.io/copy-of";
 /** `status.reason` of upsynced Pods whose cluster cannot be seen. */
-export const clusterLostReason = "ClusterLost";
+export const clusterUnreachableReason = "ClusterLost";
 export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
 /** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
@@ -187,31 +187,31 @@ export const exportAnnotation = "workloads.kcp.io/export";
 /** On Services, "true": in clusters, a Service `<name>-clusterset` has the endpoints of all of them behind it. */
 export const clustersetAnnotation = "workloads.kcp.io/clusterset";
 /** On what follows others (Services their Pods, ConfigMaps what refers to them): the SyncTargets that it was assigned to for that. Assignments that are not in it are people's. */
-export const followsAnnotation = "workloads.kcp.io/follows";
+export const propagatedToAnnotation = "workloads.kcp.io/follows";
 
 /** Where an object is because it follows others. */
-export function followedTargets(annotations: StringMap | undefined): ReadonlySet<string> {
-  const text = stringMember(annotations, followsAnnotation) ?? "";
+export function propagatedTargets(annotations: StringMap | undefined): ReadonlySet<string> {
+  const text = stringMember(annotations, propagatedToAnnotation) ?? "";
   return new Set(text.split(",").filter((target) => target !== ""));
 }
 
 /** On ServiceImports: since when each cluster exports, as JSON. The one that has done so for longest decides what they disagree on. */
 export const exportedSinceAnnotation = "workloads.kcp.io/exported-since";
 /** Among soft finalizers of workloads, followed by the name of a Service: its endpoints have not shifted yet. */
-export const trafficHolderPrefix = "traffic/";
+export const trafficFinalizerPrefix = "traffic/";
 
 /** On claims, and on parts of workloads that use claims, `<prefix><SyncTarget>`: volumes are in place there. Before that, nothing of it is created there. */
-export const openedAnnotationPrefix = "opened.workload.kcp.io/";
+export const volumeGateAnnotationPrefix = "opened.workload.kcp.io/";
 /** Its value on what cannot be stopped otherwise: nothing of it may be there until its volumes are where it is to be. */
 export const stoppedForVolumes = "stopped";
 /** On claims, and on workloads whose volumes can be in one cluster only: the SyncTarget that has the data. */
-export const volumesInAnnotation = "workloads.kcp.io/volumes-in";
+export const volumeClusterAnnotation = "workloads.kcp.io/volumes-in";
 /** On a StatefulSet with claim templates: the numbers that SyncTargets are to have, with their claims, as JSON. */
-export const volumesForAnnotation = "workloads.kcp.io/volumes-for";
+export const requestedOrdinalsAnnotation = "workloads.kcp.io/volumes-for";
 /** On claims of numbers in use: the uid of the set that wants them deleted when their number is scaled away. */
 export const deleteWhenScaledAnnotation = "workloads.kcp.io/delete-when-scaled";
 /** On a part: the SyncTarget that it is to take over from, volumes included. */
-export const takesOverFromAnnotation = "workloads.kcp.io/takes-over-from";
+export const migrationSourceAnnotation = "workloads.kcp.io/takes-over-from";
 /** On claims: how the volume may get into another cluster, `detach`, `snapshot` or `never`. */
 export const volumeMoveAnnotation = "workloads.kcp.io/volume-move";
 /** On claims: who copies the volume to another cluster. */
@@ -228,12 +228,12 @@ export const snapshotForAnnotation = "workloads.kcp.io/snapshot-for";
 /** On claims and workloads: how their volumes are, by SyncTarget, as JSON. */
 export const volumesAnnotation = "workloads.kcp.io/volumes";
 /** On PersistentVolumes: who holds them in the cluster, with commas. */
-export const heldInClusterAnnotation = "workload.kcp.io/held-in-cluster";
+export const attachedInClusterAnnotation = "workload.kcp.io/held-in-cluster";
 /** Among soft finalizers of claims: the data is there, or may be. */
-export const volumesHolder = "volumes";
+export const volumesFinalizer = "volumes";
 
-export function openedAnnotation(target: string): string {
-  return openedAnnotationPrefix + target;
+export function volumeGateAnnotation(target: string): string {
+  return volumeGateAnnotationPrefix + target;
 }
 
 /** On workloads and namespaces, "true": Pods talk to their logical cluster. On Secrets, "true": by these they do. */

@@ -1,18 +1,18 @@
 /** Schemas and columns in few words. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 
-export function object(
+export function objectType(
   properties: Readonly<Record<string, JsonObject>>,
   more: JsonObject = {},
 ): JsonObject {
   return { type: "object", properties, ...more };
 }
 
-export function list(items: JsonObject, more: JsonObject = {}): JsonObject {
+export function arrayType(items: JsonObject, more: JsonObject = {}): JsonObject {
   return { type: "array", items, ...more };
 }
 
-export function text(description = "", more: JsonObject = {}): JsonObject {
+export function stringType(description = "", more: JsonObject = {}): JsonObject {
   return { type: "string", ...(description === "" ? {} : { description }), ...more };
 }
 
@@ -34,15 +34,15 @@ export function conditionColumn(type: string, name = type): JsonObject {
   return column(name, `.status.conditions[?(@.type=="${type}")].status`);
 }
 
-export const conditions: JsonObject = list(
-  object(
+export const conditions: JsonObject = arrayType(
+  objectType(
     {
-      type: text("What the condition is about."),
-      status: text("True, False or Unknown.", { enum: ["True", "False", "Unknown"] }),
-      severity: text("How bad it is, when it is not True: Error, Warning or Info."),
-      reason: text("One word for programs."),
-      message: text("A sentence for people: what is wrong, and what to do next."),
-      lastTransitionTime: text("", { format: "date-time" }),
+      type: stringType("What the condition is about."),
+      status: stringType("True, False or Unknown.", { enum: ["True", "False", "Unknown"] }),
+      severity: stringType("How bad it is, when it is not True: Error, Warning or Info."),
+      reason: stringType("One word for programs."),
+      message: stringType("A sentence for people: what is wrong, and what to do next."),
+      lastTransitionTime: stringType("", { format: "date-time" }),
     },
     { required: ["type", "status", "lastTransitionTime"] },
   ),
@@ -54,14 +54,14 @@ export const conditions: JsonObject = list(
 );
 
 /** A whole object; apiVersion, kind and metadata are every object's. */
-export function root(
+export function resourceSchema(
   description: string,
   spec: JsonObject,
   status: JsonObject,
   more: JsonObject = {},
 ): JsonObject {
-  return object(
-    { apiVersion: text(), kind: text(), metadata: { type: "object" }, spec, status },
+  return objectType(
+    { apiVersion: stringType(), kind: stringType(), metadata: { type: "object" }, spec, status },
     { description, ...more },
   );
 }

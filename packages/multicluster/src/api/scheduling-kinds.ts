@@ -3,13 +3,13 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { KindDefinition } from "./kinds.ts";
 import {
   ageColumn,
+  arrayType,
   column,
   conditionColumn,
   conditions,
-  list,
-  object,
-  root,
-  text,
+  objectType,
+  resourceSchema,
+  stringType,
 } from "./notation.ts";
 
 const group = "scheduling.kcp.io";
@@ -22,7 +22,7 @@ const intOrString: JsonObject = {
 };
 
 /** Of bounds: names of resources, and quantities that are not below zero. */
-export const bounds: JsonObject = {
+export const resourceLimits: JsonObject = {
   type: "object",
   maxProperties: 64,
   additionalProperties: { ...intOrString, maxLength: 64 },
@@ -36,12 +36,12 @@ export const bounds: JsonObject = {
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-export const taints: JsonObject = list(
-  object(
+export const taints: JsonObject = arrayType(
+  objectType(
     {
-      key: text("", { minLength: 1, maxLength: 317 }),
-      value: text("", { maxLength: 63 }),
-      effect: text(
+      key: stringType("", { minLength: 1, maxLength: 317 }),
+      value: stringType("", { maxLength: 63 }),
+      effect: stringType(
         "NoSchedule: nothing new that does not tolerate it. PreferNoSchedule: only when there is no other place. NoExecute: what is there leaves, too.",
         { enum: effects },
       ),
@@ -58,14 +58,14 @@ export const taints: JsonObject = list(
 
 const labelKeyPattern =
   "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
-const labelValue = text("", {
+const labelValue = stringType("", {
   pattern: "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$",
   maxLength: 63,
 });
 
 /** Only such as can be read: what a selector selects is never a matter of opinion. */
 function selector(description: string): JsonObject {
-  return object(
+  return objectType(
     {
       matchLabels: {
         type: "object",
@@ -78,12 +78,12 @@ function selector(description: string): JsonObject {
           },
         ],
       },
-      matchExpressions: list(
-        object(
+      matchExpressions: arrayType(
+        objectType(
           {
-            key: text("", { pattern: labelKeyPattern, maxLength: 317 }),
-            operator: text("", { enum: ["In", "NotIn", "Exists", "DoesNotExist"] }),
-            values: list(labelValue, { maxItems: 100, "x-kubernetes-list-type": "atomic" }),
+            key: stringType("", { pattern: labelKeyPattern, maxLength: 317 }),
+            operator: stringType("", { enum: ["In", "NotIn", "Exists", "DoesNotExist"] }),
+            values: arrayType(labelValue, { maxItems: 100, "x-kubernetes-list-type": "atomic" }),
           },
           {
             required: ["key", "operator"],
@@ -103,11 +103,11 @@ function selector(description: string): JsonObject {
 }
 
 function instances(description: string): JsonObject {
-  return object(
+  return objectType(
     {
-      group: text("", { enum: ["workload.kcp.io"], default: "workload.kcp.io" }),
-      version: text("", { enum: ["v1alpha1"], default: "v1alpha1" }),
-      resource: text("", { enum: ["synctargets"], default: "synctargets" }),
+      group: stringType("", { enum: ["workload.kcp.io"], default: "workload.kcp.io" }),
+      version: stringType("", { enum: ["v1alpha1"], default: "v1alpha1" }),
+      resource: stringType("", { enum: ["synctargets"], default: "synctargets" }),
     },
     { description, default: {} },
   );
@@ -127,21 +127,21 @@ export const locationKind: KindDefinition = {
     column("Labels", ".metadata.annotations.scheduling\\.kcp\\.io/labels"),
     ageColumn,
   ],
-  schema: root(
+  schema: resourceSchema(
     "A group of physical clusters of this workspace, by the labels of their SyncTargets.",
-    object(
+    objectType(
       {
         resource: instances("What its instances are."),
-        description: text("For people who choose a Location.", { maxLength: 4096 }),
-        availableSelectorLabels: list(
-          object(
+        description: stringType("For people who choose a Location.", { maxLength: 4096 }),
+        availableSelectorLabels: arrayType(
+          objectType(
             {
-              key: text("", { minLength: 1, maxLength: 317 }),
-              values: list(text("", { maxLength: 63 }), {
+              key: stringType("", { minLength: 1, maxLength: 317 }),
+              values: arrayType(stringType("", { maxLength: 63 }), {
                 minItems: 1,
                 "x-kubernetes-list-type": "set",
               }),
-              description: text(),
+              description: stringType(),
             },
             { required: ["key", "values"] },
           ),
@@ -153,12 +153,12 @@ export const locationKind: KindDefinition = {
         ),
         instanceSelector: selector("The SyncTargets that belong to it; left out or empty, all."),
         bounds: {
-          ...bounds,
+          ...resourceLimits,
           description: "What one workspace may use in all of its clusters together.",
         },
-        podSecurity: object(
+        podSecurity: objectType(
           {
-            enforce: text(
+            enforce: stringType(
               "The Pod Security Standard that is enforced on the namespaces of other workspaces in its clusters; baseline if no Location of a cluster says so, the strictest if several do.",
               { enum: ["privileged", "baseline", "restricted"] },
             ),
@@ -168,7 +168,7 @@ export const locationKind: KindDefinition = {
       },
       { default: {} },
     ),
-    object({
+    objectType({
       instances: {
         type: "integer",
         format: "int32",
@@ -184,11 +184,11 @@ export const locationKind: KindDefinition = {
 };
 
 const affinity = (description: string): JsonObject =>
-  list(
-    object(
+  arrayType(
+    objectType(
       {
         workloadSelector: selector("Workloads of the same namespace, by their labels."),
-        topologyKey: text(
+        topologyKey: stringType(
           "A label of SyncTargets: those with the same value are one place. Left out, each cluster is one.",
           { maxLength: 317 },
         ),
@@ -211,7 +211,7 @@ const seconds = (description: string): JsonObject => ({
 });
 
 /** How workloads are treated where they are placed. */
-const treatment: Readonly<Record<string, JsonObject>> = {
+const placementRules: Readonly<Record<string, JsonObject>> = {
   weights: {
     type: "object",
     maxProperties: 1000,
@@ -219,10 +219,10 @@ const treatment: Readonly<Record<string, JsonObject>> = {
     description:
       "SyncTarget to its share, relative to the others: 1 where it is left out, 0 is none.",
   },
-  spread: list(
-    object(
+  spread: arrayType(
+    objectType(
       {
-        topologyKey: text("A label of SyncTargets, as in topology.kubernetes.io/region.", {
+        topologyKey: stringType("A label of SyncTargets, as in topology.kubernetes.io/region.", {
           minLength: 1,
           maxLength: 317,
         }),
@@ -245,13 +245,13 @@ const treatment: Readonly<Record<string, JsonObject>> = {
   ),
   affinity: affinity("Where these workloads are."),
   antiAffinity: affinity("Where these workloads are not."),
-  tolerations: list(
-    object(
+  tolerations: arrayType(
+    objectType(
       {
-        key: text("", { maxLength: 317 }),
-        operator: text("", { enum: ["Equal", "Exists"], default: "Equal" }),
-        value: text("", { maxLength: 63 }),
-        effect: text("Every effect if left out.", { enum: effects }),
+        key: stringType("", { maxLength: 317 }),
+        operator: stringType("", { enum: ["Equal", "Exists"], default: "Equal" }),
+        value: stringType("", { maxLength: 63 }),
+        effect: stringType("Every effect if left out.", { enum: effects }),
       },
       {
         "x-kubernetes-validations": [
@@ -268,7 +268,7 @@ const treatment: Readonly<Record<string, JsonObject>> = {
       "x-kubernetes-list-type": "atomic",
     },
   ),
-  rollout: object(
+  rollout: objectType(
     {
       maxSurge: { ...intOrString, description: "In all clusters together." },
       maxUnavailable: { ...intOrString, description: "In all clusters together." },
@@ -278,7 +278,7 @@ const treatment: Readonly<Record<string, JsonObject>> = {
     },
     { description: "A budget for all clusters together." },
   ),
-  failover: object(
+  failover: objectType(
     {
       tolerationSeconds: seconds("So long a lost cluster is waited for."),
       atMostOne: {
@@ -289,15 +289,15 @@ const treatment: Readonly<Record<string, JsonObject>> = {
     },
     { description: "What happens when a cluster is lost." },
   ),
-  overrides: list(
-    object(
+  overrides: arrayType(
+    objectType(
       {
         clusterSelector: selector("By the labels of SyncTargets."),
-        patches: list(
-          object(
+        patches: arrayType(
+          objectType(
             {
-              op: text("", { enum: ["add", "replace", "remove"] }),
-              path: text("A JSON pointer, as in /spec/template/spec/nodeSelector.", {
+              op: stringType("", { enum: ["add", "replace", "remove"] }),
+              path: stringType("A JSON pointer, as in /spec/template/spec/nodeSelector.", {
                 pattern: "^/",
                 maxLength: 1024,
               }),
@@ -332,18 +332,18 @@ export const placementKind: KindDefinition = {
     conditionColumn("Scheduled"),
     ageColumn,
   ],
-  schema: root(
+  schema: resourceSchema(
     "Which Locations the workloads of some namespaces go to, and how. What is left out, a less specific Placement says.",
-    object(
+    objectType(
       {
         locationResource: instances("What Locations are of."),
-        locationSelectors: list(selector("By the labels of Locations."), {
+        locationSelectors: arrayType(selector("By the labels of Locations."), {
           description:
             "Any of them selects a Location. An empty list selects none; left out, a less specific Placement says where.",
           maxItems: 64,
           "x-kubernetes-list-type": "atomic",
         }),
-        locationWorkspace: text(
+        locationWorkspace: stringType(
           "The path of the workspace that has the Locations; its own if left out.",
           { maxLength: 1024 },
         ),
@@ -351,19 +351,19 @@ export const placementKind: KindDefinition = {
           "The namespaces that it is for. Left out: none. Empty: all, which makes it the Placement of the workspace.",
         ),
         workloadSelector: selector("Workloads in them, by their labels; all if left out."),
-        ...treatment,
+        ...placementRules,
       },
       { default: {} },
     ),
-    object({
-      phase: text("Pending: it has no Location. Unbound: no namespace. Bound: both.", {
+    objectType({
+      phase: stringType("Pending: it has no Location. Unbound: no namespace. Bound: both.", {
         enum: ["Pending", "Unbound", "Bound"],
         default: "Pending",
       }),
-      selectedLocation: object(
+      selectedLocation: objectType(
         {
-          path: text("The workspace of the Location."),
-          locationName: text(),
+          path: stringType("The workspace of the Location."),
+          locationName: stringType(),
         },
         { required: ["path", "locationName"] },
       ),

@@ -27,7 +27,7 @@ export interface LocationSpec {
   /** The SyncTargets of the same workspace that belong to it; left out or empty, all. */
   readonly instanceSelector?: LabelSelectorObject;
   /** What one workspace may use in all of its clusters together. */
-  readonly bounds?: Bounds;
+  readonly bounds?: ResourceLimits;
   /** What Pods of workspaces that use its clusters may do there. */
   readonly podSecurity?: { readonly enforce?: PodSecurityLevel };
 }
@@ -48,7 +48,7 @@ export interface LocationStatus {
 }
 
 /** Resource to quantity; `pods` and `workloads` are counted. */
-export type Bounds = Readonly<Record<string, string | number>>;
+export type ResourceLimits = Readonly<Record<string, string | number>>;
 
 /** In bounds and reservations: objects that are placed, whatever they need. */
 export const workloadsResource = "workloads";

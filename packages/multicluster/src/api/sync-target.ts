@@ -2,7 +2,7 @@
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 import type { DrainSpec, DrainStatus } from "./drain.ts";
-import type { Bounds, Taint } from "./scheduling.ts";
+import type { ResourceLimits, Taint } from "./scheduling.ts";
 
 export interface SyncTarget extends KubernetesObject {
   readonly spec?: SyncTargetSpec;
@@ -25,7 +25,7 @@ export interface SyncTargetSpec {
   readonly resources?: readonly string[];
   readonly taints?: readonly Taint[];
   /** What may be used at most; instead of what the cluster reports. */
-  readonly bounds?: Bounds;
+  readonly bounds?: ResourceLimits;
   /** Everything is to leave, on a budget. */
   readonly drain?: DrainSpec;
 }
@@ -86,7 +86,7 @@ export const leaseMsMin = 3000;
 export const leaseMsMax = 600_000;
 
 /** How long after the last heartbeat the next one is due; undefined when the last one does not say so, as those of agents from before do not. */
-export function promisedMsOf(
+export function heartbeatIntervalMsOf(
   status: Pick<SyncTargetStatus, "lastHeartbeatTime" | "nextHeartbeatTime">,
 ): number | undefined {
   const { lastHeartbeatTime = "", nextHeartbeatTime = "" } = status;
@@ -106,7 +106,7 @@ function withoutHeartbeat({ metadata, spec, status = {} }: SyncTarget): JsonValu
 }
 
 /** An agent without a tunnel writes a heartbeat this often, or more often where its lease is short. */
-export const promptHeartbeatMs = 2000;
+export const tunnellessHeartbeatMs = 2000;
 
 export const defaultSecretKey = "kubeconfig";
 /** In `spec.resources`: all of them. */

@@ -40,7 +40,7 @@ export function isSharedFrom(name: string, cluster: string): boolean {
 }
 
 /** What a SyncTarget is called at home, by what others call it; undefined where that name may be a shortened one. */
-export function nameAtHome(shared: string): string | undefined {
+export function ownTargetName(shared: string): string | undefined {
   const [name = ""] = shared.split(".", 1);
   return name.length < nameCharactersMax ? name : undefined;
 }

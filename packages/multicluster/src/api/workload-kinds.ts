@@ -2,7 +2,15 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { KindDefinition } from "./kinds.ts";
-import { ageColumn, column, conditionColumn, conditions, object, root, text } from "./notation.ts";
+import {
+  ageColumn,
+  column,
+  conditionColumn,
+  conditions,
+  objectType,
+  resourceSchema,
+  stringType,
+} from "./notation.ts";
 
 export interface ClusterDaemonSet extends KubernetesObject {
   readonly spec: JsonObject;
@@ -35,11 +43,11 @@ export const clusterDaemonSetKind: KindDefinition = {
     column("Replicas", ".status.replicas", { type: "integer", priority: 1 }),
     ageColumn,
   ],
-  schema: root(
+  schema: resourceSchema(
     "A Deployment in every cluster that takes part, with at least one replica in each.",
-    object(
+    objectType(
       {
-        template: object(
+        template: objectType(
           {
             spec: {
               ...anyObject,
@@ -52,7 +60,7 @@ export const clusterDaemonSetKind: KindDefinition = {
       },
       { required: ["template"] },
     ),
-    object({
+    objectType({
       observedGeneration: { type: "integer", format: "int64" },
       desiredClusters: { ...count, description: "The clusters that have it." },
       readyClusters: { ...count, description: "Those where all replicas are available." },
@@ -114,42 +122,45 @@ export const workloadStrategyKind: KindDefinition = {
     conditionColumn("Accepted"),
     ageColumn,
   ],
-  schema: root(
+  schema: resourceSchema(
     "How objects of a custom kind are spread over clusters.",
-    object(
+    objectType(
       {
-        group: text("Empty: the core group.", { maxLength: 253 }),
-        version: text("", { minLength: 1, maxLength: 63 }),
-        resource: text("The plural, as in a URL.", { minLength: 1, maxLength: 63 }),
-        kind: text("", { minLength: 1, maxLength: 63 }),
-        strategy: text(
+        group: stringType("Empty: the core group.", { maxLength: 253 }),
+        version: stringType("", { minLength: 1, maxLength: 63 }),
+        resource: stringType("The plural, as in a URL.", { minLength: 1, maxLength: 63 }),
+        kind: stringType("", { minLength: 1, maxLength: 63 }),
+        strategy: stringType(
           "Divide: each cluster has some of the replicas. Duplicate: every cluster has all of it. Single: one cluster has all of it.",
           { enum: ["Divide", "Duplicate", "Single"] },
         ),
-        replicasPath: text("Where the number of replicas is, as in spec.size. Needed to divide.", {
-          pattern: "^spec(\\.[A-Za-z0-9_-]+)+$",
-          maxLength: 253,
-        }),
-        available: text(
+        replicasPath: stringType(
+          "Where the number of replicas is, as in spec.size. Needed to divide.",
+          {
+            pattern: "^spec(\\.[A-Za-z0-9_-]+)+$",
+            maxLength: 253,
+          },
+        ),
+        available: stringType(
           "CEL over self, an object in one cluster: how many of its replicas are available. Default: status.availableReplicas.",
           expression,
         ),
-        observed: text(
+        observed: stringType(
           "CEL over self: whether its status is about its newest spec. Default: status.observedGeneration is metadata.generation.",
           expression,
         ),
-        podTemplatePath: text(
+        podTemplatePath: stringType(
           "Where the template of its Pods is, as in spec.template: what that refers to and Services that select its labels follow the object, and its claims are cared for.",
           { pattern: "^spec(\\.[A-Za-z0-9_-]+)*$", maxLength: 253 },
         ),
-        references: text(
+        references: stringType(
           'CEL over self, the whole: a list of what else it refers to, as in ["secrets/" + self.spec.secretName]. ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims.',
           expression,
         ),
         status: {
           type: "object",
           maxProperties: 32,
-          additionalProperties: text("", expression),
+          additionalProperties: stringType("", expression),
           description:
             "By field of .status: CEL over parts, a list of {cluster, spec, status}, and self, the whole.",
         },
@@ -164,7 +175,7 @@ export const workloadStrategyKind: KindDefinition = {
         ],
       },
     ),
-    object({ conditions }),
+    objectType({ conditions }),
     { required: ["spec"] },
   ),
 };

@@ -1,9 +1,13 @@
 /** A SyncTarget as those see it who use the clusters of another workspace. */
 import { type SyncTarget, sharedTargetName } from "../api/index.ts";
-import type { Offer } from "./compute-export.ts";
+import type { ComputeExport } from "./compute-export.ts";
 
 /** By another name, without the way into the cluster, and for the kinds that are offered. */
-export function asShared(target: SyncTarget, home: string, offer: Offer | undefined): SyncTarget {
+export function sharedTargetOf(
+  target: SyncTarget,
+  home: string,
+  offer: ComputeExport | undefined,
+): SyncTarget {
   const { metadata, spec = {}, status } = target;
   const { kubeconfig: _, kubeconfigSecretRef: __, ...rest } = spec;
   const name = sharedTargetName({ name: metadata.name, cluster: home });

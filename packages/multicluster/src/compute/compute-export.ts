@@ -70,7 +70,7 @@ export function consumersPath(cluster: string): string {
 }
 
 /** As much of an APIExport as is remembered. */
-export interface Offer {
+export interface ComputeExport {
   /** Of an APIExport that is one, and can be bound to. */
   readonly isOpen: boolean;
   /** What it brings, as in `deployments.apps`. */
@@ -80,11 +80,11 @@ export interface Offer {
 }
 
 /** Whoever watches APIExports through shared sources uses these options. */
-export const offerInformer: SharedInformerOptions<APIExport, Offer> = {
-  transform: (object) => offerOf(object),
+export const computeExportInformer: SharedInformerOptions<APIExport, ComputeExport> = {
+  transform: (object) => computeExportOf(object),
 };
 
-export function offerOf(object: APIExport): Offer {
+export function computeExportOf(object: APIExport): ComputeExport {
   const { resources = [], permissionClaims = [] } = object.spec ?? {};
   const isOpen = isComputeExport(object) && (object.status?.identityHash ?? "") !== "";
   if (!isOpen) return closed;
@@ -111,7 +111,7 @@ export const apiBindings = defineResource<APIBinding>({
   namespaced: false,
 });
 
-const closed: Offer = { isOpen: false, resources: new Set(), claims: new Set() };
+const closed: ComputeExport = { isOpen: false, resources: new Set(), claims: new Set() };
 
 function nameOf(resource: string, group: string): string {
   return group === "" ? resource : `${resource}.${group}`;

@@ -31,15 +31,15 @@ import {
   type APIExport,
   apiExports,
   apiResourceSchemas,
+  computeExportInformer,
   computeExportName,
   consumersPath,
   type ExportedResource,
   isComputeExport,
-  offerInformer,
 } from "./compute-export.ts";
-import { inOrder, type PlannedOffer, planOffer } from "./plan-offer.ts";
+import { inOrder, type PlannedComputeExport, planComputeExport } from "./plan-offer.ts";
 
-export interface OfferControllerOptions {
+export interface ComputeExportControllerOptions {
   /** Of the control plane, not of one cluster of it. */
   readonly client: Client;
   readonly clusters: Clusters;
@@ -48,23 +48,23 @@ export interface OfferControllerOptions {
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
 }
 
-interface Owner {
+interface ExportOwner {
   readonly object: APIExport;
   readonly cluster: ObjectKey["cluster"];
 }
 
 /** How long after something was kept for the sake of stored objects it is looked at again. */
-export const offerRecheckMs = 60_000;
+export const computeExportRecheckMs = 60_000;
 const concurrency = 2;
 
-export class OfferController {
+export class ComputeExportController {
   readonly controller: Controller;
-  readonly #options: OfferControllerOptions;
+  readonly #options: ComputeExportControllerOptions;
   readonly #negotiated: ObjectSource<NegotiatedAPIResource>;
   readonly #targets: ObjectSource<SyncTarget>;
   readonly #events: EventRecorder;
 
-  constructor(options: OfferControllerOptions) {
+  constructor(options: ComputeExportControllerOptions) {
     const { clusters, client, onError } = options;
     this.#options = options;
     this.#negotiated = clusters.source(negotiatedApiResources, negotiatedInformer);
@@ -84,7 +84,7 @@ export class OfferController {
       reconcile: (key, context) => this.#reconcile(key, context),
       ...(onError === undefined ? {} : { onError }),
     })
-      .watch(apiExports, { ...offerInformer, map })
+      .watch(apiExports, { ...computeExportInformer, map })
       .watch(negotiatedApiResources, { ...negotiatedInformer, map })
       .watch<SyncTarget>(syncTargets, {
         map,
@@ -98,7 +98,7 @@ export class OfferController {
     const { cluster, name } = key;
     const found = await client.resource(apiExports).find({ name }, { signal });
     if (found === undefined || !isComputeExport(found) || isBeingDeleted(found)) return undefined;
-    const planned = planOffer({
+    const planned = planComputeExport({
       negotiated: this.#negotiated.store.list({ cluster }).filter((one) => !isBeingDeleted(one)),
       targets: this.#targets.store.list({ cluster }),
       resourcesDefault: this.#options.resources,
@@ -112,13 +112,13 @@ export class OfferController {
     const resources = inOrder([...wanted, ...kept]);
     await this.#writeExport(found, { ...planned, resources }, client, signal);
     await removeSchemas(found, resources, schemas, client, signal);
-    return kept.length > 0 ? { requeueAfterMs: offerRecheckMs } : undefined;
+    return kept.length > 0 ? { requeueAfterMs: computeExportRecheckMs } : undefined;
   }
 
   /** Those that the control plane does not take. */
   async #writeSchemas(
-    owner: Owner,
-    schemas: PlannedOffer["schemas"],
+    owner: ExportOwner,
+    schemas: PlannedComputeExport["schemas"],
     client: Client,
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
@@ -186,7 +186,7 @@ export class OfferController {
 
   async #writeExport(
     { metadata, spec = {} }: APIExport,
-    { resources, claims }: Pick<PlannedOffer, "resources" | "claims">,
+    { resources, claims }: Pick<PlannedComputeExport, "resources" | "claims">,
     client: Client,
     signal: AbortSignal,
   ): Promise<void> {

@@ -16,14 +16,14 @@ import {
 import { definitionFor, isPublished } from "../negotiation/index.ts";
 import type { APIResourceSchema, ExportClaim, ExportedResource } from "./compute-export.ts";
 
-export interface OfferInput {
+export interface ComputeExportInput {
   readonly negotiated: readonly NegotiatedAPIResource[];
   readonly targets: readonly SyncTarget[];
   /** What is synced where a SyncTarget does not say. */
   readonly resourcesDefault: readonly string[];
 }
 
-export interface PlannedOffer {
+export interface PlannedComputeExport {
   /** In the order of their names. */
   readonly resources: readonly ExportedResource[];
   readonly claims: readonly ExportClaim[];
@@ -34,7 +34,11 @@ export interface PlannedOffer {
 const claimedVerbs = ["get", "list", "watch", "patch"];
 const schemaDigits = 12;
 
-export function planOffer({ negotiated, targets, resourcesDefault }: OfferInput): PlannedOffer {
+export function planComputeExport({
+  negotiated,
+  targets,
+  resourcesDefault,
+}: ComputeExportInput): PlannedComputeExport {
   const offered = negotiated
     .filter((one) => one.spec.scope === "Namespaced" && isPublished(one))
     .map(schemaOf)

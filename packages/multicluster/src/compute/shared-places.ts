@@ -2,7 +2,7 @@
 import type { Clusters } from "@kcp-ts/sdk";
 import { type NamedTarget, sharedTargetName, syncTargets } from "../api/index.ts";
 
-export class SharedPlaces {
+export class SharedTargetIndex {
   /** By the name that tenants have for it. */
   readonly #places = new Map<string, NamedTarget>();
 

@@ -8,13 +8,13 @@ import type {
   ObjectStore,
 } from "@kcp-ts/sdk";
 import type { SyncTarget } from "../api/index.ts";
-import { asShared } from "./as-shared.ts";
-import type { Offer } from "./compute-export.ts";
+import { sharedTargetOf } from "./as-shared.ts";
+import type { ComputeExport } from "./compute-export.ts";
 
 export interface TargetsSourceOptions<Cached> {
   readonly transform: (target: SyncTarget) => Cached;
   readonly targets: ObjectStore<SyncTarget>;
-  readonly offerOf: (home: ClusterName) => Offer | undefined;
+  readonly offerOf: (home: ClusterName) => ComputeExport | undefined;
   readonly homesOf: (tenant: ClusterName) => Iterable<ClusterName>;
   readonly tenantsOf: (home: ClusterName) => Iterable<ClusterName>;
   readonly tenants: () => Iterable<ClusterName>;
@@ -94,7 +94,7 @@ export class TargetsSource<Cached> implements ObjectSource<Cached> {
 
   #shared(target: SyncTarget, home: ClusterName, tenant: ClusterName): [ObjectKey, Cached] {
     const { transform, offerOf } = this.#options;
-    const object = asShared(target, home, offerOf(home));
+    const object = sharedTargetOf(target, home, offerOf(home));
     const key = { cluster: tenant, namespace: "", name: object.metadata.name };
     return [key, transform(object)];
   }

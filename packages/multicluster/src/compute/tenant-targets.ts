@@ -22,10 +22,10 @@ import {
   type APIBinding,
   apiBindings,
   apiExports,
+  type ComputeExport,
+  computeExportInformer,
   computeExportName,
   consumersPath,
-  type Offer,
-  offerInformer,
 } from "./compute-export.ts";
 import { TargetsSource } from "./targets-source.ts";
 
@@ -47,7 +47,7 @@ interface Binding {
 /** An offer whose consumers cannot be listed holds nobody else up for longer. */
 const bindingsWaitMs = 10_000;
 
-interface Following {
+interface FollowedBindings {
   readonly informer: Informer<APIBinding, Binding>;
   readonly stop: AbortController;
   /** Names of bindings, by the logical cluster that they are in. */
@@ -58,9 +58,9 @@ export class TenantTargets implements Clusters {
   readonly #options: TenantTargetsOptions;
   readonly #whole: Clusters;
   readonly #targets: ObjectSource<SyncTarget>;
-  readonly #offers: ObjectSource<Offer>;
+  readonly #offers: ObjectSource<ComputeExport>;
   /** By the logical cluster of the offer. */
-  readonly #followed = new Map<ClusterName, Following>();
+  readonly #followed = new Map<ClusterName, FollowedBindings>();
   /** By tenant: whose clusters it uses. */
   readonly #homes = new Map<ClusterName, Set<ClusterName>>();
   readonly #sources = new Set<TargetsSource<unknown>>();
@@ -71,7 +71,7 @@ export class TenantTargets implements Clusters {
     const { random, ...rest } = options;
     this.#whole = logicalClusters({ ...rest, ...(random === undefined ? {} : { random }) });
     this.#targets = this.#whole.source(syncTargets);
-    this.#offers = this.#whole.source(apiExports, offerInformer);
+    this.#offers = this.#whole.source(apiExports, computeExportInformer);
     this.#targets.addHandler({
       added: (target, { key }) => this.#tell((source) => source.added(target, key)),
       updated: (target, { key, previous }) => {
@@ -81,7 +81,7 @@ export class TenantTargets implements Clusters {
       },
       deleted: (target, { key }) => this.#tell((source) => source.deleted(target, key)),
     });
-    const look = (_offer: Offer, { key }: { readonly key: ObjectKey }) => this.#look(key);
+    const look = (_offer: ComputeExport, { key }: { readonly key: ObjectKey }) => this.#look(key);
     this.#offers.addHandler({ added: look, updated: look });
   }
 

@@ -10,9 +10,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { replicasOf } from "./deployment.ts";
 import { selectorAnnotation } from "./placement.ts";
-import { atMostOneAnnotation } from "./rollout.ts";
-import { tellingSeed } from "./test-support/tell-seed.ts";
-import { tickMs, World } from "./test-support/world.ts";
+import { failoverStrategyAnnotation } from "./rollout.ts";
+import { withSeed } from "./test-support/tell-seed.ts";
+import { SimulatedClusters, tickMs } from "./test-support/world.ts";
 
 const histories = Number(process.env["KCP_HISTORIES"] ?? 40);
 const firstSeed = Number(process.env["KCP_SEED"] ?? 0);
@@ -24,12 +24,12 @@ describe("at most one, in many histories", () => {
 });
 
 function play(seed: number): void {
-  const world = new World(seed);
+  const world = new SimulatedClusters(seed);
   const { random } = world;
-  tellingSeed(seed, world.history, () => {
+  withSeed(seed, world.history, () => {
     world.isOnce = true;
     world.setSpec({ replicas: 1 + random.integer(3) });
-    world.annotate({ [atMostOneAnnotation]: "true" });
+    world.annotate({ [failoverStrategyAnnotation]: "true" });
     const count = 2 + random.integer(5);
     const [first = "c1", ...others] = Array.from({ length: count }, (_, index) => `c${index + 1}`);
     for (const name of [first, ...others]) world.join(name, { zone: random.pick(["a", "b"]) });
@@ -49,13 +49,13 @@ function play(seed: number): void {
 /** A toleration, a lease, what is added to it, and a start; for several that fail one after the other. */
 const restMs = 300_000;
 
-function step(world: World): void {
+function step(world: SimulatedClusters): void {
   world.tick();
   const [running, asked] = [world.running(), replicasOf(world.parent)];
   assert.ok(running <= asked, `${running} run of ${asked}`);
 }
 
-function happen(world: World, name: string): void {
+function happen(world: SimulatedClusters, name: string): void {
   const { random } = world;
   const [target, cluster] = [world.targets.get(name), world.clusters.get(name)];
   if (target === undefined || cluster === undefined) {

@@ -6,7 +6,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
 import { ownerLabelValue, ownerReference } from "./part.ts";
-import { annotationsOf, type HistoryForm, templateLabels } from "./revisions.ts";
+import { annotationsOf, type RevisionKind, templateLabels } from "./revisions.ts";
 import type { Workload } from "./workload.ts";
 
 export interface ControllerRevision extends KubernetesObject {
@@ -22,7 +22,9 @@ export const controllerRevisions = defineResource<ControllerRevision>({
   namespaced: true,
 });
 
-export function setHistory(owner: Resource<Workload>): HistoryForm<ControllerRevision> {
+export function controllerRevisionHistory(
+  owner: Resource<Workload>,
+): RevisionKind<ControllerRevision> {
   return {
     resource: controllerRevisions,
     numberOf: ({ revision }) => (Number.isSafeInteger(revision) && revision > 0 ? revision : 0),

@@ -25,16 +25,16 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
-import { type Decision, isOnce } from "./decide.ts";
+import { type Decision, isStopBeforeStart } from "./decide.ts";
 import { deployments } from "./deployment.ts";
-import { type FencedIn, FencedTargets } from "./fencing.ts";
-import { keepHistory, readHistory } from "./keep-history.ts";
+import { FencedClusters, type FencingScope } from "./fencing.ts";
+import { readRevisions, writeRevisionHistory } from "./keep-history.ts";
 import { decideWithOverrides } from "./overrides.ts";
-import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
+import { clusterCopyName, isCopyOf, isUnassigned, ownerLabelOf, ownerLabelValue } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { Reservations } from "./reservations.ts";
-import { SettledStatuses } from "./settled-statuses.ts";
-import { type Patience, type Target, targetOf } from "./standing.ts";
+import { StatusWriteGuard } from "./settled-statuses.ts";
+import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
 import type { Workload } from "./workload.ts";
@@ -49,7 +49,7 @@ export interface CoordinatorOptions {
   readonly homesOf?: ((tenant: ClusterName) => Iterable<ClusterName>) | undefined;
   /** Policy and capacity, for all coordinators; without it, every cluster takes everything. */
   readonly scheduler?: Scheduler | undefined;
-  readonly patience: Patience;
+  readonly patience: GracePeriods;
   readonly clock: Clock;
   /** Wholes at a time. */
   readonly concurrency: number;
@@ -68,7 +68,9 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
   const wholeSource = clusters.source(wholes, { indexers });
   const seen = wholeSource.store;
   const seenParts = parts === wholes ? seen : clusters.source(parts, { indexers }).store;
-  const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform: targetOf }).store;
+  const targets = clusters.source<SyncTarget, ClusterInfo>(syncTargets, {
+    transform: clusterInfoOf,
+  }).store;
   const name = `coordinator-${strategy.name}`;
   const events = new Recorder({
     component: wholes.resource === "deployments" ? "deployment-splitter" : name,
@@ -82,9 +84,9 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     cluster,
     homes: options.homesOf?.(cluster),
   });
-  const fenced = new FencedTargets(clock);
+  const fenced = new FencedClusters(clock);
   const seeing = { strategy, client, clock, seenParts, targets, fenced, fencedIn };
-  const work = { ...seeing, events, patience, reservations, settled: new SettledStatuses() };
+  const work = { ...seeing, events, patience, reservations, settled: new StatusWriteGuard() };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
@@ -95,9 +97,9 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
     reconcile: (key, { signal: stop }) => coordinateOne(key, work, stop),
   })
-    .watch(wholes, { indexers, map: (object, key) => wholeOf(object, key, wholes) })
-    .watch<SyncTarget, Target>(syncTargets, {
-      transform: targetOf,
+    .watch(wholes, { indexers, map: (object, key) => workloadKeyOf(object, key, wholes) })
+    .watch<SyncTarget, ClusterInfo>(syncTargets, {
+      transform: clusterInfoOf,
       predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
       map: (_target, key) => wholesIn(key),
     });
@@ -120,19 +122,19 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
   await events.flush();
 }
 
-const wholeOnly = (object: KubernetesObject) => (isWhole(object) ? [""] : []);
+const unassignedOnly = (object: KubernetesObject) => (isUnassigned(object) ? [""] : []);
 const indexers = {
-  wholes: { values: wholeOnly },
-  "all-wholes": { values: wholeOnly, acrossClusters: true },
+  wholes: { values: unassignedOnly },
+  "all-wholes": { values: unassignedOnly, acrossClusters: true },
 };
 
 /** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
-function wholeOf(
+function workloadKeyOf(
   object: KubernetesObject,
   key: ObjectKey,
   wholes: Resource<Workload>,
 ): readonly ObjectKey[] {
-  return isWhole(object) ? [key] : ownersOf(object, key, wholes);
+  return isUnassigned(object) ? [key] : ownersOf(object, key, wholes);
 }
 
 function ownersOf(
@@ -146,23 +148,23 @@ function ownersOf(
   return [{ ...key, name }];
 }
 
-interface Work {
+interface CoordinatorWork {
   readonly strategy: Strategy;
   readonly client: Client;
   readonly clock: Clock;
   readonly seenParts: ObjectStore<KubernetesObject>;
-  readonly targets: ObjectStore<Target>;
-  readonly fenced: FencedTargets;
-  readonly fencedIn: (cluster: ClusterName) => FencedIn;
+  readonly targets: ObjectStore<ClusterInfo>;
+  readonly fenced: FencedClusters;
+  readonly fencedIn: (cluster: ClusterName) => FencingScope;
   readonly events: EventRecorder;
-  readonly patience: Patience;
+  readonly patience: GracePeriods;
   readonly reservations: Reservations | undefined;
-  readonly settled: SettledStatuses;
+  readonly settled: StatusWriteGuard;
 }
 
 async function coordinateOne(
   key: ObjectKey,
-  work: Work,
+  work: CoordinatorWork,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { namespace, name, cluster } = key;
@@ -176,7 +178,7 @@ async function coordinateOne(
   const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);
   // What is being deleted takes its parts along by itself.
-  if (parent === undefined || !isWhole(parent) || isBeingDeleted(parent)) {
+  if (parent === undefined || !isUnassigned(parent) || isBeingDeleted(parent)) {
     work.reservations?.release(key);
     work.settled.forget(key);
     return;
@@ -185,18 +187,18 @@ async function coordinateOne(
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const [items, history, related] = await Promise.all([
     listServed(resource, { namespace, labelSelector, signal }),
-    strategy.history && readHistory(client, key, strategy.history, signal),
+    strategy.history && readRevisions(client, key, strategy.history, signal),
     strategy.relations?.read(client, parent, signal),
   ]);
   // Parts of another kind are served when the first cluster has brought it.
   if (items === undefined) return { requeueAfterMs: unservedMs };
   const parts = items.flatMap((one) => {
-    const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
+    const part = isCopyOf(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
   });
   await work.reservations?.ready(key);
   const known = work.targets.list({ cluster });
-  const targets = isOnce(parent, work.reservations?.facts(key, parent).policy)
+  const targets = isStopBeforeStart(parent, work.reservations?.facts(key, parent).policy)
     ? await work.fenced.read(work.fencedIn(cluster), known, signal)
     : known;
   // From here on until what is decided is held, nothing is waited for: others decide by what this one takes, or this one by what they took.
@@ -214,7 +216,7 @@ async function coordinateOne(
     surroundings,
   });
   work.reservations?.hold(key, parent, decision);
-  await carryOut({ key, work, strategy, parent, decision, history }, signal);
+  await applyDecision({ key, work, strategy, parent, decision, history }, signal);
   const { wakeAtMs, isExpired } = decision;
   if (wakeAtMs === undefined || isAnnotating(decision) || isExpired === true) return;
   return { requeueAfterMs: Math.max(wakeMsMin, wakeAtMs - nowMs) };
@@ -224,16 +226,16 @@ function isAnnotating({ annotations, obsolete }: Decision): boolean {
   return annotations !== undefined || obsolete !== undefined;
 }
 
-interface Decided {
+interface DecidedWorkload {
   readonly key: ObjectKey;
-  readonly work: Work;
+  readonly work: CoordinatorWork;
   readonly strategy: Strategy;
   readonly parent: Workload;
   readonly decision: Decision;
-  readonly history: Awaited<ReturnType<typeof readHistory>> | undefined;
+  readonly history: Awaited<ReturnType<typeof readRevisions>> | undefined;
 }
 
-async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
+async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Promise<void> {
   const { key, work, strategy, parent, decision, history } = decided;
   const { cluster } = key;
   const client = work.client.inCluster(cluster);
@@ -246,7 +248,7 @@ async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
     await annotate(whole, parent, { ...decision.annotations, ...obsolete }, signal);
     return;
   }
-  await writeParts(client.resource(strategy.parts), parent, decision, signal);
+  await writeCopies(client.resource(strategy.parts), parent, decision, signal);
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
   const { placementHistory: record } = decision;
   const recorded =
@@ -254,7 +256,7 @@ async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
       ? parent
       : await annotate(whole, parent, { [placementHistoryAnnotation]: record }, signal);
   const kept = strategy.history
-    ? await keepHistory(client, recorded, history, strategy.history, signal)
+    ? await writeRevisionHistory(client, recorded, history, strategy.history, signal)
     : { parent: recorded, happenings: [] };
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.
@@ -281,7 +283,7 @@ async function listServed(
 }
 
 /** More first, less afterwards. */
-async function writeParts(
+async function writeCopies(
   resource: ResourceClient<Workload>,
   parent: Workload,
   decision: Decision,
@@ -355,19 +357,19 @@ async function writeStatus(
 
 function takenNames(
   { cluster, namespace, name }: ObjectKey,
-  targets: readonly Target[],
+  targets: readonly ClusterInfo[],
   parts: readonly Workload[],
   seen: ObjectStore<KubernetesObject>,
 ): ReadonlySet<string> {
   const own = new Set(parts.map(({ metadata }) => metadata.name));
   const taken = new Set<string>();
   for (const target of targets) {
-    const wanted = partName(name, target.name);
+    const wanted = clusterCopyName(name, target.name);
     if (!own.has(wanted) && seen.has({ cluster, namespace, name: wanted })) taken.add(wanted);
   }
   return taken;
 }
 
-function same(a: Target, b: Target): boolean {
+function same(a: ClusterInfo, b: ClusterInfo): boolean {
   return jsonEqual(a as unknown as JsonValue, b as unknown as JsonValue);
 }

@@ -10,7 +10,7 @@ import type { Scheduler } from "../scheduling/index.ts";
 import { coordinate } from "./coordinator.ts";
 import { CustomStrategies } from "./custom-strategies.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
-import { follow } from "./follow/follower.ts";
+import { propagateDependencies } from "./follow/follower.ts";
 import { autoscalerStrategy } from "./kinds/autoscaler.ts";
 import { clusterDaemonSetStrategy } from "./kinds/cluster-daemon-set.ts";
 import { cronJobStrategy } from "./kinds/cron-job.ts";
@@ -18,10 +18,10 @@ import { daemonSetStrategy } from "./kinds/daemon-set.ts";
 import { jobStrategy } from "./kinds/job.ts";
 import { podStrategy } from "./kinds/pod.ts";
 import { statefulSetStrategy } from "./kinds/stateful-set.ts";
-import { type Patience, type Target, targetOf } from "./standing.ts";
+import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 
-export interface CoordinatorsOptions extends Partial<Patience> {
+export interface CoordinatorsOptions extends Partial<GracePeriods> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
   /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
@@ -45,8 +45,8 @@ export interface Coordinators {
 }
 
 /** As long as Kubernetes waits for a node, and a little more: a cluster is harder to lose. */
-export const graceMsDefault = 60_000;
-export const settleMsDefault = 10_000;
+export const unreachableAfterMsDefault = 60_000;
+export const recoveryMsDefault = 10_000;
 const concurrencyDefault = 4;
 
 /** In the order in which they are started. */
@@ -64,12 +64,12 @@ export const strategiesDefault: readonly Strategy[] = [
 export function workloadCoordinators(options: CoordinatorsOptions): Coordinators {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
   const { strategies = strategiesDefault } = options;
-  const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
+  const { graceMs = unreachableAfterMsDefault, settleMs = recoveryMsDefault } = options;
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
   const { scheduler, homesOf } = options;
   const patience = { graceMs, settleMs };
   const shared = { client, clock, onError, concurrency, targets, homesOf, scheduler, patience };
-  const known = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
+  const known = targets.source<SyncTarget, ClusterInfo>(syncTargets, { transform: clusterInfoOf });
   const referrers = [...new Set(strategies.map(({ parts }) => parts))].filter(
     (kind) => kind !== autoscalerStrategy.parts,
   );
@@ -86,9 +86,9 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
         run(strategy, (stop) => coordinate({ ...shared, strategy }, stop));
       let custom: CustomStrategies | undefined;
       const startFollower = () =>
-        run("follower", (stop) => follow({ ...shared, referrers, custom }, stop));
+        run("follower", (stop) => propagateDependencies({ ...shared, referrers, custom }, stop));
       const all = new Set(strategies);
-      const look = (target: Target) => {
+      const look = (target: ClusterInfo) => {
         for (const strategy of all) if (isSynced(strategy, target)) start(strategy);
         if (options.strategies === undefined && target.isReady) startFollower();
       };
@@ -108,11 +108,13 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
 }
 
 /** Where nobody says what is synced, everything may be. */
-function isSynced({ parts }: Strategy, { synced, isReady }: Target): boolean {
+function isSynced({ parts }: Strategy, { synced, isReady }: ClusterInfo): boolean {
   return synced?.includes(formatGroupResource(parts)) ?? isReady;
 }
 
 /** The coordinator of Deployments alone. */
-export function deploymentSplitter(options: Omit<CoordinatorsOptions, "strategies">): Coordinators {
+export function deploymentCoordinator(
+  options: Omit<CoordinatorsOptions, "strategies">,
+): Coordinators {
   return workloadCoordinators({ ...options, strategies: [deploymentStrategy] });
 }

@@ -14,7 +14,7 @@ const form =
   /^(configmaps|secrets|serviceaccounts|persistentvolumeclaims)\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /** `path` leads to what has metadata and spec of Pods. */
-export function templateReferences(object: Workload, path: string): readonly string[] {
+export function podTemplateReferences(object: Workload, path: string): readonly string[] {
   let found: JsonValue | undefined = object as unknown as JsonObject;
   for (const field of path.split(".")) found = at(found, field);
   if (found === undefined || !isJsonObject(found)) return [];

@@ -5,16 +5,16 @@ import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment, DeploymentStatus } from "./deployment.ts";
 import { asDeployment, replicasOf } from "./deployment.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
-import { newPart, ownerLabelValue, partName } from "./part.ts";
+import { clusterCopyName, newClusterCopy, ownerLabelValue } from "./part.ts";
 import { PlacementError, placementOf, placementTextMax, weightsAnnotation } from "./placement.ts";
-import type { Target } from "./standing.ts";
+import type { ClusterInfo } from "./standing.ts";
 import { syncedAnnotation } from "./synced.ts";
 
 const strategy = deploymentStrategy;
 const nowMs = Date.UTC(2026, 0, 1);
 const patience = { graceMs: 60_000, settleMs: 0 };
 
-const target = (name: string, more: Partial<Target> = {}): Target => ({
+const target = (name: string, more: Partial<ClusterInfo> = {}): ClusterInfo => ({
   name,
   labels: {},
   isReady: true,
@@ -41,7 +41,7 @@ function part(
   status: DeploymentStatus = {},
   annotations: Record<string, string> = {},
 ): Deployment {
-  const { metadata, spec } = newPart({
+  const { metadata, spec } = newClusterCopy({
     strategy,
     parent,
     cluster,
@@ -53,7 +53,7 @@ function part(
     kind: "Deployment",
     metadata: {
       ...metadata,
-      name: partName("web", cluster),
+      name: clusterCopyName("web", cluster),
       generation: 1,
       annotations: { ...metadata.annotations, ...annotations },
     },
@@ -183,9 +183,9 @@ describe("parts", () => {
 
   it("have names and labels that fit, however long the parent's name is", () => {
     const fits = "a".repeat(253 - "--east".length);
-    assert.equal(partName(fits, "east"), `${fits}--east`);
-    assert.equal(partName(`${fits}b`, "east").length, 253);
-    assert.notEqual(partName(`${fits}b`, "east"), partName(`${fits}c`, "east"));
+    assert.equal(clusterCopyName(fits, "east"), `${fits}--east`);
+    assert.equal(clusterCopyName(`${fits}b`, "east").length, 253);
+    assert.notEqual(clusterCopyName(`${fits}b`, "east"), clusterCopyName(`${fits}c`, "east"));
     assert.equal(ownerLabelValue("a".repeat(63)).length, 63);
     assert.equal(ownerLabelValue("a".repeat(64)).length, 63);
   });

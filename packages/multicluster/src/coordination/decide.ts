@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
-  type Happening,
+  type EventInput,
   type ObjectInput,
   type StringMap,
   stringMember,
@@ -14,60 +14,60 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
-  canBeFenced,
   evictAnnotation,
-  lostSinceAnnotation,
-  openedAnnotation,
+  isFenceable,
   softFinalizersOf,
+  unreachableSinceAnnotation,
+  volumeGateAnnotation,
 } from "../api/index.ts";
 import {
-  type Allowance,
-  type Assessment,
-  assess,
-  type Bound,
-  type Neighbour,
+  type ClusterSchedulingResult,
+  type ExistingWorkload,
+  filterAndScore,
+  type LocationLimits,
   type Policy,
-  type Prospect,
-  readUnderWay,
-  type Workload as Schedulable,
+  type ReplicaLimit,
+  readInFlight,
+  type SchedulableWorkload as Schedulable,
+  type SchedulingResult,
+  schedulableWorkloadOf,
   type Usage,
-  workloadOf,
 } from "../scheduling/index.ts";
 import { fencedAtMs } from "./fencing.ts";
-import type { FoldedPart } from "./fold-parts.ts";
-import { happeningsOf, rollHappenings } from "./happenings.ts";
-import { isMore } from "./kept-places.ts";
-import { moveRecordOf } from "./move-record.ts";
-import { newHistory } from "./new-history.ts";
-import { inOneCluster, type OneCluster } from "./one-cluster.ts";
+import type { CopyStatus } from "./fold-parts.ts";
+import { placementEvents, rolloutEvents } from "./happenings.ts";
+import { isSurplus } from "./kept-places.ts";
+import { readMoveRecord } from "./move-record.ts";
+import { nextPlacementHistory } from "./new-history.ts";
+import { placeInSingleCluster, type SingleClusterPlacement } from "./one-cluster.ts";
 import {
-  adjustedPart,
-  askedReplicasAnnotation,
-  handsOffAnnotation,
-  newPart,
-  partName,
+  clusterCopyName,
+  desiredReplicasAnnotation,
+  managedAnnotation,
+  newClusterCopy,
+  updatedClusterCopy,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import { readPlacementHistory, shareIn } from "./placement-history.ts";
-import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
+import type { ClusterCopy, ClusterShare, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
-import { withinQuotas } from "./quotas.ts";
-import { mayLose } from "./rolling/part-view.ts";
-import type { RollOut } from "./rolling/roll-out.ts";
-import { wholeRollOut } from "./rolling/whole-roll-out.ts";
-import { atMostOneAnnotation, budgetOf } from "./rollout.ts";
+import { withinSharedLimits } from "./quotas.ts";
+import { rolloutUnavailableOf } from "./rolling/part-view.ts";
+import type { RolloutPlan } from "./rolling/roll-out.ts";
+import { workloadRollout } from "./rolling/whole-roll-out.ts";
+import { budgetOf, failoverStrategyAnnotation } from "./rollout.ts";
 import {
+  type ClusterEvaluation,
+  type ClusterInfo,
+  clusterInfoForKind,
   earliest,
-  forKind,
-  type Judgement,
-  judge,
-  type Patience,
-  type Target,
+  evaluateCluster,
+  type GracePeriods,
 } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { syncedAnnotation } from "./synced.ts";
-import { sayUnderWay, underWayAfter } from "./under-way.ts";
-import { verdictOf } from "./verdict.ts";
+import { inFlightAfter, inFlightAnnotations } from "./under-way.ts";
+import { scheduledResultOf } from "./verdict.ts";
 import type { Workload } from "./workload.ts";
 
 export interface DecideInput {
@@ -81,18 +81,18 @@ export interface DecideInput {
   readonly related?: readonly Workload[];
   /** Names of parts that other objects have. */
   readonly takenNames: ReadonlySet<string>;
-  readonly targets: readonly Target[];
-  readonly patience: Patience;
+  readonly targets: readonly ClusterInfo[];
+  readonly patience: GracePeriods;
   readonly nowMs: number;
-  readonly surroundings?: Surroundings | undefined;
+  readonly surroundings?: SchedulingContext | undefined;
 }
 
 /** What else decides where it may go; all clusters, evenly, if it is left out. */
-export interface Surroundings {
+export interface SchedulingContext {
   readonly policy?: Policy | undefined;
-  readonly allowances?: readonly Allowance[] | undefined;
+  readonly allowances?: readonly LocationLimits[] | undefined;
   readonly usage?: Usage | undefined;
-  readonly neighbours?: readonly Neighbour[] | undefined;
+  readonly neighbours?: readonly ExistingWorkload[] | undefined;
 }
 
 export interface Decision {
@@ -106,7 +106,7 @@ export interface Decision {
   readonly lost: readonly string[];
   /** The parent's. The very one that it has when nothing changes. */
   readonly status: object;
-  readonly happenings: readonly Happening[];
+  readonly happenings: readonly EventInput[];
   /** When to look again though nothing has changed. */
   readonly wakeAtMs: number | undefined;
   /** To be written on the whole before its parts are touched. */
@@ -118,51 +118,51 @@ export interface Decision {
   /** The whole is to be deleted: it said for how long it wanted to be kept. */
   readonly isExpired?: boolean;
   /** Where it leads, and why. */
-  readonly places: readonly Place[];
+  readonly places: readonly EvaluatedCluster[];
   readonly plan: Plan;
   /** How far what its Pods are made from is brought to the clusters; undefined where that is at once. */
-  readonly rollOut?: RollOut | undefined;
-  readonly assessment: Assessment;
+  readonly rollOut?: RolloutPlan | undefined;
+  readonly assessment: SchedulingResult;
   /** How many there may be in all clusters together; undefined: as many as are asked for. */
-  readonly total?: Bound | undefined;
+  readonly total?: ReplicaLimit | undefined;
   /** What its history of placement is to be; undefined: as it is. */
   readonly placementHistory?: string | undefined;
 }
 
 /** A cluster that has a part, could have one, or both. */
-export interface Place {
+export interface EvaluatedCluster {
   readonly name: string;
-  readonly judgement: Judgement;
+  readonly judgement: ClusterEvaluation;
   /** What the scheduler says; nothing about a cluster that is not registered. */
-  readonly prospect: Prospect | undefined;
+  readonly prospect: ClusterSchedulingResult | undefined;
   readonly object: Workload | undefined;
-  readonly member: Member;
+  readonly member: ClusterShare;
 }
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const { places: open, assessment, total, problem, placement } = placesFor(input);
+  const { places: open, assessment, total, problem, placement } = evaluateClusters(input);
   const { annotations } = parent.metadata;
-  const { places, takeover } = inOneCluster(open, annotations, expelled);
+  const { places, takeover } = placeInSingleCluster(open, annotations, withEviction);
   const replicas = strategy.asked(parent);
-  const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
+  const asked = Math.max(...places.map(({ object }) => desiredReplicasOf(object)), replicas);
   const members = places.map(({ member }) => member);
   const { maxSkews } = assessment;
   const scaledDownBy = asked - replicas;
   const bounds = { placeable: total?.replicas, maxSkews };
   // A share of what is asked for may be all that may be there.
   const placeable = Math.min(replicas, total?.replicas ?? replicas);
-  const moving = { ...movingOf(placement, placeable), nowMs, of: wishOf(parent) };
+  const moving = { ...rolloutBudgetOf(placement, placeable), nowMs, of: requestHashOf(parent) };
   const wish = { replicas, members, scaledDownBy, takeover };
   const plan = strategy.plan({ ...wish, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
-  const steps = { ...(isHeld ? heldPlan(places) : plan), takeover };
+  const steps = { ...(isHeld ? unchangedPlan(places) : plan), takeover };
   const { budget } = moving;
   const { unplaced } = plan;
   const pacing = { rollout: placement?.rollout, budget, unplaced, isHeld, nowMs };
-  const rollOut = wholeRollOut({ strategy, parent, places, steps, ...pacing });
+  const rollOut = workloadRollout({ strategy, parent, places, steps, ...pacing });
   const writes = writesOf(input, places, { ...steps, rollOut });
-  const verdict = verdictOf({
+  const verdict = scheduledResultOf({
     replicas,
     places,
     plan,
@@ -176,19 +176,25 @@ export function decide(input: DecideInput): Decision {
   const status = strategy.fold({
     strategy,
     parent,
-    parts: places.flatMap((place) => foldedPart(place, rollOut)),
+    parts: places.flatMap((place) => copyStatusOf(place, rollOut)),
     rollOut,
     verdict,
     isWriting,
     nowMs,
   });
-  const said = readUnderWay(annotations);
-  const underWay = underWayAfter({ said, places, plan, placeable, ...bulkOf(input, assessment) });
+  const said = readInFlight(annotations);
+  const underWay = inFlightAfter({
+    said,
+    places,
+    plan,
+    placeable,
+    ...resourceDemandOf(input, assessment),
+  });
   return {
     ...writes,
-    ...(isHeld ? {} : sayUnderWay(underWay, said, isWriting)),
+    ...(isHeld ? {} : inFlightAnnotations(underWay, said, isWriting)),
     status,
-    happenings: [...happeningsOf(input, places, writes), ...rollHappenings(places, rollOut)],
+    happenings: [...placementEvents(input, places, writes), ...rolloutEvents(places, rollOut)],
     wakeAtMs: earliest(
       plan.wakeAtMs,
       rollOut?.wakeAtMs,
@@ -201,47 +207,47 @@ export function decide(input: DecideInput): Decision {
     total,
     // What is there twice while nothing may move is not what was decided.
     placementHistory:
-      isHeld || (budget?.isPaused === true && isTwice(input, plan, placeable))
+      isHeld || (budget?.isPaused === true && exceedsTotal(input, plan, placeable))
         ? undefined
-        : newHistory(input, { places, plan, underWay }),
+        : nextPlacementHistory(input, { places, plan, underWay }),
   };
 }
 
 /** What it takes of the clusters it is in, and whether anybody bounds that. */
-function bulkOf({ strategy, parent }: DecideInput, { quotas }: Assessment) {
+function resourceDemandOf({ strategy, parent }: DecideInput, { quotas }: SchedulingResult) {
   const { sharing } = strategy;
-  const { requests } = schedulable(strategy, parent);
+  const { requests } = schedulableOf(strategy, parent);
   const isBounded = quotas.length > 0 && requests.size > 0 && sharing !== "duplicate";
   return { requests, isBounded, isNumbered: sharing === "ordinal" };
 }
 
 /** Copies are in as many clusters as they are. */
-function isTwice({ strategy }: DecideInput, plan: Plan, placeable: number): boolean {
-  return strategy.sharing !== "duplicate" && isMore(plan, placeable);
+function exceedsTotal({ strategy }: DecideInput, plan: Plan, placeable: number): boolean {
+  return strategy.sharing !== "duplicate" && isSurplus(plan, placeable);
 }
 
 /** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
-export function placesFor(input: DecideInput): {
-  readonly places: readonly Place[];
-  readonly assessment: Assessment;
-  readonly total: Bound | undefined;
+export function evaluateClusters(input: DecideInput): {
+  readonly places: readonly EvaluatedCluster[];
+  readonly assessment: SchedulingResult;
+  readonly total: ReplicaLimit | undefined;
   readonly problem: string | undefined;
   readonly placement: Placement | undefined;
 } {
   const placement = readPlacement(input.parent, input.surroundings?.policy);
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
-  const assessment = assessmentOf(input, wish);
-  const found = placesOf(input, wish, assessment);
-  const { places, total } = withinQuotas(found, assessment, input, wish);
+  const assessment = schedulingResultOf(input, wish);
+  const found = evaluatedClustersOf(input, wish, assessment);
+  const { places, total } = withinSharedLimits(found, assessment, input, wish);
   const problem = input.problem ?? (isRead ? undefined : placement.message);
   return { places, assessment, total, problem, placement: wish };
 }
 
-function foldedPart(
-  { name, object, judgement, member }: Place,
-  rollOut: RollOut | undefined,
-): readonly FoldedPart[] {
+function copyStatusOf(
+  { name, object, judgement, member }: EvaluatedCluster,
+  rollOut: RolloutPlan | undefined,
+): readonly CopyStatus[] {
   if (object === undefined) return [];
   const { standing } = judgement;
   const trouble = stringMember(object.metadata.annotations, syncedAnnotation(name));
@@ -265,35 +271,38 @@ function readPlacement(
   }
 }
 
-function movingOf(placement: Placement | undefined, replicas: number): Pick<PlanInput, "budget"> {
+function rolloutBudgetOf(
+  placement: Placement | undefined,
+  replicas: number,
+): Pick<PlanInput, "budget"> {
   if (placement === undefined) return {};
   return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
 }
 
 /** Whether it may run once at most. What cannot be read stays as it was said to be. */
-export function isOnce(whole: Workload, policy: Policy | undefined): boolean {
+export function isStopBeforeStart(whole: Workload, policy: Policy | undefined): boolean {
   const placement = readPlacement(whole, policy);
   if (!(placement instanceof PlacementError)) return placement.failover.atMostOne === true;
-  return stringMember(whole.metadata.annotations, atMostOneAnnotation) === "true";
+  return stringMember(whole.metadata.annotations, failoverStrategyAnnotation) === "true";
 }
 
 /** What is asked for, in short: what was given up is tried again when it changes. */
-function wishOf({ metadata: { generation = 0, annotations } }: Workload): string {
-  const wishes = Object.entries(annotations ?? {}).filter(([name]) => isWish(name));
+function requestHashOf({ metadata: { generation = 0, annotations } }: Workload): string {
+  const wishes = Object.entries(annotations ?? {}).filter(([name]) => isPlacementAnnotation(name));
   const text = JSON.stringify([generation, wishes.sort()]);
   return createHash("sha256").update(text).digest("hex").slice(0, 10);
 }
 
-function isWish(annotation: string): boolean {
+function isPlacementAnnotation(annotation: string): boolean {
   return annotation.startsWith("workloads.kcp.io/");
 }
 
-function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessment {
+function schedulingResultOf(input: DecideInput, wish: Placement | undefined): SchedulingResult {
   const { strategy, parent, targets, surroundings = {} } = input;
-  const byCluster = partsByCluster(input);
-  return assess({
+  const byCluster = copiesByCluster(input);
+  return filterAndScore({
     ...surroundings,
-    workload: schedulable(strategy, parent),
+    workload: schedulableOf(strategy, parent),
     candidates: targets,
     wish,
     asked: strategy.asked(parent),
@@ -309,48 +318,48 @@ function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessme
 }
 
 /** A whole as the scheduler sees it. */
-export function schedulable(strategy: Strategy, whole: Workload): Schedulable {
-  return workloadOf(whole, {
+export function schedulableOf(strategy: Strategy, whole: Workload): Schedulable {
+  return schedulableWorkloadOf(whole, {
     resource: formatGroupResource(strategy.parts),
     template: podTemplateOf(strategy.wholes, whole),
   });
 }
 
-function partsByCluster({ parts }: DecideInput): ReadonlyMap<string, Workload> {
+function copiesByCluster({ parts }: DecideInput): ReadonlyMap<string, Workload> {
   const byCluster = new Map<string, Workload>();
   for (const part of parts) byCluster.set(assignedCluster(part.metadata.labels) ?? "", part);
   return byCluster;
 }
 
-function placesOf(
+function evaluatedClustersOf(
   input: DecideInput,
   placement: Placement | undefined,
-  { prospects }: Assessment,
-): readonly Place[] {
+  { prospects }: SchedulingResult,
+): readonly EvaluatedCluster[] {
   const { strategy, parent, targets, takenNames, patience, nowMs } = input;
-  const byCluster = partsByCluster(input);
+  const byCluster = copiesByCluster(input);
   const byName = new Map(targets.map((target) => [target.name, target]));
   const names = new Set([...byName.keys(), ...byCluster.keys()]);
-  const places: Place[] = [];
+  const places: EvaluatedCluster[] = [];
   const [last] = readPlacementHistory(parent.metadata.annotations);
   // There may be hundreds of clusters, and thousands of wholes.
   const resource = formatGroupResource(strategy.parts);
-  const waited = patienceOf(placement, patience);
+  const waited = gracePeriodsOf(placement, patience);
   const isAtMostOne = placement?.failover.atMostOne === true;
-  const isStopped = isAtMostOne && canBeFenced(strategy.parts);
+  const isStopped = isAtMostOne && isFenceable(strategy.parts);
   const isTaken = (name: string) =>
-    takenNames.size > 0 && takenNames.has(partName(parent.metadata.name, name));
+    takenNames.size > 0 && takenNames.has(clusterCopyName(parent.metadata.name, name));
   for (const name of [...names].sort()) {
     const target = byName.get(name);
     const object = byCluster.get(name);
     if (object === undefined && isTaken(name)) continue;
-    const registered = target && forKind(target, resource);
-    const judged = judge(inTurn(registered, input), nowMs, waited);
+    const registered = target && clusterInfoForKind(target, resource);
+    const judged = evaluateCluster(drainTurnOf(registered, input), nowMs, waited);
     const prospect = prospects.get(name);
-    const permission = permitted(judged, prospect);
+    const permission = withSchedulingResult(judged, prospect);
     const fence = isStopped ? fencedAtMs(target, parent, strategy.wholes) : undefined;
-    const judgement = fence === undefined ? permission : until(permission, fence, nowMs);
-    const member: Member = {
+    const judgement = fence === undefined ? permission : withFenceTime(permission, fence, nowMs);
+    const member: ClusterShare = {
       name,
       standing: judgement.standing,
       isLeaving: judgement.isLeaving,
@@ -362,7 +371,7 @@ function placesOf(
       kept: shareIn(last?.kept, name),
       mayReturn: permission !== judged && !judged.isLeaving,
       isFenced: isAtMostOne ? fence !== undefined && fence <= nowMs : undefined,
-      part: object === undefined ? undefined : partOf(object, strategy, name),
+      part: object === undefined ? undefined : clusterCopyOf(object, strategy, name),
     };
     places.push({ name, judgement, prospect, object, member });
   }
@@ -370,19 +379,26 @@ function placesOf(
 }
 
 /** Looked at again when the fence is up. */
-function until(judgement: Judgement, fenceMs: number, nowMs: number): Judgement {
+function withFenceTime(
+  judgement: ClusterEvaluation,
+  fenceMs: number,
+  nowMs: number,
+): ClusterEvaluation {
   if (fenceMs <= nowMs) return judgement;
   return { ...judgement, untilMs: earliest(judgement.untilMs, fenceMs) };
 }
 
 /** As if its author had excluded it. */
-export function expelled(place: Place): Place {
+export function withEviction(place: EvaluatedCluster): EvaluatedCluster {
   const judgement = excluded(place.judgement);
   return { ...place, judgement, member: { ...place.member, ...judgement } };
 }
 
 /** What the scheduler says is on top of how the cluster is. */
-function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgement {
+function withSchedulingResult(
+  judgement: ClusterEvaluation,
+  prospect: ClusterSchedulingResult | undefined,
+): ClusterEvaluation {
   if (prospect === undefined) return judgement;
   if (prospect.expelled.length > 0) return excluded(judgement);
   const isOpen = judgement.standing === "accepting" || judgement.standing === "settling";
@@ -390,13 +406,16 @@ function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgem
 }
 
 /** Who wrote the object says how long a lost cluster is waited for. */
-function patienceOf(placement: Placement | undefined, patience: Patience): Patience {
+function gracePeriodsOf(placement: Placement | undefined, patience: GracePeriods): GracePeriods {
   const seconds = placement?.failover.tolerationSeconds;
   return seconds === undefined ? patience : { ...patience, graceMs: seconds * 1000 };
 }
 
 /** Of a cluster that is drained on a budget, parts leave when it is their turn. A Job may have several there: it is one workload, and leaves as such. */
-function inTurn(target: Target | undefined, { parts }: DecideInput): Target | undefined {
+function drainTurnOf(
+  target: ClusterInfo | undefined,
+  { parts }: DecideInput,
+): ClusterInfo | undefined {
   if (target?.drain !== "inTurn") return target;
   const isTurn = parts.some(
     ({ metadata: { labels, annotations } }) =>
@@ -406,13 +425,13 @@ function inTurn(target: Target | undefined, { parts }: DecideInput): Target | un
   return isTurn ? { ...target, drain: "all" } : target;
 }
 
-function excluded(judgement: Judgement): Judgement {
+function excluded(judgement: ClusterEvaluation): ClusterEvaluation {
   const { standing } = judgement;
   const isSeen = standing !== "lost" && standing !== "wavering";
   return { ...judgement, standing: isSeen ? "leaving" : standing, isLeaving: true };
 }
 
-function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
+function clusterCopyOf(object: Workload, strategy: Strategy, cluster: string): ClusterCopy {
   const { metadata } = object;
   const report = strategy.report(object);
   const { isObserved } = report;
@@ -420,23 +439,23 @@ function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
   return {
     ...strategy.shareOf(object),
     ...report,
-    mayLose: mayLose(strategy.rolling, object, { isObserved, isWhole }),
+    mayLose: rolloutUnavailableOf(strategy.rolling, object, { isObserved, isWhole }),
     isGoing: metadata.deletionTimestamp !== undefined,
-    wasLost: stringMember(metadata.annotations, lostSinceAnnotation) !== undefined,
-    isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
+    wasLost: stringMember(metadata.annotations, unreachableSinceAnnotation) !== undefined,
+    isPinned: stringMember(metadata.annotations, managedAnnotation) === "true",
     isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
-    move: moveRecordOf(metadata.annotations),
-    isOpened: stringMember(metadata.annotations, openedAnnotation(cluster)) !== undefined,
+    move: readMoveRecord(metadata.annotations),
+    isOpened: stringMember(metadata.annotations, volumeGateAnnotation(cluster)) !== undefined,
   };
 }
 
-function askedOf(part: Workload | undefined): number {
-  const text = stringMember(part?.metadata.annotations, askedReplicasAnnotation) ?? "";
+function desiredReplicasOf(part: Workload | undefined): number {
+  const text = stringMember(part?.metadata.annotations, desiredReplicasAnnotation) ?? "";
   return /^\d{1,10}$/.test(text) ? Number(text) : 0;
 }
 
 /** Everybody keeps what they have. */
-function heldPlan(places: readonly Place[]): Pick<Plan, "next" | "records"> {
+function unchangedPlan(places: readonly EvaluatedCluster[]): Pick<Plan, "next" | "records"> {
   const next = new Map<string, number | "remove">();
   for (const { name, member } of places) {
     if (member.part !== undefined) next.set(name, member.part.replicas);
@@ -448,9 +467,9 @@ export type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals
 
 function writesOf(
   { strategy, parent, nowMs, surroundings }: DecideInput,
-  places: readonly Place[],
+  places: readonly EvaluatedCluster[],
   steps: Pick<Plan, "next" | "starts" | "records"> &
-    Pick<OneCluster, "takeover"> & { readonly rollOut: RollOut | undefined },
+    Pick<SingleClusterPlacement, "takeover"> & { readonly rollOut: RolloutPlan | undefined },
 ): Writes {
   const { next, starts, records, takeover, rollOut } = steps;
   const creations: ObjectInput<Workload>[] = [];
@@ -459,7 +478,7 @@ function writesOf(
   const removals: Workload[] = [];
   const lost: string[] = [];
   const askedReplicas = strategy.asked(parent);
-  const isAtMostOne = isOnce(parent, surroundings?.policy);
+  const isAtMostOne = isStopBeforeStart(parent, surroundings?.policy);
   for (const { name, judgement, object, member } of places) {
     const wanted = next.get(name);
     if (wanted === undefined) continue;
@@ -474,15 +493,15 @@ function writesOf(
     const place = { strategy, parent, cluster: name, share, askedReplicas, isAtMostOne };
     const wish = { ...place, move, takesOverFrom };
     if (object === undefined) {
-      creations.push(newPart({ ...wish, spec: rollOut?.made.get(name) }));
+      creations.push(newClusterCopy({ ...wish, spec: rollOut?.made.get(name) }));
       continue;
     }
     const { spec, record: roll } = rollOut?.parts.get(name) ?? {};
-    const since = stringMember(object.metadata.annotations, lostSinceAnnotation);
+    const since = stringMember(object.metadata.annotations, unreachableSinceAnnotation);
     const isLost = judgement.standing === "lost";
     if (isLost && since === undefined) lost.push(name);
     const lostSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
-    const adjusted = adjustedPart(object, { ...wish, lostSince, spec, roll });
+    const adjusted = updatedClusterCopy(object, { ...wish, lostSince, spec, roll });
     if (adjusted === object) continue;
     if (wanted < (member.part?.replicas ?? 0)) cuts.push(adjusted);
     else updates.push(adjusted);

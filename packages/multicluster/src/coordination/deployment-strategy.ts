@@ -1,9 +1,9 @@
 /** Deployments: replicas are divided, and moved make before break. */
 import { asDeployment, deployments, replicasOf } from "./deployment.ts";
-import { foldStatus } from "./fold-status.ts";
+import { aggregateDeploymentStatus } from "./fold-status.ts";
 import { planMoves } from "./plan-moves.ts";
-import { deploymentHistory } from "./revisions.ts";
-import { deploymentForm } from "./rolling/deployment-form.ts";
+import { deploymentRevisions } from "./revisions.ts";
+import { deploymentRollout } from "./rolling/deployment-form.ts";
 import type { Strategy } from "./strategy.ts";
 import { conditionsOf, isObserved, statusCount } from "./workload.ts";
 
@@ -12,7 +12,7 @@ export const deploymentStrategy: Strategy = {
   sharing: "divide",
   wholes: deployments,
   parts: deployments,
-  history: deploymentHistory,
+  history: deploymentRevisions,
   accept: asDeployment,
   acceptPart: asDeployment,
   asked: replicasOf,
@@ -29,6 +29,6 @@ export const deploymentStrategy: Strategy = {
   }),
   specFor: ({ spec }, { replicas }) => ({ ...spec, replicas }),
   plan: planMoves,
-  rolling: deploymentForm,
-  fold: foldStatus,
+  rolling: deploymentRollout,
+  fold: aggregateDeploymentStatus,
 };

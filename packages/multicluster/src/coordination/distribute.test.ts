@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { distribute, type Share } from "./distribute.ts";
+import { type ClusterWeightInfo, distribute } from "./distribute.ts";
 
-const cluster = (name: string, current = 0, more: Partial<Share> = {}): Share => ({
+const cluster = (
+  name: string,
+  current = 0,
+  more: Partial<ClusterWeightInfo> = {},
+): ClusterWeightInfo => ({
   name,
   ready: true,
   current,
   ...more,
 });
-const split = (replicas: number, ...clusters: Share[]) =>
+const split = (replicas: number, ...clusters: ClusterWeightInfo[]) =>
   Object.fromEntries(distribute(replicas, clusters));
 
 describe("distribute", () => {
@@ -64,7 +68,7 @@ describe("distribute", () => {
   });
 
   it("leaves what is kept where it is, and shares the rest as if it were their share", () => {
-    const kept = (name: string, current: number, more: Partial<Share> = {}) =>
+    const kept = (name: string, current: number, more: Partial<ClusterWeightInfo> = {}) =>
       cluster(name, current, { cordoned: true, keeps: true, ...more });
     assert.deepEqual(split(4, kept("a", 4), cluster("b")), { a: 4, b: 0 });
     assert.deepEqual(split(6, kept("a", 4), cluster("b"), cluster("c")), { a: 4, b: 1, c: 1 });
@@ -108,7 +112,7 @@ const shares = (constraints: { max: number; plain?: boolean }) =>
     );
 
 const sum = (values: Iterable<number>) => [...values].reduce((a, b) => a + b, 0);
-const moved = (clusters: readonly Share[], split: ReadonlyMap<string, number>) =>
+const moved = (clusters: readonly ClusterWeightInfo[], split: ReadonlyMap<string, number>) =>
   sum(clusters.map(({ name, current }) => Math.abs((split.get(name) ?? 0) - current)));
 
 describe("distribute, for all clusters", () => {
@@ -137,7 +141,8 @@ describe("distribute, for all clusters", () => {
     fc.assert(
       fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
         const keepers = clusters.filter(({ ready, keeps }) => ready && keeps);
-        const floorOf = ({ capacity = 1e9, current }: Share) => Math.min(capacity, current);
+        const floorOf = ({ capacity = 1e9, current }: ClusterWeightInfo) =>
+          Math.min(capacity, current);
         if (sum(keepers.map(floorOf)) > replicas) return;
         const split = distribute(replicas, clusters);
         for (const one of keepers) assert.ok((split.get(one.name) ?? 0) >= floorOf(one));
@@ -151,7 +156,7 @@ describe("distribute, for all clusters", () => {
       fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
         const split = distribute(replicas, clusters);
         const members = clusters.filter(({ ready }) => ready);
-        const roomOf = ({ capacity = 1e9, cordoned, current }: Share) =>
+        const roomOf = ({ capacity = 1e9, cordoned, current }: ClusterWeightInfo) =>
           cordoned ? Math.min(capacity, current) : capacity;
         if (sum(members.map(roomOf)) < replicas) return;
         for (const member of members) {
@@ -241,7 +246,10 @@ describe("distribute, for all clusters", () => {
 });
 
 /** All ways to give each cluster the quota rounded down or up. */
-function evenSplits(replicas: number, clusters: readonly Share[]): Map<string, number>[] {
+function evenSplits(
+  replicas: number,
+  clusters: readonly ClusterWeightInfo[],
+): Map<string, number>[] {
   const floor = Math.floor(replicas / clusters.length);
   const over = replicas % clusters.length;
   const found: Map<string, number>[] = [];
@@ -254,7 +262,7 @@ function evenSplits(replicas: number, clusters: readonly Share[]): Map<string, n
 }
 
 describe("room and domains", () => {
-  const member = (name: string, more: Partial<Share> = {}): Share => ({
+  const member = (name: string, more: Partial<ClusterWeightInfo> = {}): ClusterWeightInfo => ({
     name,
     ready: true,
     current: 0,

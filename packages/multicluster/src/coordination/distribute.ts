@@ -13,7 +13,7 @@
  */
 import { assert } from "@kcp-ts/machinery/base";
 
-export interface Share {
+export interface ClusterWeightInfo {
   readonly name: string;
   /** Takes part. One that does not gets nothing. */
   readonly ready: boolean;
@@ -40,7 +40,7 @@ const scaledWeightMax = 1_000_000;
 
 export function distribute(
   replicas: number,
-  clusters: readonly Share[],
+  clusters: readonly ClusterWeightInfo[],
   /** By how much the domains of each level may differ before something is moved; 1 if left out. */
   maxSkews: readonly number[] = [],
 ): ReadonlyMap<string, number> {
@@ -48,7 +48,7 @@ export function distribute(
   for (;;) {
     const shares = distributeOnce(replicas, known, maxSkews);
     // What a cordoned cluster gives up it cannot have again: the others share with that in mind, or they would have to share once more.
-    const isGivenUp = ({ name, ready, cordoned, current }: Share) =>
+    const isGivenUp = ({ name, ready, cordoned, current }: ClusterWeightInfo) =>
       ready && cordoned === true && current > (shares.get(name) ?? 0);
     if (!known.some(isGivenUp)) return shares;
     known = known.map((one) =>
@@ -59,12 +59,12 @@ export function distribute(
 
 function distributeOnce(
   replicas: number,
-  clusters: readonly Share[],
+  clusters: readonly ClusterWeightInfo[],
   maxSkews: readonly number[],
 ): ReadonlyMap<string, number> {
   const shares = new Map<string, number>();
   for (const { name } of clusters) shares.set(name, 0);
-  const ready = clusters.filter((one) => one.ready).map(memberOf);
+  const ready = clusters.filter((one) => one.ready).map(weightedClusterOf);
   const isTooMuch = sumOf(ready, ({ floor }) => floor) > replicas;
   const members = isTooMuch ? ready.map((one) => ({ ...one, floor: 0 })) : ready;
   members.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -75,7 +75,7 @@ function distributeOnce(
   return shares;
 }
 
-interface Member {
+interface WeightedCluster {
   readonly name: string;
   readonly weight: number;
   /** What it has at least, and at most. */
@@ -88,7 +88,7 @@ interface Member {
   readonly domains: readonly string[];
 }
 
-function memberOf(share: Share): Member {
+function weightedClusterOf(share: ClusterWeightInfo): WeightedCluster {
   const { name, weight = 1, cordoned = false, keeps = false, current, domains = [] } = share;
   const { capacity = Number.POSITIVE_INFINITY, room: most = Number.POSITIVE_INFINITY } = share;
   assert(weight > 0 && weight <= scaledWeightMax, `weight ${weight} of ${name}`);
@@ -99,7 +99,9 @@ function memberOf(share: Share): Member {
   return { name, weight, floor, room, limit, isOpen: !cordoned, current, domains };
 }
 
-function overfilled(shares: ReadonlyMap<string, number>): (member: Member) => Member {
+function overfilled(
+  shares: ReadonlyMap<string, number>,
+): (member: WeightedCluster) => WeightedCluster {
   return (member) => {
     const share = shares.get(member.name) ?? 0;
     const current = Math.max(0, member.current - share);
@@ -110,14 +112,14 @@ function overfilled(shares: ReadonlyMap<string, number>): (member: Member) => Me
 /** Over the domains of the widest level, and in each of them over those of the next. Adds to the shares; returns what found no room. */
 function spread(
   replicas: number,
-  members: readonly Member[],
+  members: readonly WeightedCluster[],
   shares: Map<string, number>,
   maxSkews: readonly number[],
   level = 0,
 ): number {
   if (!members.some(({ domains }) => domains.length > level))
     return fill(replicas, members, shares);
-  const inside = new Map<string, Member[]>();
+  const inside = new Map<string, WeightedCluster[]>();
   for (const member of members) {
     const domain = member.domains[level] ?? "";
     const known = inside.get(domain);
@@ -136,7 +138,7 @@ function spread(
 }
 
 /** All domains weigh the same, however many clusters they have. */
-function domainOf(name: string, members: readonly Member[]): Member {
+function domainOf(name: string, members: readonly WeightedCluster[]): WeightedCluster {
   return {
     name,
     weight: 1,
@@ -152,7 +154,7 @@ function domainOf(name: string, members: readonly Member[]): Member {
 /** As it is, if that is even enough. */
 function keptDomains(
   replicas: number,
-  domains: readonly Member[],
+  domains: readonly WeightedCluster[],
   maxSkew: number,
 ): Map<string, number> | undefined {
   const kept = new Map(domains.map(({ name, current }) => [name, current]));
@@ -163,7 +165,11 @@ function keptDomains(
 }
 
 /** Adds to the shares; returns what found no room. */
-function fill(replicas: number, members: readonly Member[], shares: Map<string, number>): number {
+function fill(
+  replicas: number,
+  members: readonly WeightedCluster[],
+  shares: Map<string, number>,
+): number {
   let left = replicas;
   let open = members;
   for (;;) {
@@ -182,20 +188,27 @@ function fill(replicas: number, members: readonly Member[], shares: Map<string, 
  * A cluster whose quota is more than its room gets its room, one whose quota is less than it keeps gets that, and the others share the rest anew. Both change what
  * the others are owed, in opposite directions, so only the side that changes it more is settled at a time.
  */
-function fixedOf(left: number, open: readonly Member[]): ReadonlyMap<Member, number> {
+function fixedOf(
+  left: number,
+  open: readonly WeightedCluster[],
+): ReadonlyMap<WeightedCluster, number> {
   const weights = sumOf(open, ({ weight }) => weight);
-  const beyond = ({ weight }: Member, share: number) => share * weights - left * weight;
+  const beyond = ({ weight }: WeightedCluster, share: number) => share * weights - left * weight;
   const full = open.filter((member) => beyond(member, member.room) <= 0);
   const kept = open.filter((member) => member.floor > 0 && beyond(member, member.floor) >= 0);
   const lacking = sumOf(full, (member) => -beyond(member, member.room));
   const exceeding = sumOf(kept, (member) => beyond(member, member.floor));
-  return new Map<Member, number>([
+  return new Map<WeightedCluster, number>([
     ...(lacking >= exceeding ? full : []).map((member) => [member, member.room] as const),
     ...(exceeding >= lacking ? kept : []).map((member) => [member, member.floor] as const),
   ]);
 }
 
-function round(replicas: number, members: readonly Member[], shares: Map<string, number>): void {
+function round(
+  replicas: number,
+  members: readonly WeightedCluster[],
+  shares: Map<string, number>,
+): void {
   const weights = sumOf(members, ({ weight }) => weight);
   const quotas = members.map(({ name, weight, current }) => {
     const exact = replicas * weight;

@@ -3,24 +3,24 @@ import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { findCondition } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
-import { atMostOneLabel, type SyncTarget, sharedTargetName } from "../api/index.ts";
+import { type SyncTarget, sharedTargetName, stopBeforeStartLabel } from "../api/index.ts";
 import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment } from "./deployment.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
-import { FencedTargets, fencedAtMs, fenceMarginMs } from "./fencing.ts";
-import type { Member, Part } from "./members.ts";
-import { newPart } from "./part.ts";
-import { planExclusive } from "./plan-exclusive.ts";
+import { FencedClusters, fencedAtMs, fenceMarginMs } from "./fencing.ts";
+import type { ClusterCopy, ClusterShare } from "./members.ts";
+import { newClusterCopy } from "./part.ts";
+import { planStopBeforeStart } from "./plan-exclusive.ts";
 import type { Plan } from "./plan-moves.ts";
 import { planOrdinals } from "./plan-ordinals.ts";
-import { atMostOneAnnotation } from "./rollout.ts";
-import { type Target, targetOf } from "./standing.ts";
+import { failoverStrategyAnnotation } from "./rollout.ts";
+import { type ClusterInfo, clusterInfoOf } from "./standing.ts";
 import type { Workload } from "./workload.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 const leaseMs = 60_000;
 const patience = { graceMs: 10_000, settleMs: 0 };
-const target = (name: string, more: Partial<Target> = {}): Target => ({
+const target = (name: string, more: Partial<ClusterInfo> = {}): ClusterInfo => ({
   name,
   labels: {},
   taints: [],
@@ -32,7 +32,7 @@ const target = (name: string, more: Partial<Target> = {}): Target => ({
   lease: { durationMs: leaseMs, silentSinceMs: undefined },
   ...more,
 });
-const silent = (name: string): Target =>
+const silent = (name: string): ClusterInfo =>
   target(name, {
     isReady: false,
     changedAtMs: startMs,
@@ -46,7 +46,7 @@ const whole: Workload = {
     namespace: "demo",
     uid: "whole",
     generation: 1,
-    annotations: { [atMostOneAnnotation]: "true" },
+    annotations: { [failoverStrategyAnnotation]: "true" },
   },
   spec: { replicas: 1, template: { spec: { terminationGracePeriodSeconds: 5 } } },
 };
@@ -54,7 +54,7 @@ const stoppedAtMs = startMs + leaseMs + fenceMarginMs(leaseMs) + 5000;
 
 function part(cluster: string, replicas: number, running = replicas): Workload {
   const share = { replicas };
-  const made = newPart({
+  const made = newClusterCopy({
     strategy: deploymentStrategy,
     parent: whole,
     cluster,
@@ -94,7 +94,7 @@ const decided = (input: Partial<DecideInput>) => {
 
 describe("what may run once at most", () => {
   it("is marked on its parts, for the agents", () => {
-    assert.equal(part("east", 1).metadata.labels?.[atMostOneLabel], "true");
+    assert.equal(part("east", 1).metadata.labels?.[stopBeforeStartLabel], "true");
   });
 
   it("is started elsewhere when the lease is surely over, its Pods have ended, and its part says none", () => {
@@ -130,7 +130,7 @@ describe("what may run once at most", () => {
 });
 
 describe("at most one, for other kinds", () => {
-  const has = (replicas: number, more: Partial<Part> = {}): Part => ({
+  const has = (replicas: number, more: Partial<ClusterCopy> = {}): ClusterCopy => ({
     replicas,
     available: replicas,
     running: replicas,
@@ -140,7 +140,11 @@ describe("at most one, for other kinds", () => {
     isPinned: false,
     ...more,
   });
-  const members = (isFenced: boolean, east: Part, west?: Part): readonly Member[] => [
+  const members = (
+    isFenced: boolean,
+    east: ClusterCopy,
+    west?: ClusterCopy,
+  ): readonly ClusterShare[] => [
     { name: "east", standing: "lost", isFenced, part: east },
     { name: "west", standing: "accepting", isFenced: false, part: west },
   ];
@@ -166,7 +170,7 @@ describe("at most one, for other kinds", () => {
 
   it("what is in one cluster only waits for the fence, too", () => {
     const step = (canRest: boolean, ...of: Parameters<typeof members>) =>
-      stepOf(planExclusive({ replicas: 1, members: members(...of), canRest }));
+      stepOf(planStopBeforeStart({ replicas: 1, members: members(...of), canRest }));
     for (const canRest of [true, false]) {
       assert.deepEqual(step(canRest, false, has(1)), { east: 1 });
       assert.deepEqual(step(canRest, true, has(1)), { east: canRest ? 0 : "remove" });
@@ -174,7 +178,7 @@ describe("at most one, for other kinds", () => {
     assert.deepEqual(step(true, true, has(0)), { east: 0, west: 1 });
     assert.deepEqual(step(false, true, has(1, { isGoing: true })), { west: 1 });
     const unasked = members(false, has(1)).map(({ isFenced: _, ...one }) => one);
-    assert.deepEqual(stepOf(planExclusive({ replicas: 1, members: unasked })), {
+    assert.deepEqual(stepOf(planStopBeforeStart({ replicas: 1, members: unasked })), {
       east: 1,
       west: 1,
     });
@@ -191,7 +195,7 @@ describe("silence", () => {
       lastTransitionTime: "2026-01-01T00:00:00Z",
     });
     const of = (healthy: string) =>
-      targetOf({
+      clusterInfoOf({
         metadata: { name: "east" },
         status: {
           leaseDurationSeconds: 60,
@@ -223,7 +227,7 @@ describe("silence", () => {
   });
 
   it("of a cluster of another workspace is read there, as long as it may be used", async () => {
-    const fenced = new FencedTargets(new FakeClock());
+    const fenced = new FencedClusters(new FakeClock());
     const of = (name: string, uid: string) => ({
       metadata: { name, uid },
       status: {
@@ -271,7 +275,7 @@ describe("silence", () => {
 
   it("counts from when this process saw it, by a clock that nobody sets", async () => {
     const clock = new FakeClock();
-    const fenced = new FencedTargets(clock);
+    const fenced = new FencedClusters(clock);
     let isHealthy = false;
     const item = () => ({
       metadata: { name: "east", uid: "1" },

@@ -13,7 +13,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client } from "@kcp-ts/sdk";
 import { isSharedTargetName, syncTargets, targetNameIn } from "../api/index.ts";
 import { podTemplateOf } from "./pod-template.ts";
-import { type Target, targetOf } from "./standing.ts";
+import { type ClusterInfo, clusterInfoOf } from "./standing.ts";
 import type { Workload } from "./workload.ts";
 
 /** For the agent's look once a second and its requests, and for clocks that run up to a tenth apart. */
@@ -26,7 +26,7 @@ const terminationSecondsDefault = 30;
 
 /** Undefined while it cannot be told: heartbeats still count, or nobody in the cluster stops anything. */
 export function fencedAtMs(
-  target: Target | undefined,
+  target: ClusterInfo | undefined,
   whole: Workload,
   of: { readonly kind: string },
 ): number | undefined {
@@ -46,7 +46,7 @@ function member(value: JsonValue | undefined, name: string): JsonValue | undefin
   return isJsonObject(value) ? value[name] : undefined;
 }
 
-export interface FencedIn {
+export interface FencingScope {
   readonly client: (cluster: ClusterName) => Client;
   /** Whose workload it is. */
   readonly cluster: ClusterName;
@@ -57,7 +57,7 @@ export interface FencedIn {
  * SyncTargets for what may run once at most: read now, not from a watch that may be late, and silent only since this process saw it. A restart waits longer, never
  * shorter.
  */
-export class FencedTargets {
+export class FencedClusters {
   readonly #clock: Clock;
   readonly #firstSeen = new Map<
     string,
@@ -73,17 +73,17 @@ export class FencedTargets {
    * held for stopped.
    */
   async read(
-    { client, cluster, homes = [] }: FencedIn,
-    known: readonly Target[],
+    { client, cluster, homes = [] }: FencingScope,
+    known: readonly ClusterInfo[],
     signal: AbortSignal,
-  ): Promise<readonly Target[]> {
-    const live = new Map<string, Target>();
+  ): Promise<readonly ClusterInfo[]> {
+    const live = new Map<string, ClusterInfo>();
     const isShared = known.some(({ name }) => isSharedTargetName(name));
     for (const home of [cluster, ...(isShared ? homes : [])])
       for await (const { items } of client(home).resource(syncTargets).pages({ signal }))
         for (const item of items) {
           const { name, uid } = item.metadata;
-          const seen = this.#seen(`${cluster} ${home} ${uid}`, targetOf(item));
+          const seen = this.#seen(`${cluster} ${home} ${uid}`, clusterInfoOf(item));
           live.set(targetNameIn(cluster, { name, cluster: home }), seen);
         }
     return known.map((target) => {
@@ -94,7 +94,7 @@ export class FencedTargets {
     });
   }
 
-  #seen(key: string, target: Target): Target {
+  #seen(key: string, target: ClusterInfo): ClusterInfo {
     const { lease } = target;
     if (lease?.silentSinceMs === undefined) {
       this.#firstSeen.delete(key);

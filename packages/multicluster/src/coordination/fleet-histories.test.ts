@@ -11,7 +11,7 @@
  * KCP_HISTORIES=10000 plays more of them, from seed KCP_SEED on. A failure prints its seed and its history.
  */
 import { describe, it } from "node:test";
-import { playHistory } from "./test-support/fleet/history.ts";
+import { runHistory } from "./test-support/fleet/history.ts";
 
 const histories = Number(process.env["KCP_HISTORIES"] ?? 30);
 const firstSeed = Number(process.env["KCP_SEED"] ?? 0);
@@ -58,23 +58,23 @@ const tellingBounded: readonly (readonly [seed: number, found: string])[] = [
 
 describe("a fleet with workloads of every kind, in many histories", () => {
   it("breaks no law, and comes to rest", () => {
-    for (let seed = firstSeed; seed < firstSeed + histories; seed++) playHistory(seed);
+    for (let seed = firstSeed; seed < firstSeed + histories; seed++) runHistory(seed);
   });
 
   it("breaks no law, and comes to rest, where Locations bound what tenants use", () => {
     for (let seed = firstSeed; seed < firstSeed + histories; seed++)
-      playHistory(seed, { isBounded: true });
+      runHistory(seed, { isBounded: true });
   });
 
   for (const [seed, found] of telling) {
     it(`breaks no law, and comes to rest, in history ${seed}: ${found}`, () => {
-      playHistory(seed);
+      runHistory(seed);
     });
   }
 
   for (const [seed, found] of tellingBounded) {
     it(`breaks no law, and comes to rest, in history ${seed} with bounds: ${found}`, () => {
-      playHistory(seed, { isBounded: true });
+      runHistory(seed, { isBounded: true });
     });
   }
 });

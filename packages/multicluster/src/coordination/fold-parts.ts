@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type ConditionInput, timestamp } from "@kcp-ts/sdk";
 import { hasSpecOf } from "./part.ts";
-import type { RollOut } from "./rolling/roll-out.ts";
+import type { RolloutPlan } from "./rolling/roll-out.ts";
 import type { Strategy } from "./strategy.ts";
 import {
   conditionsOf,
@@ -17,7 +17,7 @@ import {
   type WorkloadCondition,
 } from "./workload.ts";
 
-export interface FoldedPart {
+export interface CopyStatus {
   readonly cluster: string;
   readonly object: Workload;
   /** Whether its cluster can be asked. */
@@ -32,19 +32,19 @@ export interface FoldedPart {
   readonly isPaced?: boolean;
 }
 
-export interface FoldInput {
+export interface AggregationInput {
   readonly strategy: Strategy;
   readonly parent: Workload;
-  readonly parts: readonly FoldedPart[];
+  readonly parts: readonly CopyStatus[];
   /** Says where the replicas are; takes the place of Progressing when nothing can progress. */
-  readonly verdict: Verdict;
-  readonly rollOut?: RollOut | undefined;
+  readonly verdict: ScheduledResult;
+  readonly rollOut?: RolloutPlan | undefined;
   /** Whether parts are still to be written. */
   readonly isWriting: boolean;
   readonly nowMs: number;
 }
 
-export interface Verdict {
+export interface ScheduledResult {
   /** True: the split is what it should be. */
   readonly isPlaced: boolean;
   /** Nothing goes on until somebody does something. */
@@ -53,15 +53,15 @@ export interface Verdict {
   readonly message: string;
 }
 
-export const placedCondition = "Placed";
+export const scheduledCondition = "Placed";
 
-export function knownParts({ parts }: FoldInput): readonly FoldedPart[] {
+export function reachableCopies({ parts }: AggregationInput): readonly CopyStatus[] {
   return parts.filter(({ isKnown }) => isKnown);
 }
 
 /** The sum of each field; those that nobody reports are left out, unless they are among the `always`. */
-export function sums(
-  known: readonly FoldedPart[],
+export function sumStatusFields(
+  known: readonly CopyStatus[],
   fields: readonly string[],
   always: readonly string[] = [],
 ): Record<string, number> {
@@ -74,45 +74,49 @@ export function sums(
 }
 
 /** The worst of each type that parts report, what the syncer could not do, and where it all is. */
-export function foldedConditions(
-  { parent, verdict, nowMs }: FoldInput,
-  known: readonly FoldedPart[],
+export function aggregatedConditions(
+  { parent, verdict, nowMs }: AggregationInput,
+  known: readonly CopyStatus[],
 ): readonly WorkloadCondition[] {
   const types = new Set(
     known.flatMap(({ object }) => conditionsOf(object).map(({ type }) => type)),
   );
-  types.delete(placedCondition);
-  const reported = [...types].sort().map((type) => worst(type, known));
-  const inputs = [...reported, syncing(known), placedOf(verdict)];
-  return withTimes(
+  types.delete(scheduledCondition);
+  const reported = [...types].sort().map((type) => worstCondition(type, known));
+  const inputs = [...reported, syncing(known), scheduledConditionOf(verdict)];
+  return withTransitionTimes(
     conditionsOf(parent),
     inputs.filter((one) => one !== undefined),
     nowMs,
   );
 }
 
-export function placedOf({ isPlaced, reason, message }: Verdict): ConditionInput {
-  return { type: placedCondition, status: isPlaced ? "True" : "False", reason, message };
+export function scheduledConditionOf({
+  isPlaced,
+  reason,
+  message,
+}: ScheduledResult): ConditionInput {
+  return { type: scheduledCondition, status: isPlaced ? "True" : "False", reason, message };
 }
 
 /** Absent when everything is in sync. */
-function syncing(known: readonly FoldedPart[]): ConditionInput | undefined {
+function syncing(known: readonly CopyStatus[]): ConditionInput | undefined {
   for (const { cluster, trouble } of known) {
     if (trouble === undefined) continue;
-    const { reason, message } = readTrouble(trouble);
+    const { reason, message } = readSyncError(trouble);
     return { type: "Synced", status: "False", reason, message: `${cluster}: ${message}` };
   }
   return undefined;
 }
 
 /** The very status of the parent when it says the same. */
-export function unlessSame<Status extends object>(parent: Workload, status: Status): Status {
+export function unlessEqual<Status extends object>(parent: Workload, status: Status): Status {
   const { status: before } = parent;
   return before !== undefined && same(before, status) ? (before as Status) : status;
 }
 
 /** What counts as updated is of the newest template: parts that have not had their turn have none of it, nor those whose cluster does not know of it yet. */
-export function updatedParts(known: readonly FoldedPart[]): readonly FoldedPart[] {
+export function updatedCopies(known: readonly CopyStatus[]): readonly CopyStatus[] {
   return known.filter(
     ({ isBehind, isPaced, object }) =>
       isBehind !== true && (isPaced !== true || isObserved(object)),
@@ -120,9 +124,9 @@ export function updatedParts(known: readonly FoldedPart[]): readonly FoldedPart[
 }
 
 /** A generation is observed when every part has what it is to have of it now, and its cluster has observed that. */
-export function observed(
-  { strategy, parent, isWriting }: FoldInput,
-  known: readonly FoldedPart[],
+export function observedGenerationOf(
+  { strategy, parent, isWriting }: AggregationInput,
+  known: readonly CopyStatus[],
 ): { readonly observedGeneration?: number } {
   const isSeen =
     !isWriting &&
@@ -138,7 +142,7 @@ export function observed(
 }
 
 /** What the syncer could not do. */
-export function readTrouble(text: string): { readonly reason: string; readonly message: string } {
+export function readSyncError(text: string): { readonly reason: string; readonly message: string } {
   try {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) {
@@ -152,7 +156,10 @@ export function readTrouble(text: string): { readonly reason: string; readonly m
 }
 
 /** Of the conditions of one type. Of some it is True that is bad. */
-export function worst(type: string, known: readonly FoldedPart[]): ConditionInput | undefined {
+export function worstCondition(
+  type: string,
+  known: readonly CopyStatus[],
+): ConditionInput | undefined {
   const order = badWhenTrue.has(type) ? ["True", "Unknown"] : ["False", "Unknown", "True"];
   for (const status of order) {
     const found = known.flatMap(({ cluster, object }) =>
@@ -171,7 +178,7 @@ export function worst(type: string, known: readonly FoldedPart[]): ConditionInpu
 }
 
 /** Transition times move with the status. */
-export function withTimes(
+export function withTransitionTimes(
   before: readonly WorkloadCondition[],
   inputs: readonly ConditionInput[],
   nowMs: number,

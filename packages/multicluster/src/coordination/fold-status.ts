@@ -7,23 +7,23 @@
 import type { ConditionInput } from "@kcp-ts/sdk";
 import { countOf, type DeploymentStatus, replicasOf } from "./deployment.ts";
 import {
-  type FoldedPart,
-  type FoldInput,
-  observed,
-  placedCondition,
-  readTrouble,
-  unlessSame,
-  updatedParts,
-  withTimes,
+  type AggregationInput,
+  type CopyStatus,
+  observedGenerationOf,
+  readSyncError,
+  scheduledCondition,
+  unlessEqual,
+  updatedCopies,
+  withTransitionTimes,
   withUpdateTimes,
-  worst,
+  worstCondition,
 } from "./fold-parts.ts";
-import type { RollOut } from "./rolling/roll-out.ts";
-import { rollOutText } from "./rolling/roll-out-text.ts";
+import type { RolloutPlan } from "./rolling/roll-out.ts";
+import { rolloutMessage } from "./rolling/roll-out-text.ts";
 import { conditionsOf, type Workload, type WorkloadCondition } from "./workload.ts";
 
 /** The very status of the parent when nothing changes. */
-export function foldStatus(input: FoldInput): DeploymentStatus {
+export function aggregateDeploymentStatus(input: AggregationInput): DeploymentStatus {
   const { parent, parts, nowMs } = input;
   const known = parts.filter(({ isKnown }) => isKnown);
   const sum = (field: Parameters<typeof countOf>[1]) =>
@@ -32,11 +32,15 @@ export function foldStatus(input: FoldInput): DeploymentStatus {
   const terminating = sum("terminatingReplicas");
   const unavailable = Math.max(sum("unavailableReplicas"), replicasOf(parent) - available, 0);
   const before = conditionsOf(parent);
-  const conditions = withTimes(before, foldConditions(input, known, available), nowMs);
+  const conditions = withTransitionTimes(
+    before,
+    aggregateDeploymentConditions(input, known, available),
+    nowMs,
+  );
   const status: DeploymentStatus = {
-    ...observed(input, known),
+    ...observedGenerationOf(input, known),
     replicas: sum("replicas"),
-    updatedReplicas: updatedParts(known).reduce(
+    updatedReplicas: updatedCopies(known).reduce(
       (total, { object }) => total + countOf(object, "updatedReplicas"),
       0,
     ),
@@ -46,12 +50,12 @@ export function foldStatus(input: FoldInput): DeploymentStatus {
     ...(terminating === 0 ? {} : { terminatingReplicas: terminating }),
     conditions: withUpdateTimes(before, conditions, nowMs),
   };
-  return unlessSame(parent, status);
+  return unlessEqual(parent, status);
 }
 
-function foldConditions(
-  input: FoldInput,
-  known: readonly FoldedPart[],
+function aggregateDeploymentConditions(
+  input: AggregationInput,
+  known: readonly CopyStatus[],
   available: number,
 ): readonly ConditionInput[] {
   const { parent, verdict } = input;
@@ -62,8 +66,8 @@ function foldConditions(
   const conditions: (ConditionInput | undefined)[] = [
     availability(parent, known, available),
     isBlocked ? { type: "Progressing", status: "False", reason, message } : progress(input, known),
-    ...[...types].sort().map((type) => worst(type, known)),
-    { type: placedCondition, status: isPlaced ? "True" : "False", reason, message },
+    ...[...types].sort().map((type) => worstCondition(type, known)),
+    { type: scheduledCondition, status: isPlaced ? "True" : "False", reason, message },
   ];
   return conditions.filter((one) => one !== undefined);
 }
@@ -71,7 +75,7 @@ function foldConditions(
 /** As a cluster judges its own: enough is all but what may be unavailable. A part that only starts makes the whole no less available. */
 function availability(
   parent: Workload,
-  known: readonly FoldedPart[],
+  known: readonly CopyStatus[],
   available: number,
 ): ConditionInput {
   const needed = replicasOf(parent) - unavailableMax(parent);
@@ -103,15 +107,15 @@ function unavailableMax({ spec, ...rest }: Workload): number {
 
 /** Complete only when all are; one that has given up speaks for all. */
 function progress(
-  { rollOut }: FoldInput,
-  known: readonly FoldedPart[],
+  { rollOut }: AggregationInput,
+  known: readonly CopyStatus[],
 ): ConditionInput | undefined {
   for (const { cluster, trouble } of known) {
     if (trouble === undefined) continue;
-    const { reason, message } = readTrouble(trouble);
+    const { reason, message } = readSyncError(trouble);
     return { type: "Progressing", status: "False", reason, message: `${cluster}: ${message}` };
   }
-  const found = worst("Progressing", known);
+  const found = worstCondition("Progressing", known);
   const rolled = rollOut && progressOf(rollOut);
   if (rolled !== undefined && (rollOut?.state === "undone" || found?.status !== "False"))
     return rolled;
@@ -121,15 +125,15 @@ function progress(
       ({ type, reason }) => type === "Progressing" && reason !== "NewReplicaSetAvailable",
     ),
   );
-  return busy.length === 0 ? found : worst("Progressing", busy);
+  return busy.length === 0 ? found : worstCondition("Progressing", busy);
 }
 
 /** As Kubernetes words it for one cluster, for those who wait for a rollout; undefined when there is none. */
-function progressOf(rollOut: RollOut): ConditionInput | undefined {
+function progressOf(rollOut: RolloutPlan): ConditionInput | undefined {
   const { state } = rollOut;
   if (state === "done") return undefined;
   const [status, reason] = progressWords[state];
-  return { type: "Progressing", status, reason, message: rollOutText(rollOut) };
+  return { type: "Progressing", status, reason, message: rolloutMessage(rollOut) };
 }
 
 const progressWords = {

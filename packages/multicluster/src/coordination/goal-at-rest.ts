@@ -1,11 +1,11 @@
 /** Where a decision leads in the end. For most kinds its plan says so; numbers leave one at a time, so that their steps are taken until there are no more. Pure. */
 import type { Decision } from "./decide.ts";
-import type { Member } from "./plan-moves.ts";
+import type { ClusterShare } from "./plan-moves.ts";
 import { planOrdinals } from "./plan-ordinals.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
-export function goalAtRest(
+export function finalAssignment(
   strategy: Strategy,
   whole: Workload,
   { plan, places, total }: Decision,
@@ -13,7 +13,7 @@ export function goalAtRest(
   if (strategy.sharing !== "ordinal" || plan.surplus === 0) return plan.goal;
   const replicas = strategy.asked(whole);
   const first = strategy.shareOf(whole).start ?? 0;
-  let members: readonly Member[] = places.map(({ member }) => member);
+  let members: readonly ClusterShare[] = places.map(({ member }) => member);
   // Taken, given and removed: three steps for each number, and some for those that make room.
   for (let step = 0; step < 10 + replicas * 8; step++) {
     const { next, starts } = planOrdinals({ replicas, first, members, placeable: total?.replicas });
@@ -25,10 +25,10 @@ export function goalAtRest(
 }
 
 function stepped(
-  member: Member,
+  member: ClusterShare,
   next: ReadonlyMap<string, number | "remove">,
   starts: ReadonlyMap<string, number> | undefined,
-): Member {
+): ClusterShare {
   const wanted = next.get(member.name);
   if (wanted === undefined) return member;
   const { part, ...rest } = member;

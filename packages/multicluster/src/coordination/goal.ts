@@ -1,32 +1,32 @@
 /** Where the replicas of a whole should be in the end, from where they are and what the clusters may be used for. */
-import { distribute, type Share } from "./distribute.ts";
+import { type ClusterWeightInfo, distribute } from "./distribute.ts";
 import {
-  type Budget,
+  type ClusterShare,
   isFailed,
-  type Member,
+  moveRecordFor,
   type PlanInput,
-  recordOf,
+  type PlanRequest,
+  type RolloutBudget,
   sumOf,
-  type Wish,
 } from "./members.ts";
-import type { Standing } from "./standing.ts";
+import type { ClusterState } from "./standing.ts";
 
 /** What came back is not given more before it has proved itself, unless there is nobody else; what has no part yet has nothing to prove. */
-export function receivers(members: readonly Member[]): ReadonlySet<Member> {
+export function eligibleClusters(members: readonly ClusterShare[]): ReadonlySet<ClusterShare> {
   const isNobodyElse = !members.some(({ standing }) => standing === "accepting");
-  const may = ({ standing, part }: Member) =>
+  const may = ({ standing, part }: ClusterShare) =>
     standing === "accepting" || (standing === "settling" && (isNobodyElse || part === undefined));
   return new Set(members.filter(may));
 }
 
-export interface Goal {
+export interface ReplicaAssignment {
   readonly goal: ReadonlyMap<string, number>;
   /** Members whose copies did not become available in time: they get back what they had. */
   readonly givenUp: ReadonlySet<string>;
 }
 
 /** What has failed is given up only if all of it has another place: elsewhere, or where it was. */
-export function goalOf(wish: Wish): Goal {
+export function assignReplicas(wish: PlanRequest): ReplicaAssignment {
   const failed = wish.input.members.filter((one) => isFailed(wish, one));
   const givenUp = new Set(failed.map(({ name }) => name));
   const goal = shared(wish, givenUp);
@@ -40,7 +40,7 @@ function placeableOf({ replicas, placeable = replicas }: PlanInput): number {
   return Math.min(replicas, placeable);
 }
 
-function shared(wish: Wish, givenUp: ReadonlySet<string>): ReadonlyMap<string, number> {
+function shared(wish: PlanRequest, givenUp: ReadonlySet<string>): ReadonlyMap<string, number> {
   const { budget, input } = wish;
   const { members } = input;
   const replicas = placeableOf(input);
@@ -50,23 +50,23 @@ function shared(wish: Wish, givenUp: ReadonlySet<string>): ReadonlyMap<string, n
   const toShare = Math.max(0, replicas - fixed);
   const stays = budget.isPaused || budget.isExclusive;
   const goal = stays
-    ? stayingGoal(input, budget, free, toShare)
-    : openGoal(wish, givenUp, free, toShare);
+    ? retainedAssignment(input, budget, free, toShare)
+    : openAssignment(wish, givenUp, free, toShare);
   for (const { name, part } of pinned) goal.set(name, part?.replicas ?? 0);
   return goal;
 }
 
-function openGoal(
-  wish: Wish,
+function openAssignment(
+  wish: PlanRequest,
   givenUp: ReadonlySet<string>,
-  members: readonly Member[],
+  members: readonly ClusterShare[],
   replicas: number,
 ): Map<string, number> {
-  const open = receivers(members);
-  const shareOf = (member: Member): Share => {
+  const open = eligibleClusters(members);
+  const shareOf = (member: ClusterShare): ClusterWeightInfo => {
     const { name, weight, capacity, room, domains } = member;
     const isGivenUp = givenUp.has(name);
-    const before = isGivenUp ? recordOf(wish, member)?.from : stayingOf(member);
+    const before = isGivenUp ? moveRecordFor(wish, member)?.from : stayingOf(member);
     const ready = takesPart.has(member.standing);
     const cordoned = isGivenUp || !open.has(member);
     // Nothing leaves for balance; who asks for less takes it from wherever it is.
@@ -82,7 +82,7 @@ function openGoal(
     unplaced,
     homes.map((one) => {
       const has = stayingOf(one);
-      const current = one.mayReturn === true ? (recordOf(wish, one)?.from ?? has) : has;
+      const current = one.mayReturn === true ? (moveRecordFor(wish, one)?.from ?? has) : has;
       return { name: one.name, ready: true, cordoned: true, current };
     }),
   );
@@ -91,13 +91,13 @@ function openGoal(
 }
 
 /** Everybody keeps what they have, but for those who have to give it up; only what is missing or too much is shared. */
-function stayingGoal(
+function retainedAssignment(
   { scaledDownBy, maxSkews }: PlanInput,
-  { isPaused }: Budget,
-  members: readonly Member[],
+  { isPaused }: RolloutBudget,
+  members: readonly ClusterShare[],
   replicas: number,
 ): Map<string, number> {
-  const keeps = ({ standing }: Member) =>
+  const keeps = ({ standing }: ClusterShare) =>
     takesPart.has(standing) || (isPaused && standing === "leaving");
   const keepers = members.filter(keeps);
   const kept = sumOf(keepers, ({ part }) => part?.replicas ?? 0);
@@ -106,7 +106,7 @@ function stayingGoal(
   const isTooMany = kept > replicas && (!isPaused || scaledDownBy > 0);
   if (isTooMany) for (const [name, share] of keptAmong(keepers, replicas)) goal.set(name, share);
   if (kept >= replicas) return goal;
-  const open = receivers(members);
+  const open = eligibleClusters(members);
   const shares = [...open].map(({ name, weight, capacity, room, domains, part }) => {
     const left = (most: number | undefined) =>
       most === undefined ? undefined : Math.max(0, most - (part?.replicas ?? 0));
@@ -126,9 +126,12 @@ function stayingGoal(
 }
 
 /** Fewer than they have. What is being removed is made again only where the others have too few. */
-function keptAmong(keepers: readonly Member[], replicas: number): ReadonlyMap<string, number> {
-  const isGoing = ({ part }: Member) => part?.isGoing === true;
-  const shareOf = ({ name, standing, room, part }: Member): Share => {
+function keptAmong(
+  keepers: readonly ClusterShare[],
+  replicas: number,
+): ReadonlyMap<string, number> {
+  const isGoing = ({ part }: ClusterShare) => part?.isGoing === true;
+  const shareOf = ({ name, standing, room, part }: ClusterShare): ClusterWeightInfo => {
     const current = part?.replicas ?? 0;
     const most = takesPart.has(standing) ? room : undefined;
     return { name, ready: true, cordoned: true, room: most, current };
@@ -140,8 +143,13 @@ function keptAmong(keepers: readonly Member[], replicas: number): ReadonlyMap<st
 }
 
 /** What is being removed draws nothing back to where it was. */
-function stayingOf({ part }: Member): number {
+function stayingOf({ part }: ClusterShare): number {
   return part === undefined || part.isGoing ? 0 : part.replicas;
 }
 
-const takesPart: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "settling", "wavering"]);
+const takesPart: ReadonlySet<ClusterState> = new Set([
+  "accepting",
+  "cordoned",
+  "settling",
+  "wavering",
+]);

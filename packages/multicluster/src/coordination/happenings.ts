@@ -1,17 +1,17 @@
 /** What is told about a decision, as Events of the whole. */
-import type { Happening } from "@kcp-ts/sdk";
+import type { EventInput } from "@kcp-ts/sdk";
 import { assignedCluster } from "../api/index.ts";
-import type { DecideInput, Place, Writes } from "./decide.ts";
-import type { RollOut } from "./rolling/roll-out.ts";
-import { rollRecordOf } from "./rolling/roll-record.ts";
+import type { DecideInput, EvaluatedCluster, Writes } from "./decide.ts";
+import type { RolloutPlan } from "./rolling/roll-out.ts";
+import { readRolloutRecord } from "./rolling/roll-record.ts";
 import type { Workload } from "./workload.ts";
 
-export function happeningsOf(
+export function placementEvents(
   { strategy, parent }: DecideInput,
-  places: readonly Place[],
+  places: readonly EvaluatedCluster[],
   { creations, updates, cuts, removals, lost }: Writes,
-): readonly Happening[] {
-  const happenings: Happening[] = [];
+): readonly EventInput[] {
+  const happenings: EventInput[] = [];
   const before = new Map(places.map(({ name, member }) => [name, member.part?.replicas ?? 0]));
   for (const name of lost) {
     const message = `${name} is lost: its ${before.get(name)} replicas are replaced elsewhere`;
@@ -36,15 +36,15 @@ export function happeningsOf(
 }
 
 /** Who gets another template now, and what was not available in time. */
-export function rollHappenings(
-  places: readonly Place[],
-  rollOut: RollOut | undefined,
-): readonly Happening[] {
+export function rolloutEvents(
+  places: readonly EvaluatedCluster[],
+  rollOut: RolloutPlan | undefined,
+): readonly EventInput[] {
   if (rollOut === undefined) return [];
   const { late, parts } = rollOut;
-  const happenings: Happening[] = [];
-  const wasUndone = ({ name, object }: Place) =>
-    late.includes(name) && rollRecordOf(object?.metadata.annotations)?.isUndone === true;
+  const happenings: EventInput[] = [];
+  const wasUndone = ({ name, object }: EvaluatedCluster) =>
+    late.includes(name) && readRolloutRecord(object?.metadata.annotations)?.isUndone === true;
   if (late.length > 0 && !places.some(wasUndone)) {
     const message = `the newest template was not available in ${late.join(", ")} in time, and is undone`;
     happenings.push({ type: "Warning", reason: "RolledBack", message });

@@ -3,43 +3,49 @@
 export {
   type Coordinators,
   type CoordinatorsOptions,
-  deploymentSplitter,
-  graceMsDefault,
-  settleMsDefault,
+  deploymentCoordinator,
+  recoveryMsDefault,
   strategiesDefault,
+  unreachableAfterMsDefault,
   workloadCoordinators,
 } from "./coordinators.ts";
-export { type DecideInput, type Decision, decide, type Place, schedulable } from "./decide.ts";
+export {
+  type DecideInput,
+  type Decision,
+  decide,
+  type EvaluatedCluster,
+  schedulableOf,
+} from "./decide.ts";
 export { deploymentStrategy } from "./deployment-strategy.ts";
-export { distribute, type Share, weightMax } from "./distribute.ts";
-export { placedCondition } from "./fold-parts.ts";
-export { presentIn } from "./follow/closure.ts";
-export { following, isFollowing } from "./follow/following.ts";
+export { type ClusterWeightInfo, distribute, weightMax } from "./distribute.ts";
+export { scheduledCondition } from "./fold-parts.ts";
+export { targetsOf } from "./follow/closure.ts";
+export { isPropagated, withPropagatedTargets } from "./follow/following.ts";
 export { podReferences } from "./follow/references.ts";
-export { goalAtRest } from "./goal-at-rest.ts";
+export { finalAssignment } from "./goal-at-rest.ts";
 export { customStrategy } from "./kinds/custom.ts";
 export {
-  asksOf,
   type ClaimTemplate,
   claimPhaseIn,
   claimTemplatesOf,
   ordinalClaimName,
+  requestedOrdinals,
   syncsClaims,
 } from "./ordinal-volumes.ts";
 export { overridesAnnotation } from "./overrides.ts";
 export {
-  askedReplicasAnnotation,
-  belongsTo,
-  handsOffAnnotation,
-  isMachinery,
-  isWhole,
-  newPart,
+  clusterCopyName,
+  desiredReplicasAnnotation,
+  isCopyOf,
+  isInternalKey,
+  isUnassigned,
+  managedAnnotation,
+  newClusterCopy,
   ownerLabelOf,
   ownerLabelValue,
   ownerReference,
-  partName,
-  plain,
-  shortened,
+  shortenName,
+  withoutInternalKeys,
 } from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
 export {
@@ -48,10 +54,16 @@ export {
   readPlacementHistory,
 } from "./placement-history.ts";
 export { podTemplateOf } from "./pod-template.ts";
-export type { PartRoll } from "./rolling/roll-out.ts";
-export { earliest, judge, type Patience, type Target, targetOf } from "./standing.ts";
-export type { PartShare, Sharing, Strategy } from "./strategy.ts";
-export { obstacle } from "./verdict.ts";
+export type { CopyRollout } from "./rolling/roll-out.ts";
+export {
+  type ClusterInfo,
+  clusterInfoOf,
+  earliest,
+  evaluateCluster,
+  type GracePeriods,
+} from "./standing.ts";
+export type { CopyShare, ReplicaScheduling, Strategy } from "./strategy.ts";
+export { unschedulableReason } from "./verdict.ts";
 export {
   metadataAndTargets,
   metadataClusters,

@@ -3,27 +3,27 @@
  * else changes: `kubectl rollout undo` then says what it cannot find.
  */
 import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
-import type { Client, Happening, KubernetesObject, ResourceClient } from "@kcp-ts/sdk";
+import type { Client, EventInput, KubernetesObject, ResourceClient } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
 import { deployments } from "./deployment.ts";
 import { ownerLabelValue } from "./part.ts";
 import {
-  deploymentHistory,
-  type HistoryForm,
-  type HistoryPlan,
-  planHistory,
+  deploymentRevisions,
+  planRevisions,
+  type RevisionKind,
+  type RevisionPlan,
   revisionAnnotation,
 } from "./revisions.ts";
 import type { Workload } from "./workload.ts";
 
 /** Of whatever kind they are: who reads them writes them back. */
-type AnyForm = HistoryForm<KubernetesObject>;
+type AnyRevisionKind = RevisionKind<KubernetesObject>;
 
 /** Undefined where what it is kept in is not served. `client` is of the logical cluster. */
-export async function readHistory(
+export async function readRevisions(
   client: Client,
   { namespace, name }: { readonly namespace?: string | undefined; readonly name: string },
-  form: AnyForm,
+  form: AnyRevisionKind,
   signal: AbortSignal,
 ): Promise<readonly KubernetesObject[] | undefined> {
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
@@ -37,20 +37,20 @@ export async function readHistory(
   }
 }
 
-export interface KeptHistory {
+export interface RevisionUpdate {
   /** The whole with its newest resourceVersion. */
   readonly parent: Workload;
-  readonly happenings: readonly Happening[];
+  readonly happenings: readonly EventInput[];
 }
 
-export async function keepHistory(
+export async function writeRevisionHistory(
   client: Client,
   parent: Workload,
   found: readonly KubernetesObject[] | undefined,
-  form: AnyForm,
+  form: AnyRevisionKind,
   signal: AbortSignal,
-): Promise<KeptHistory> {
-  const plan = found === undefined ? undefined : planHistory(parent, found, form);
+): Promise<RevisionUpdate> {
+  const plan = found === undefined ? undefined : planRevisions(parent, found, form);
   if (plan === undefined) return { parent, happenings: [] };
   try {
     await writeRevisions(client.resource(form.resource), parent, plan, signal);
@@ -61,7 +61,7 @@ export async function keepHistory(
     const message = `revision ${plan.number} is not recorded, and cannot be undone to: ${(error as Error).message}`;
     return { parent, happenings: [{ type: "Warning", reason: "RevisionNotRecorded", message }] };
   }
-  if (form !== deploymentHistory) return { parent, happenings: [] };
+  if (form !== deploymentRevisions) return { parent, happenings: [] };
   return { parent: await numbered(client, parent, plan.number, signal), happenings: [] };
 }
 
@@ -78,7 +78,7 @@ const refusals: readonly StatusReason[] = [
 async function writeRevisions(
   resource: ResourceClient<KubernetesObject>,
   { metadata: { namespace } }: Workload,
-  { creation, update, removals }: HistoryPlan<KubernetesObject>,
+  { creation, update, removals }: RevisionPlan<KubernetesObject>,
   signal: AbortSignal,
 ): Promise<void> {
   if (creation !== undefined) await resource.create(creation, { signal });

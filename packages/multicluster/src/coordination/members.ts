@@ -1,10 +1,10 @@
 /** What a plan is made from: the clusters that have, or could have, a part of a whole, and what their reports are worth. */
 import type { MoveRecord } from "./move-record.ts";
-import type { Standing } from "./standing.ts";
+import type { ClusterState } from "./standing.ts";
 
-export interface Member {
+export interface ClusterShare {
   readonly name: string;
-  readonly standing: Standing;
+  readonly standing: ClusterState;
   /** A lost cluster that is also to be emptied. */
   readonly isLeaving?: boolean;
   /** Whether its reports count; they do if left out. */
@@ -23,11 +23,11 @@ export interface Member {
   readonly domains?: readonly string[] | undefined;
   /** So many of what it has had nowhere to go when it was last decided. */
   readonly kept?: number | undefined;
-  readonly part?: Part | undefined;
+  readonly part?: ClusterCopy | undefined;
 }
 
 /** What a cluster has of the whole. */
-export interface Part {
+export interface ClusterCopy {
   readonly replicas: number;
   /** Of a range of numbers: the first. */
   readonly start?: number;
@@ -54,13 +54,13 @@ export interface Part {
 }
 
 /** From which cluster to which the volumes of a whole are to go, and the whole with them. */
-export interface Takeover {
+export interface VolumeMigration {
   readonly from: string;
   readonly to: string;
 }
 
 /** Over all clusters together, in replicas. */
-export interface Budget {
+export interface RolloutBudget {
   /** More than asked for. */
   readonly surge: number;
   /** Fewer available than asked for. */
@@ -73,7 +73,7 @@ export interface Budget {
   readonly deadlineMs: number | undefined;
 }
 
-export const unlimited: Budget = {
+export const unlimitedBudget: RolloutBudget = {
   surge: Number.POSITIVE_INFINITY,
   unavailable: 0,
   isPaused: false,
@@ -83,7 +83,7 @@ export const unlimited: Budget = {
 
 export interface PlanInput {
   readonly replicas: number;
-  readonly members: readonly Member[];
+  readonly members: readonly ClusterShare[];
   /** How many fewer are asked for than when the parts were last written. */
   readonly scaledDownBy: number;
   /** How many there may be in all clusters together; as many as are asked for if left out. */
@@ -91,69 +91,69 @@ export interface PlanInput {
   /** How uneven domains may be, level by level. */
   readonly maxSkews?: readonly number[] | undefined;
   /** Nothing but make before break if left out. */
-  readonly budget?: Budget | undefined;
+  readonly budget?: RolloutBudget | undefined;
   /** For deadlines. */
   readonly nowMs?: number | undefined;
   /** Stands for what is asked for: records of other wishes do not count. */
   readonly of?: string | undefined;
   /** Who has its volumes stops it there before it is started elsewhere. */
-  readonly takeover?: Takeover | undefined;
+  readonly takeover?: VolumeMigration | undefined;
 }
 
 /** What is asked for, and what it may cost. */
-export interface Wish {
+export interface PlanRequest {
   readonly input: PlanInput;
-  readonly budget: Budget;
+  readonly budget: RolloutBudget;
 }
 
-const counts: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "leaving"]);
+const reportingStates: ReadonlySet<ClusterState> = new Set(["accepting", "cordoned", "leaving"]);
 
 /** What can be relied on. */
-export function availableAtLeast(member: Member): number {
+export function minAvailable(member: ClusterShare): number {
   const { part } = member;
-  if (part === undefined || part.isGoing || !isReported(member)) return 0;
+  if (part === undefined || part.isGoing || !isReportCurrent(member)) return 0;
   return Math.min(part.available, Math.max(0, part.replicas - (part.mayLose ?? 0)));
 }
 
 /** What may be lost by taking all of it away. */
-export function availableAtMost(member: Member): number {
+export function maxAvailable(member: ClusterShare): number {
   const { part } = member;
   if (part === undefined) return 0;
-  return isReported(member) ? Math.min(part.available, part.replicas) : part.replicas;
+  return isReportCurrent(member) ? Math.min(part.available, part.replicas) : part.replicas;
 }
 
 /** How many may go without any of those that are `available` being missed. While Pods are replaced, a share that is smaller lets its cluster stop more of them. */
-export function idleOf({ part }: Member, available: number): number {
+export function removableWithoutLoss({ part }: ClusterShare, available: number): number {
   if (part === undefined || available === 0) return part?.replicas ?? 0;
   return Math.max(0, part.replicas - (part.mayLose ?? 0) - available);
 }
 
 /** Whether what the cluster says counts. */
-export function isReported({ standing, isTrusted, part }: Member): boolean {
-  return part?.isObserved === true && counts.has(standing) && isTrusted !== false;
+export function isReportCurrent({ standing, isTrusted, part }: ClusterShare): boolean {
+  return part?.isObserved === true && reportingStates.has(standing) && isTrusted !== false;
 }
 
 /** What of a member counts against the surge: what is wanted there, and what may be available beyond it. */
-export function present(
+export function countedAgainstSurge(
   { goal }: { readonly goal: ReadonlyMap<string, number> },
-  member: Member,
+  member: ClusterShare,
 ): number {
   const { part, name, standing } = member;
   if (part === undefined || part.isGoing || standing === "lost" || standing === "gone") return 0;
-  return Math.min(part.replicas, Math.max(goal.get(name) ?? 0, availableAtMost(member)));
+  return Math.min(part.replicas, Math.max(goal.get(name) ?? 0, maxAvailable(member)));
 }
 
 /** The most that may run of it, now or as soon as its cluster sees its part. */
-export function mayRun(member: Member): number {
+export function maxRunning(member: ClusterShare): number {
   const { part, standing } = member;
   if (part === undefined) return 0;
   // A cluster that has said that none runs may start what is being removed, until it hears of that.
-  const isOut = part.isGoing && (standing === "gone" || isStopped(member));
-  return Math.max(isOut ? 0 : part.replicas, mayStillRun(member));
+  const isOut = part.isGoing && (standing === "gone" || isStoppedByFencing(member));
+  return Math.max(isOut ? 0 : part.replicas, maxRunningAfterScaleToZero(member));
 }
 
 /** The most that may run of it had its part no replicas. */
-export function mayStillRun({ part, standing, isFenced }: Member): number {
+export function maxRunningAfterScaleToZero({ part, standing, isFenced }: ClusterShare): number {
   if (part === undefined || standing === "gone") return 0;
   if (standing === "lost" && isFenced === true) return 0;
   // Of a kind that does not say what runs, what is being removed is there until it is gone.
@@ -162,46 +162,49 @@ export function mayStillRun({ part, standing, isFenced }: Member): number {
   return part.isObserved && standing !== "lost" ? (part.running ?? 0) : Number.POSITIVE_INFINITY;
 }
 
-export function isFrozen({ budget }: Pick<Wish, "budget">, member: Member): boolean {
+export function isFrozen({ budget }: Pick<PlanRequest, "budget">, member: ClusterShare): boolean {
   const { standing, isFenced } = member;
-  if (!budget.isExclusive) return isLeftAlone(member);
+  if (!budget.isExclusive) return isUnreachable(member);
   return standing === "lost" && isFenced !== true;
 }
 
 /** What a lost cluster has can neither be seen nor stopped. */
-export function isLeftAlone({ standing, isLeaving }: Member): boolean {
+export function isUnreachable({ standing, isLeaving }: ClusterShare): boolean {
   return standing === "lost" && isLeaving !== true;
 }
 
 /** At most one: its agent has surely stopped what it has. Others may have it when its part says none, so that it is not started again when the cluster is back. */
-export function isStopped({ standing, isFenced }: Member): boolean {
+export function isStoppedByFencing({ standing, isFenced }: ClusterShare): boolean {
   return standing === "lost" && isFenced === true;
 }
 
 /** At most one: what it has may run, though nobody can see it. */
-export function isUnfenced({ standing, isFenced }: Member): boolean {
+export function isAwaitingFencing({ standing, isFenced }: ClusterShare): boolean {
   return standing === "lost" && isFenced === false;
 }
 
-export function isToBeEmptied({ standing }: Member): boolean {
+export function isToBeDrained({ standing }: ClusterShare): boolean {
   return standing === "leaving" || standing === "lost" || standing === "gone";
 }
 
 /** What the record of the part says, as far as it is about what is asked for now. */
-export function recordOf({ input }: Pick<Wish, "input">, { part }: Member): MoveRecord | undefined {
+export function moveRecordFor(
+  { input }: Pick<PlanRequest, "input">,
+  { part }: ClusterShare,
+): MoveRecord | undefined {
   return part?.move !== undefined && part.move.of === (input.of ?? "") ? part.move : undefined;
 }
 
 /** Given up before, or to be given up now. */
-export function isFailed(wish: Wish, member: Member): boolean {
-  if (member.hasFailed === true || recordOf(wish, member)?.isRolledBack === true) return true;
-  return isExpired(wish, member);
+export function isFailed(wish: PlanRequest, member: ClusterShare): boolean {
+  if (member.hasFailed === true || moveRecordFor(wish, member)?.isRolledBack === true) return true;
+  return isPastDeadline(wish, member);
 }
 
 /** Started for this move, and not available though the deadline has passed. */
-export function isExpired({ input, budget }: Wish, member: Member): boolean {
+export function isPastDeadline({ input, budget }: PlanRequest, member: ClusterShare): boolean {
   const { part } = member;
-  const record = recordOf({ input }, member);
+  const record = moveRecordFor({ input }, member);
   if (part === undefined || record === undefined || budget.deadlineMs === undefined) return false;
   if (record.isRolledBack || part.replicas <= record.from) return false;
   if (part.available >= part.replicas && part.isObserved) return false;

@@ -1,14 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type Budget, type Member, type Part, unlimited } from "./members.ts";
+import {
+  type ClusterCopy,
+  type ClusterShare,
+  type RolloutBudget,
+  unlimitedBudget,
+} from "./members.ts";
 import type { MoveRecord } from "./move-record.ts";
 import { PlacementError } from "./placement-error.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
 import { budgetOf, failoverOf, rolloutOf } from "./rollout.ts";
-import type { Standing } from "./standing.ts";
+import type { ClusterState } from "./standing.ts";
 
-const part = (replicas: number, available = replicas, more: Partial<Part> = {}): Part => ({
+const part = (
+  replicas: number,
+  available = replicas,
+  more: Partial<ClusterCopy> = {},
+): ClusterCopy => ({
   replicas,
   available,
   isObserved: true,
@@ -20,21 +29,21 @@ const part = (replicas: number, available = replicas, more: Partial<Part> = {}):
 });
 const member = (
   name: string,
-  standing: Standing,
-  has?: Part,
-  more: Partial<Member> = {},
-): Member => ({ name, standing, part: has, ...more });
+  standing: ClusterState,
+  has?: ClusterCopy,
+  more: Partial<ClusterShare> = {},
+): ClusterShare => ({ name, standing, part: has, ...more });
 
 interface Case {
   readonly replicas: number;
-  readonly members: readonly Member[];
-  readonly budget?: Partial<Budget>;
+  readonly members: readonly ClusterShare[];
+  readonly budget?: Partial<RolloutBudget>;
   readonly scaledDownBy?: number;
   readonly nowMs?: number;
 }
 
 function plan({ replicas, members, budget, scaledDownBy = 0, nowMs = 0 }: Case): Plan {
-  const full = { ...unlimited, ...budget };
+  const full = { ...unlimitedBudget, ...budget };
   return planMoves({ replicas, members, scaledDownBy, budget: full, nowMs, of: "wish" });
 }
 const next = (one: Case) => Object.fromEntries(plan(one).next);
@@ -42,7 +51,7 @@ const states = (one: Case) => Object.fromEntries(plan(one).states);
 
 describe("the budget", () => {
   it("lets only so many more be started, and the next ones when these have replaced others", () => {
-    const step = (west: Part | undefined, east: number) =>
+    const step = (west: ClusterCopy | undefined, east: number) =>
       next({
         replicas: 10,
         members: [member("east", "leaving", part(east)), member("west", "accepting", west)],
@@ -114,7 +123,7 @@ describe("the budget", () => {
       deadlineMs: undefined,
     });
     assert.equal(budgetOf({ ...rollout, paused: false }, {}, 10).deadlineMs, 600_000);
-    assert.deepEqual(budgetOf({}, {}, 10), unlimited);
+    assert.deepEqual(budgetOf({}, {}, 10), unlimitedBudget);
     assert.equal(budgetOf({ maxSurge: 0, maxUnavailable: "9%" }, {}, 10).surge, 1);
     assert.equal(
       budgetOf({ progressDeadlineSeconds: 5, rollback: false }, {}, 1).deadlineMs,
@@ -169,7 +178,7 @@ describe("the deadline", () => {
     of: "wish",
     ...more,
   });
-  const east = (has: Part, more: Partial<Member> = {}) =>
+  const east = (has: ClusterCopy, more: Partial<ClusterShare> = {}) =>
     member("east", "leaving", has, { mayReturn: true, ...more });
 
   it("is counted from when a copy was given more, and waited for", () => {
@@ -181,7 +190,7 @@ describe("the deadline", () => {
   });
 
   it("takes back what is not available, and what was taken away before returns", () => {
-    const members = (west: Part, eastern: Part) => [
+    const members = (west: ClusterCopy, eastern: ClusterCopy) => [
       east(eastern),
       member("west", "accepting", west),
     ];
@@ -271,7 +280,7 @@ describe("at most one", () => {
   const budget = { isExclusive: true };
   it("breaks before it makes, and only where there is somewhere to go", () => {
     const west = member("west", "accepting");
-    const going = (has: Part) =>
+    const going = (has: ClusterCopy) =>
       next({ replicas: 1, members: [member("east", "leaving", has), west], budget });
     assert.deepEqual(going(part(1)), { east: 0 });
     assert.deepEqual(going(part(0, 0, { running: 1 })), { east: 0 });
@@ -283,7 +292,7 @@ describe("at most one", () => {
   });
 
   it("replaces nothing of a lost cluster before its fence is up and its part says none", () => {
-    const lost = (has: Part, isFenced: boolean) =>
+    const lost = (has: ClusterCopy, isFenced: boolean) =>
       next({
         replicas: 1,
         members: [member("east", "lost", has, { isFenced }), member("west", "accepting")],
@@ -313,7 +322,7 @@ describe("at most one", () => {
 
   it("starts nothing while what is being removed may be started, though none of it runs", () => {
     const going = part(1, 0, { running: 0, isGoing: true });
-    const step = (standing: Standing, has: Part, more: Partial<Member> = {}) => {
+    const step = (standing: ClusterState, has: ClusterCopy, more: Partial<ClusterShare> = {}) => {
       const members = [member("east", standing, has, more), member("west", "accepting")];
       return next({ replicas: 1, members, budget });
     };
@@ -353,7 +362,7 @@ const parts = fc.record({
     { nil: undefined },
   ),
 });
-const anyStanding = fc.constantFrom<Standing>(
+const anyStanding = fc.constantFrom<ClusterState>(
   "accepting",
   "cordoned",
   "settling",
@@ -379,10 +388,10 @@ const budgets = fc.record({
   isExclusive: fc.constant(false),
   deadlineMs: fc.constantFrom(undefined, 50),
 });
-const counted = new Set<Standing>(["accepting", "cordoned", "leaving"]);
-const reported = (one: Member, replicas: number) =>
+const counted = new Set<ClusterState>(["accepting", "cordoned", "leaving"]);
+const reported = (one: ClusterShare, replicas: number) =>
   one.part?.isObserved && counted.has(one.standing) ? Math.min(one.part.available, replicas) : 0;
-const stepOf = ({ next: steps }: Plan, { name, part: has }: Member) => {
+const stepOf = ({ next: steps }: Plan, { name, part: has }: ClusterShare) => {
   const step = steps.get(name) ?? has?.replicas ?? 0;
   return step === "remove" ? 0 : step;
 };
@@ -442,7 +451,7 @@ describe("moves on a budget, whatever the state", () => {
   it("end, with nothing left to do", () => {
     fc.assert(
       fc.property(fc.nat(20), anyMembers, budgets, (replicas, list, budget) => {
-        let now: readonly Member[] = list.map((one) => ({
+        let now: readonly ClusterShare[] = list.map((one) => ({
           ...one,
           part: one.part && { ...one.part, isHeld: false },
         }));
@@ -453,7 +462,7 @@ describe("moves on a budget, whatever the state", () => {
             budget: { ...budget, surge: Math.max(budget.surge, 1) },
             nowMs: 100,
           });
-          const then = now.flatMap((one): readonly Member[] => {
+          const then = now.flatMap((one): readonly ClusterShare[] => {
             const wanted = found.next.get(one.name);
             if (wanted === "remove")
               return one.standing === "gone" ? [] : [{ ...one, part: undefined }];
@@ -475,7 +484,7 @@ describe("moves on a budget, whatever the state", () => {
         const found = plan({ replicas, members, budget: { isExclusive: true } });
         const grown = members.filter((one) => stepOf(found, one) > (one.part?.replicas ?? 0));
         if (grown.length === 0) return;
-        const runs = (one: Member) => {
+        const runs = (one: ClusterShare) => {
           if (one.part === undefined) return 0;
           const isStopped =
             one.standing === "gone" || (one.standing === "lost" && one.isFenced === true);

@@ -20,8 +20,8 @@ import {
   pausedAnnotation,
   progressDeadlineAnnotation,
 } from "./rollout.ts";
-import { tellingSeed } from "./test-support/tell-seed.ts";
-import { tickMs, World } from "./test-support/world.ts";
+import { withSeed } from "./test-support/tell-seed.ts";
+import { SimulatedClusters, tickMs } from "./test-support/world.ts";
 
 const histories = Number(process.env["KCP_HISTORIES"] ?? 150);
 const firstSeed = Number(process.env["KCP_SEED"] ?? 0);
@@ -43,7 +43,7 @@ describe("moves, in many histories", () => {
 type Happening = (history: History, name: string) => void;
 
 class History {
-  readonly world: World;
+  readonly world: SimulatedClusters;
   readonly random: SeededRandom;
   readonly names: readonly [string, ...string[]];
   /** Clusters that come back by themselves, and when. */
@@ -51,7 +51,7 @@ class History {
   #events = 0;
 
   constructor(seed: number) {
-    this.world = new World(seed);
+    this.world = new SimulatedClusters(seed);
     this.random = this.world.random;
     const count = 2 + this.random.integer(11);
     const [first = "c1", ...others] = Array.from({ length: count }, (_, index) => `c${index + 1}`);
@@ -60,7 +60,7 @@ class History {
 
   play(): void {
     const { world, random } = this;
-    tellingSeed(random.seed, world.history, () => {
+    withSeed(random.seed, world.history, () => {
       for (const name of this.names) if (random.chance(0.6)) this.join(name);
       const ticks = 100 + random.integer(300);
       for (let tick = 0; tick < ticks; tick++) {

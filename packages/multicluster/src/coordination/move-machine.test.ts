@@ -9,7 +9,7 @@ import {
   moveStateMeanings,
   moveStates,
   moveTransitions,
-  rememberedStates,
+  persistedMoveStates,
 } from "./move-machine.ts";
 
 const page = readFileSync(new URL("../../../../docs/internals/moves.md", import.meta.url), "utf8");
@@ -21,7 +21,7 @@ describe("the life of a copy", () => {
       ...moveStates.map((state) => row(`\`${state}\``, moveStateMeanings[state])),
       ...moveEvents.map((event) => row(`\`${event}\``, moveEventMeanings[event])),
       row("", ...moveEvents),
-      ...rememberedStates.map((state) =>
+      ...persistedMoveStates.map((state) =>
         row(`**${state}**`, ...moveEvents.map((event) => moveTransitions[state][event])),
       ),
     ];
@@ -36,19 +36,19 @@ describe("the life of a copy", () => {
     const rows = page.split("\n").filter((line) => line.startsWith("| **"));
     assert.deepEqual(
       rows.map((line) => line.split("**")[1]).filter((name) => moveStates.includes(name as never)),
-      [...rememberedStates],
+      [...persistedMoveStates],
     );
   });
 
   it("reaches every state", () => {
-    const reached = rememberedStates.flatMap((state) =>
+    const reached = persistedMoveStates.flatMap((state) =>
       moveEvents.map((event) => moveTransitions[state][event]),
     );
     assert.deepEqual([...new Set(reached)].sort(), [...moveStates].sort());
   });
 
   it("takes nothing from a copy that is lost, held, has nowhere to go, or is not replaced", () => {
-    for (const state of rememberedStates) {
+    for (const state of persistedMoveStates) {
       for (const event of ["lost", "held"] as const) {
         const next = moveTransitions[state][event];
         assert.ok(!mayShrink[next] && !mayGrow[next], `${state} ${event} ${next}`);
@@ -62,7 +62,7 @@ describe("the life of a copy", () => {
   });
 
   it("gives up only what was started", () => {
-    const givesUp = rememberedStates.filter(
+    const givesUp = persistedMoveStates.filter(
       (state) => moveTransitions[state].expired === "rolledBack",
     );
     assert.deepEqual(givesUp, ["starting", "rolledBack"]);

@@ -33,8 +33,8 @@ export const moveStates = [
 export type MoveState = (typeof moveStates)[number];
 
 /** Those that a look begins with: there is no copy; there is one; a new one; one that was given up. The others are found anew by every look. */
-export const rememberedStates = ["gone", "ready", "starting", "rolledBack"] as const;
-export type RememberedState = (typeof rememberedStates)[number] & MoveState;
+export const persistedMoveStates = ["gone", "ready", "starting", "rolledBack"] as const;
+export type PersistedMoveState = (typeof persistedMoveStates)[number] & MoveState;
 
 export const moveEvents = [
   "unneeded",
@@ -92,7 +92,7 @@ const usual = {
 } as const satisfies Readonly<Record<Exclude<MoveEvent, "expired">, MoveState>>;
 
 export const moveTransitions: Readonly<
-  Record<RememberedState, Readonly<Record<MoveEvent, MoveState>>>
+  Record<PersistedMoveState, Readonly<Record<MoveEvent, MoveState>>>
 > = {
   gone: { ...usual, expired: "gone" },
   ready: { ...usual, expired: "ready" },

@@ -22,7 +22,7 @@ export interface MoveRecord {
 }
 
 /** Undefined where there is none, or none that can be read: then the move begins here. */
-export function moveRecordOf(annotations: StringMap | undefined): MoveRecord | undefined {
+export function readMoveRecord(annotations: StringMap | undefined): MoveRecord | undefined {
   const text = stringMember(annotations, moveAnnotation);
   if (text === undefined) return undefined;
   let value: unknown;
@@ -40,7 +40,13 @@ export function moveRecordOf(annotations: StringMap | undefined): MoveRecord | u
   return { ...record, failedIn: failedIn.filter((name) => typeof name === "string") };
 }
 
-export function moveRecordText({ from, sinceMs, isRolledBack, of, failedIn }: MoveRecord): string {
+export function formatMoveRecord({
+  from,
+  sinceMs,
+  isRolledBack,
+  of,
+  failedIn,
+}: MoveRecord): string {
   const since = timestamp(sinceMs);
   const rolledBack = isRolledBack ? { rolledBack: true } : {};
   return JSON.stringify({ from, since, ...rolledBack, of, ...(failedIn ? { failedIn } : {}) });

@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Place } from "./decide.ts";
-import { inOneCluster } from "./one-cluster.ts";
-import type { Standing } from "./standing.ts";
+import type { EvaluatedCluster } from "./decide.ts";
+import { placeInSingleCluster } from "./one-cluster.ts";
+import type { ClusterState } from "./standing.ts";
 
 const tied = { "workloads.kcp.io/volumes-in": "a" };
 
 function place(
   name: string,
-  standing: Standing,
+  standing: ClusterState,
   more: { weight?: number; from?: string } = {},
-): Place {
+): EvaluatedCluster {
   const annotations =
     more.from === undefined ? {} : { "workloads.kcp.io/takes-over-from": more.from };
   const object = { metadata: { name: `web--${name}`, annotations }, spec: {} };
   const judgement = { standing, untilMs: undefined };
   const member = { name, standing, weight: more.weight };
-  return { name, judgement, prospect: undefined, object, member } as unknown as Place;
+  return { name, judgement, prospect: undefined, object, member } as unknown as EvaluatedCluster;
 }
 
-function decided(places: readonly Place[], annotations: Record<string, string> = tied) {
-  const { places: kept, takeover } = inOneCluster(places, annotations, (one) => ({
+function decided(places: readonly EvaluatedCluster[], annotations: Record<string, string> = tied) {
+  const { places: kept, takeover } = placeInSingleCluster(places, annotations, (one) => ({
     ...one,
     name: `not ${one.name}`,
   }));

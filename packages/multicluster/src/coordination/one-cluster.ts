@@ -3,21 +3,21 @@
  * whom it takes over from, so that volumes follow. While the cluster with the data cannot be seen, nobody takes over.
  */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
-import { takesOverFromAnnotation, volumesInAnnotation } from "../api/index.ts";
-import type { Place } from "./decide.ts";
-import type { Takeover } from "./members.ts";
+import { migrationSourceAnnotation, volumeClusterAnnotation } from "../api/index.ts";
+import type { EvaluatedCluster } from "./decide.ts";
+import type { VolumeMigration } from "./members.ts";
 
-export interface OneCluster {
-  readonly places: readonly Place[];
-  readonly takeover: Takeover | undefined;
+export interface SingleClusterPlacement {
+  readonly places: readonly EvaluatedCluster[];
+  readonly takeover: VolumeMigration | undefined;
 }
 
-export function inOneCluster(
-  places: readonly Place[],
+export function placeInSingleCluster(
+  places: readonly EvaluatedCluster[],
   annotations: StringMap | undefined,
-  excluded: (place: Place) => Place,
-): OneCluster {
-  const tie = stringMember(annotations, volumesInAnnotation);
+  excluded: (place: EvaluatedCluster) => EvaluatedCluster,
+): SingleClusterPlacement {
+  const tie = stringMember(annotations, volumeClusterAnnotation);
   if (tie === undefined || tie === "") return { places, takeover: undefined };
   const home = places.find(({ name }) => name === tie);
   const hasToLeave = home === undefined || leaves.has(home.judgement.standing);
@@ -33,7 +33,7 @@ export function inOneCluster(
 const leaves: ReadonlySet<string> = new Set(["leaving", "gone"]);
 
 /** Who has begun goes on; otherwise the heaviest of those that take something. */
-function successor(places: readonly Place[], tie: string): string | undefined {
+function successor(places: readonly EvaluatedCluster[], tie: string): string | undefined {
   const open = places.filter(
     ({ name, judgement, member }) =>
       name !== tie &&
@@ -42,9 +42,9 @@ function successor(places: readonly Place[], tie: string): string | undefined {
       member.room !== 0,
   );
   const begun = open.find(
-    ({ object }) => stringMember(object?.metadata.annotations, takesOverFromAnnotation) === tie,
+    ({ object }) => stringMember(object?.metadata.annotations, migrationSourceAnnotation) === tie,
   );
-  const weight = ({ member }: Place) => member.weight ?? 1;
+  const weight = ({ member }: EvaluatedCluster) => member.weight ?? 1;
   const heaviest = [...open].sort((a, b) => weight(b) - weight(a) || (a.name < b.name ? -1 : 1))[0];
   return (begun ?? heaviest)?.name;
 }

@@ -6,24 +6,24 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
 import {
+  requestedOrdinalsAnnotation,
   stateLabel,
+  volumeClusterAnnotation,
   volumesAnnotation,
-  volumesForAnnotation,
-  volumesInAnnotation,
 } from "../api/index.ts";
 import { statefulSetStrategy } from "./kinds/stateful-set.ts";
-import { asksOf, asksText, ordinalVolumesOf } from "./ordinal-volumes.ts";
-import { newPart } from "./part.ts";
+import { formatRequestedOrdinals, ordinalVolumesOf, requestedOrdinals } from "./ordinal-volumes.ts";
+import { newClusterCopy } from "./part.ts";
 import type { OrdinalVolumes } from "./plan-ordinals.ts";
-import type { Range } from "./ranges.ts";
-import { type Target, targetOf } from "./standing.ts";
-import { carryOut, checkDisjoint, Place, plan } from "./test-support/ordinal-places.ts";
+import type { OrdinalRange } from "./ranges.ts";
+import { type ClusterInfo, clusterInfoOf } from "./standing.ts";
+import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-places.ts";
 import type { Workload } from "./workload.ts";
 
 class Claims implements OrdinalVolumes {
   readonly homes = new Map<number, string>();
   readonly refused = new Set<number>();
-  asks: ReadonlyMap<string, Range> = new Map();
+  asks: ReadonlyMap<string, OrdinalRange> = new Map();
 
   isIn(ordinal: number, cluster: string): boolean {
     return this.homes.get(ordinal) === cluster;
@@ -47,7 +47,7 @@ class Claims implements OrdinalVolumes {
   }
 
   /** Who makes and moves claims: not while somebody may use them. */
-  step(random: SeededRandom, places: readonly Place[]): void {
+  step(random: SeededRandom, places: readonly OrdinalCluster[]): void {
     for (const [cluster, { start, end }] of this.asks) {
       for (let ordinal = start; ordinal < end; ordinal++) {
         const home = this.homes.get(ordinal);
@@ -60,7 +60,7 @@ class Claims implements OrdinalVolumes {
     }
   }
 
-  check(places: readonly Place[]): void {
+  check(places: readonly OrdinalCluster[]): void {
     for (const { name, running } of places)
       for (const ordinal of running)
         assert.equal(
@@ -71,18 +71,18 @@ class Claims implements OrdinalVolumes {
   }
 }
 
-function has(told: Place["told"], ordinal: number): boolean {
+function has(told: OrdinalCluster["told"], ordinal: number): boolean {
   return told !== undefined && ordinal >= told.start && ordinal < told.start + told.replicas;
 }
 
-function mayRun({ told, heard, running }: Place, ordinal: number): boolean {
+function mayRun({ told, heard, running }: OrdinalCluster, ordinal: number): boolean {
   return running.has(ordinal) || has(told, ordinal) || has(heard, ordinal);
 }
 
 /** One look of the coordinator; what claims refuse stays where it is. */
-function look(places: Place[], replicas: number, claims: Claims): void {
+function look(places: OrdinalCluster[], replicas: number, claims: Claims): void {
   const before = new Map(places.map((place) => [place, place.told]));
-  const { asks } = carryOut(places, { replicas, volumes: claims });
+  const { asks } = applyPlan(places, { replicas, volumes: claims });
   for (const place of places) {
     for (let ordinal = 0; ordinal < replicas; ordinal++) {
       const isTaken = has(before.get(place), ordinal) && !has(place.told, ordinal);
@@ -97,7 +97,7 @@ function look(places: Place[], replicas: number, claims: Claims): void {
 
 function play(seed: number): void {
   const random = new SeededRandom(seed);
-  const places = ["east", "north", "west"].map((name) => new Place(name));
+  const places = ["east", "north", "west"].map((name) => new OrdinalCluster(name));
   const claims = new Claims();
   let replicas = random.integer(9);
   const step = () => {
@@ -162,7 +162,7 @@ describe("numbers with claims", () => {
     spec: { volumeClaimTemplates: [{ metadata: { name: "data" }, spec: {} }] },
   } as unknown as Workload;
   const targets = ["east", "west"].map((name) =>
-    targetOf({
+    clusterInfoOf({
       metadata: { name },
       status: { syncedResources: ["persistentvolumeclaims"] },
     } as never),
@@ -175,7 +175,7 @@ describe("numbers with claims", () => {
         name: "data-db-0",
         labels: { [stateLabel("east")]: "Sync" },
         annotations: {
-          [volumesInAnnotation]: home,
+          [volumeClusterAnnotation]: home,
           [volumesAnnotation]: JSON.stringify(states),
         },
       },
@@ -202,15 +202,19 @@ describe("numbers with claims", () => {
   });
 
   it("are no longer asked for in a cluster that has left, also while nothing new can be asked for", () => {
-    const asked = (text: string, left: readonly Target[]) => {
+    const asked = (text: string, left: readonly ClusterInfo[]) => {
       const parent: Workload = {
         ...set,
-        metadata: { ...set.metadata, uid: "db", annotations: { [volumesForAnnotation]: text } },
+        metadata: {
+          ...set.metadata,
+          uid: "db",
+          annotations: { [requestedOrdinalsAnnotation]: text },
+        },
         spec: { ...set.spec, replicas: 3 },
       };
       // It has not said yet that it runs no more than it should.
       const told = { strategy: statefulSetStrategy, parent, cluster: "east", askedReplicas: 3 };
-      const made = newPart({ ...told, share: { replicas: 1, start: 0 } });
+      const made = newClusterCopy({ ...told, share: { replicas: 1, start: 0 } });
       const part = {
         ...set,
         ...made,
@@ -223,13 +227,13 @@ describe("numbers with claims", () => {
     };
     const both = '{"north":"1-1","west":"2-2"}';
     const { annotations } = asked(both, targets);
-    assert.deepEqual(annotations, { [volumesForAnnotation]: '{"west":"2-2"}' });
+    assert.deepEqual(annotations, { [requestedOrdinalsAnnotation]: '{"west":"2-2"}' });
     assert.equal(asked('{"west":"2-2"}', targets).annotations, undefined);
-    assert.deepEqual(asked('{"north":"1-1"}', targets).obsolete, [volumesForAnnotation]);
+    assert.deepEqual(asked('{"north":"1-1"}', targets).obsolete, [requestedOrdinalsAnnotation]);
   });
 
   it("have none to wait for in clusters that do not sync claims, and without templates", () => {
-    const unsynced = [targetOf({ metadata: { name: "east" } } as never)];
+    const unsynced = [clusterInfoOf({ metadata: { name: "east" } } as never)];
     assert.equal(ordinalVolumesOf(set, [], unsynced)?.isIn(0, "east"), true);
     assert.equal(ordinalVolumesOf({ ...set, spec: {} }, [], targets), undefined);
     assert.equal(ordinalVolumesOf(set, undefined, targets), undefined);
@@ -240,14 +244,16 @@ describe("numbers with claims", () => {
       ["west", { start: 3, end: 5 }],
       ["east", { start: 0, end: 3 }],
     ]);
-    const text = asksText(asks) ?? assert.fail();
+    const text = formatRequestedOrdinals(asks) ?? assert.fail();
     assert.equal(text, '{"east":"0-2","west":"3-4"}');
-    const annotated = { metadata: { name: "db", annotations: { [volumesForAnnotation]: text } } };
-    assert.deepEqual(new Map(asksOf(annotated)), asks);
-    assert.equal(asksText(new Map()), undefined);
-    const broken = {
-      metadata: { name: "db", annotations: { [volumesForAnnotation]: "nonsense" } },
+    const annotated = {
+      metadata: { name: "db", annotations: { [requestedOrdinalsAnnotation]: text } },
     };
-    assert.equal(asksOf(broken).size, 0);
+    assert.deepEqual(new Map(requestedOrdinals(annotated)), asks);
+    assert.equal(formatRequestedOrdinals(new Map()), undefined);
+    const broken = {
+      metadata: { name: "db", annotations: { [requestedOrdinalsAnnotation]: "nonsense" } },
+    };
+    assert.equal(requestedOrdinals(broken).size, 0);
   });
 });

@@ -7,15 +7,15 @@ import { stringMember } from "@kcp-ts/sdk";
 import {
   assignedTargets,
   jsonObjectOf,
+  requestedOrdinalsAnnotation,
   specDiffAnnotation,
   statusAnnotation,
+  volumeClusterAnnotation,
   volumesAnnotation,
-  volumesForAnnotation,
-  volumesInAnnotation,
 } from "../api/index.ts";
 import type { OrdinalVolumes } from "./plan-ordinals.ts";
-import type { Range } from "./ranges.ts";
-import type { Target } from "./standing.ts";
+import type { OrdinalRange } from "./ranges.ts";
+import type { ClusterInfo } from "./standing.ts";
 import type { Workload } from "./workload.ts";
 
 export interface ClaimTemplate {
@@ -46,16 +46,18 @@ export function ordinalClaimName(template: string, set: string, ordinal: number)
 }
 
 /** Claims go to no cluster that does not sync them: there, they are born and stay. */
-export function syncsClaims({ synced }: Pick<Target, "synced">): boolean {
+export function syncsClaims({ synced }: Pick<ClusterInfo, "synced">): boolean {
   return synced?.includes("persistentvolumeclaims") === true;
 }
 
 const textMax = 65_536;
 
 /** What clusters are to have of a whole, by name. */
-export function asksOf({ metadata }: Pick<Workload, "metadata">): ReadonlyMap<string, Range> {
-  const text = stringMember(metadata.annotations, volumesForAnnotation);
-  const asks = new Map<string, Range>();
+export function requestedOrdinals({
+  metadata,
+}: Pick<Workload, "metadata">): ReadonlyMap<string, OrdinalRange> {
+  const text = stringMember(metadata.annotations, requestedOrdinalsAnnotation);
+  const asks = new Map<string, OrdinalRange>();
   for (const [cluster, range] of Object.entries(jsonObjectOf(text, textMax) ?? {})) {
     const [, first, last] = /^(\d{1,10})-(\d{1,10})$/.exec(String(range)) ?? [];
     if (first !== undefined && last !== undefined)
@@ -65,7 +67,9 @@ export function asksOf({ metadata }: Pick<Workload, "metadata">): ReadonlyMap<st
 }
 
 /** Undefined for nothing. */
-export function asksText(asks: ReadonlyMap<string, Range>): string | undefined {
+export function formatRequestedOrdinals(
+  asks: ReadonlyMap<string, OrdinalRange>,
+): string | undefined {
   const entries = [...asks].sort(([a], [b]) => (a < b ? -1 : 1));
   if (entries.length === 0) return undefined;
   const texts = entries.map(([name, { start, end }]) => [name, `${start}-${end - 1}`]);
@@ -76,7 +80,7 @@ export function asksText(asks: ReadonlyMap<string, Range>): string | undefined {
 export function ordinalVolumesOf(
   set: Workload,
   claims: readonly Workload[] | undefined,
-  targets: readonly Target[],
+  targets: readonly ClusterInfo[],
 ): OrdinalVolumes | undefined {
   const templates = claimTemplatesOf(set);
   if (templates.length === 0 || claims === undefined) return undefined;
@@ -95,7 +99,9 @@ export function ordinalVolumesOf(
     mayLeaveFor(ordinal, cluster) {
       const own = of(ordinal);
       if (own.length === 0 && !managed.has(cluster)) return true;
-      return isComplete(own) && own.every((claim) => underway.has(stateOf(claim, cluster)));
+      return (
+        isComplete(own) && own.every((claim) => migrationsUnderWay.has(stateOf(claim, cluster)))
+      );
     },
     keptBy(ordinal) {
       const own = of(ordinal);
@@ -106,7 +112,7 @@ export function ordinalVolumesOf(
 }
 
 /** From `fencing` on, the claim is allowed to leave where it is. */
-const underway: ReadonlySet<string> = new Set([
+const migrationsUnderWay: ReadonlySet<string> = new Set([
   "fencing",
   "detaching",
   "copying",
@@ -115,7 +121,7 @@ const underway: ReadonlySet<string> = new Set([
 ]);
 
 function homeOf(claim: Workload | undefined): string | undefined {
-  return stringMember(claim?.metadata.annotations, volumesInAnnotation);
+  return stringMember(claim?.metadata.annotations, volumeClusterAnnotation);
 }
 
 function statesOf({ metadata }: Workload): Readonly<Record<string, string>> {

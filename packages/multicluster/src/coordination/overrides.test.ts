@@ -5,7 +5,7 @@ import type { DecideInput } from "./decide.ts";
 import type { Deployment, DeploymentStatus } from "./deployment.ts";
 import { deploymentStrategy as strategy } from "./deployment-strategy.ts";
 import { decideWithOverrides, overridesAnnotation } from "./overrides.ts";
-import { newPart } from "./part.ts";
+import { newClusterCopy } from "./part.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 const target = (name: string, labels: Record<string, string>) => ({
@@ -113,7 +113,7 @@ describe("overrides by cluster", () => {
     for (const [overrides, message] of cases) {
       const parent = whole(overrides);
       const wish = { strategy, parent, cluster: "east", share: { replicas: 6 }, askedReplicas: 6 };
-      const { metadata, spec } = newPart(wish);
+      const { metadata, spec } = newClusterCopy(wish);
       const part = {
         apiVersion: "apps/v1",
         kind: "Deployment",

@@ -21,8 +21,8 @@ import type { ClusterOverride } from "../api/index.ts";
 import type { Policy } from "../scheduling/index.ts";
 import { type DecideInput, type Decision, decide } from "./decide.ts";
 import { PlacementError } from "./placement-error.ts";
-import type { Target } from "./standing.ts";
-import type { PartShare, Strategy } from "./strategy.ts";
+import type { ClusterInfo } from "./standing.ts";
+import type { CopyShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
 export const overridesAnnotation = "workloads.kcp.io/overrides";
@@ -87,12 +87,12 @@ function isOverride(value: JsonValue): boolean {
 export function withOverrides(
   strategy: Strategy,
   overrides: readonly ClusterOverride[],
-  targets: readonly Pick<Target, "name" | "labels">[],
+  targets: readonly Pick<ClusterInfo, "name" | "labels">[],
 ): Strategy {
   const labelsOf = new Map(targets.map(({ name, labels }) => [name, labels]));
   return {
     ...strategy,
-    specFor(whole: Workload, share: PartShare, cluster: string): JsonObject {
+    specFor(whole: Workload, share: CopyShare, cluster: string): JsonObject {
       const labels = labelsOf.get(cluster);
       let spec = strategy.specFor(whole, share, cluster);
       // A cluster that is not registered any more has no labels to be selected by.

@@ -20,30 +20,39 @@ import {
   apiAccessLabel,
   apiAddressLabel,
   assignedCluster,
-  atMostOneLabel,
   clusterLabel,
-  lostSinceAnnotation,
+  dependenciesAnnotation,
+  migrationSourceAnnotation,
   ownedByLabel,
   ownedByLabels,
-  refersToAnnotation,
   reservedAnnotation,
   statesOf,
-  takesOverFromAnnotation,
+  stopBeforeStartLabel,
+  unreachableSinceAnnotation,
 } from "../api/index.ts";
-import { type Amounts, formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
-import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
+import {
+  formatReservation,
+  type ResourceAmounts,
+  reservationOf,
+  schedulableWorkloadOf,
+} from "../scheduling/index.ts";
+import { formatMoveRecord, type MoveRecord, moveAnnotation } from "./move-record.ts";
 import { podTemplateOf } from "./pod-template.ts";
-import { type RollRecord, rollOutAnnotation, rollRecordText } from "./rolling/roll-record.ts";
-import type { PartShare, Strategy } from "./strategy.ts";
+import {
+  formatRolloutRecord,
+  type RolloutRecord,
+  rolloutRecordAnnotation,
+} from "./rolling/roll-record.ts";
+import type { CopyShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
 /** On a part, "true": its spec is somebody else's business. It is counted, and its replicas are taken off what the others share. */
-export const handsOffAnnotation = "workloads.kcp.io/hands-off";
+export const managedAnnotation = "workloads.kcp.io/hands-off";
 /** On a part: how many the parent asked for when this part's replicas were set. */
-export const askedReplicasAnnotation = "workloads.kcp.io/asked-replicas";
+export const desiredReplicasAnnotation = "workloads.kcp.io/asked-replicas";
 
 /** An object that is assigned to no cluster is one to be split. */
-export function isWhole({ metadata }: Pick<KubernetesObject, "metadata">): boolean {
+export function isUnassigned({ metadata }: Pick<KubernetesObject, "metadata">): boolean {
   const { labels } = metadata;
   return (
     assignedCluster(labels) === undefined &&
@@ -61,7 +70,7 @@ export function ownerLabelOf(labels: StringMap | undefined): string | undefined 
 }
 
 /** Whether it is a part of this very parent, or one that nobody owns and that the parent may take over. */
-export function belongsTo(part: KubernetesObject, parent: KubernetesObject): boolean {
+export function isCopyOf(part: KubernetesObject, parent: KubernetesObject): boolean {
   const controller = part.metadata.ownerReferences?.find((one) => one.controller === true);
   if (controller !== undefined) return controller.uid === parent.metadata.uid;
   return ownerLabelOf(part.metadata.labels) === ownerLabelValue(parent.metadata.name);
@@ -69,23 +78,23 @@ export function belongsTo(part: KubernetesObject, parent: KubernetesObject): boo
 
 /** The name itself if a label can hold it. */
 export function ownerLabelValue(name: string): string {
-  return shortened(name, 63);
+  return shortenName(name, 63);
 }
 
 /** Without the dot that names of other workspaces' clusters have: Pods are named after it. */
-export function partName(parent: string, cluster: string): string {
-  return shortened(`${parent}--${cluster.replaceAll(".", "-")}`, 253);
+export function clusterCopyName(parent: string, cluster: string): string {
+  return shortenName(`${parent}--${cluster.replaceAll(".", "-")}`, 253);
 }
 
 /** Whose part it is, and where. */
-export interface PartOf {
+export interface CopyIdentity {
   readonly strategy: Strategy;
   readonly parent: Workload;
   readonly cluster: string;
 }
 
-export interface PartWish extends PartOf {
-  readonly share: PartShare;
+export interface DesiredCopy extends CopyIdentity {
+  readonly share: CopyShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
   /** The cluster that has the volumes, as long as this one is to get them. */
@@ -93,16 +102,16 @@ export interface PartWish extends PartOf {
   readonly move?: MoveRecord | undefined;
   /** What it is to be, where it has not all of what the parent says now. */
   readonly spec?: JsonObject | undefined;
-  readonly roll?: RollRecord | undefined;
+  readonly roll?: RolloutRecord | undefined;
   /** Agents stop it when their lease is gone. */
   readonly isAtMostOne?: boolean;
 }
 
-export function newPart(wish: PartWish): ObjectInput<Workload> {
+export function newClusterCopy(wish: DesiredCopy): ObjectInput<Workload> {
   const { strategy, parent, cluster } = wish;
   return {
     metadata: {
-      name: partName(parent.metadata.name, cluster),
+      name: clusterCopyName(parent.metadata.name, cluster),
       ...(parent.metadata.namespace === undefined ? {} : { namespace: parent.metadata.namespace }),
       labels: labelsFor(wish, undefined),
       annotations: annotationsFor(wish, undefined),
@@ -113,7 +122,7 @@ export function newPart(wish: PartWish): ObjectInput<Workload> {
 }
 
 /** The part as it should be; the very part when it is. */
-export function adjustedPart(part: Workload, wish: PartWish): Workload {
+export function updatedClusterCopy(part: Workload, wish: DesiredCopy): Workload {
   const { metadata } = part;
   const labels = labelsFor(wish, metadata.labels);
   const annotations = annotationsFor(wish, metadata.annotations);
@@ -132,39 +141,39 @@ export function adjustedPart(part: Workload, wish: PartWish): Workload {
 }
 
 /** Whether the part runs what the parent says now. */
-export function hasSpecOf(part: Workload, of: PartOf): boolean {
+export function hasSpecOf(part: Workload, of: CopyIdentity): boolean {
   return same(part.spec, specFor({ ...of, share: of.strategy.shareOf(part) }));
 }
 
-function specFor(wish: Omit<PartWish, "askedReplicas">): JsonObject {
+function specFor(wish: Omit<DesiredCopy, "askedReplicas">): JsonObject {
   const { strategy, parent, cluster, share, spec } = wish;
   return spec ?? strategy.specFor(parent, share, cluster);
 }
 
-function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+function labelsFor(wish: DesiredCopy, current: StringMap | undefined): StringMap {
   const { cluster, isAtMostOne = false } = wish;
   const { labels, owner } = commonOf(wish);
   return {
     ...labels,
     ...(current === undefined ? undefined : ownLabels(current)),
-    ...(isAtMostOne ? { [atMostOneLabel]: "true" } : undefined),
+    ...(isAtMostOne ? { [stopBeforeStartLabel]: "true" } : undefined),
     [clusterLabel]: cluster,
     [ownedByLabel]: owner,
   };
 }
 
 /** What all parts of a whole have. */
-interface Common {
+interface CommonMetadata {
   readonly labels: StringMap;
   readonly annotations: StringMap;
   readonly owner: string;
-  readonly requests: Amounts;
+  readonly requests: ResourceAmounts;
 }
 
 /** A whole has many parts. */
-const commons = new WeakMap<Workload, Common>();
+const commons = new WeakMap<Workload, CommonMetadata>();
 
-function commonOf({ strategy, parent }: PartWish): Common {
+function commonOf({ strategy, parent }: DesiredCopy): CommonMetadata {
   const known = commons.get(parent);
   if (known !== undefined) return known;
   const { name, labels } = parent.metadata;
@@ -174,17 +183,17 @@ function commonOf({ strategy, parent }: PartWish): Common {
   const template = podTemplateOf(strategy.wholes, parent);
   const common = {
     labels: {
-      ...plain(labels),
+      ...withoutInternalKeys(labels),
       ...(access === undefined ? {} : { [apiAccessLabel]: access }),
       ...(address === undefined ? {} : { [apiAddressLabel]: address }),
     },
     annotations: {
-      ...plain(parent.metadata.annotations),
+      ...withoutInternalKeys(parent.metadata.annotations),
       // Who cares for what it needs in its cluster reads it here.
-      ...(references.length === 0 ? {} : { [refersToAnnotation]: references.join(",") }),
+      ...(references.length === 0 ? {} : { [dependenciesAnnotation]: references.join(",") }),
     },
     owner: ownerLabelValue(name),
-    requests: workloadOf(parent, { resource: strategy.name, template }).requests,
+    requests: schedulableWorkloadOf(parent, { resource: strategy.name, template }).requests,
   };
   commons.set(parent, common);
   return common;
@@ -193,59 +202,59 @@ function commonOf({ strategy, parent }: PartWish): Common {
 /** But for those that are decided anew. */
 function ownLabels(current: StringMap): StringMap {
   const {
-    [atMostOneLabel]: _once,
+    [stopBeforeStartLabel]: _once,
     [apiAccessLabel]: _access,
     [apiAddressLabel]: _address,
     ...kept
-  } = ofMachinery(current);
+  } = internalKeys(current);
   return kept;
 }
 
 function ownAnnotations(current: StringMap): StringMap {
   const {
-    [lostSinceAnnotation]: _lost,
+    [unreachableSinceAnnotation]: _lost,
     [reservedAnnotation]: _reserved,
     [moveAnnotation]: _move,
-    [rollOutAnnotation]: _roll,
-    [takesOverFromAnnotation]: _takesOverFrom,
-    [refersToAnnotation]: _refersTo,
+    [rolloutRecordAnnotation]: _roll,
+    [migrationSourceAnnotation]: _takesOverFrom,
+    [dependenciesAnnotation]: _refersTo,
     ...kept
-  } = ofMachinery(current);
+  } = internalKeys(current);
   return kept;
 }
 
-function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+function annotationsFor(wish: DesiredCopy, current: StringMap | undefined): StringMap {
   const { lostSince, takesOverFrom, move, roll } = wish;
   return {
     ...commonOf(wish).annotations,
     ...(current === undefined ? undefined : ownAnnotations(current)),
-    [askedReplicasAnnotation]: String(wish.askedReplicas),
+    [desiredReplicasAnnotation]: String(wish.askedReplicas),
     ...reservedBy(wish),
-    ...(lostSince === undefined ? undefined : { [lostSinceAnnotation]: lostSince }),
-    ...(takesOverFrom === undefined ? undefined : { [takesOverFromAnnotation]: takesOverFrom }),
-    ...(move === undefined ? undefined : { [moveAnnotation]: moveRecordText(move) }),
-    ...(roll === undefined ? undefined : { [rollOutAnnotation]: rollRecordText(roll) }),
+    ...(lostSince === undefined ? undefined : { [unreachableSinceAnnotation]: lostSince }),
+    ...(takesOverFrom === undefined ? undefined : { [migrationSourceAnnotation]: takesOverFrom }),
+    ...(move === undefined ? undefined : { [moveAnnotation]: formatMoveRecord(move) }),
+    ...(roll === undefined ? undefined : { [rolloutRecordAnnotation]: formatRolloutRecord(roll) }),
   };
 }
 
 /** What it takes of its cluster; who decides about others reads it here. */
-function reservedBy(wish: PartWish): StringMap | undefined {
+function reservedBy(wish: DesiredCopy): StringMap | undefined {
   const { requests } = commonOf(wish);
   const reserved = formatReservation(reservationOf(requests, wish.share.replicas));
   return reserved === "" ? undefined : { [reservedAnnotation]: reserved };
 }
 
 /** What people wrote, without what the machinery did. */
-export function plain(map: StringMap | undefined): StringMap {
-  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isMachinery(key)));
+export function withoutInternalKeys(map: StringMap | undefined): StringMap {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isInternalKey(key)));
 }
 
-function ofMachinery(map: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(map).filter(([key]) => isMachinery(key)));
+function internalKeys(map: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => isInternalKey(key)));
 }
 
 /** Keys that each object has for itself. Those of the simulator are for the cluster. */
-export function isMachinery(key: string): boolean {
+export function isInternalKey(key: string): boolean {
   if (key.startsWith("sim.kcp.io/")) return false;
   return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
 }
@@ -278,7 +287,7 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 /** As long as a name may be; what is cut off is a hash. */
-export function shortened(text: string, most: number): string {
+export function shortenName(text: string, most: number): string {
   if (text.length <= most) return text;
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
   return `${text.slice(0, most - hash.length - 1).replace(/[^a-z0-9]+$/, "")}-${hash}`;

@@ -58,7 +58,7 @@ function isRecord(value: unknown): value is PlacementRecord {
 }
 
 /** How many there were to be in some clusters; in all of them if left out. */
-export function meantBy(
+export function desiredReplicasIn(
   { split, kept = {}, coming = {} }: PlacementRecord,
   isIn: (cluster: string) => boolean = () => true,
 ): number {

@@ -8,33 +8,33 @@
  * 2. The copy in a lost cluster is left alone.
  * 3. With volumes that are to be taken over, the copy that has them stays until the other one may run: a refusal stops nothing.
  */
-import { receivers } from "./goal.ts";
+import { eligibleClusters } from "./goal.ts";
 import {
-  availableAtLeast,
-  availableAtMost,
-  isLeftAlone,
-  isToBeEmptied,
-  type Member,
-  type Takeover,
+  type ClusterShare,
+  isToBeDrained,
+  isUnreachable,
+  maxAvailable,
+  minAvailable,
+  type VolumeMigration,
 } from "./members.ts";
-import { type Plan, unrecorded } from "./plan-moves.ts";
+import { type Plan, withoutMoveRecords } from "./plan-moves.ts";
 
-export interface CopiesInput {
-  readonly members: readonly Member[];
-  readonly takeover?: Takeover | undefined;
+export interface DuplicatedInput {
+  readonly members: readonly ClusterShare[];
+  readonly takeover?: VolumeMigration | undefined;
 }
 
-export function planCopies({ members, takeover }: CopiesInput): Plan {
-  const open = receivers(members);
+export function planDuplicated({ members, takeover }: DuplicatedInput): Plan {
+  const open = eligibleClusters(members);
   const goal = new Map<string, number>();
   for (const member of members) {
-    const isKept = member.part?.isGoing === false && !isToBeEmptied(member);
+    const isKept = member.part?.isGoing === false && !isToBeDrained(member);
     const hasRoom = member.room === undefined || member.room >= 1;
     if ((open.has(member) && hasRoom) || isKept) goal.set(member.name, 1);
   }
   const heir = members.find(({ name }) => name === takeover?.to);
   const isTaken = heir?.part?.isOpened === true && !heir.part.isGoing;
-  const isReplaced = members.some((one) => goal.has(one.name) && availableAtLeast(one) > 0);
+  const isReplaced = members.some((one) => goal.has(one.name) && minAvailable(one) > 0);
   const next = new Map<string, number | "remove">();
   let surplus = 0;
   for (const member of members) {
@@ -43,7 +43,7 @@ export function planCopies({ members, takeover }: CopiesInput): Plan {
     // Who has the volumes stops it before it runs elsewhere.
     const isLast = isReplaced || name === takeover?.from ? false : mayBeLast(member);
     const isAwaited = (name === takeover?.from && !isTaken) || isLast;
-    const isKept = isLeftAlone(member) || goal.size === 0 || isAwaited;
+    const isKept = isUnreachable(member) || goal.size === 0 || isAwaited;
     if (isLast && !goal.has(name)) surplus++;
     if (goal.has(name) || (part !== undefined && isKept)) {
       next.set(name, 1);
@@ -53,10 +53,10 @@ export function planCopies({ members, takeover }: CopiesInput): Plan {
   }
   const crowded = members.filter((one) => open.has(one) && !goal.has(one.name)).length;
   const unplaced = Math.max(crowded, goal.size === 0 ? 1 : 0);
-  return { next, goal, unplaced, ...unrecorded, surplus };
+  return { next, goal, unplaced, ...withoutMoveRecords, surplus };
 }
 
 /** What a cluster that is to be emptied may have available. One that is lost, or not registered, is relied on by nobody. */
-function mayBeLast(member: Member): boolean {
-  return member.standing === "leaving" && availableAtMost(member) > 0;
+function mayBeLast(member: ClusterShare): boolean {
+  return member.standing === "leaving" && maxAvailable(member) > 0;
 }

@@ -14,53 +14,53 @@
  *    nothing of the old one runs. The old one stays until then, so that a refusal stops nothing.
  */
 import { distribute } from "./distribute.ts";
-import { receivers } from "./goal.ts";
+import { eligibleClusters } from "./goal.ts";
 import {
-  isLeftAlone,
-  isStopped,
-  isToBeEmptied,
-  isUnfenced,
-  type Member,
-  type Part,
-  type Takeover,
+  type ClusterCopy,
+  type ClusterShare,
+  isAwaitingFencing,
+  isStoppedByFencing,
+  isToBeDrained,
+  isUnreachable,
+  type VolumeMigration,
 } from "./members.ts";
-import { type Plan, unrecorded } from "./plan-moves.ts";
+import { type Plan, withoutMoveRecords } from "./plan-moves.ts";
 
-export interface ExclusiveInput {
+export interface StopBeforeStartInput {
   /** 1, or 0 for what is over and is not to be started again. */
   readonly replicas: number;
-  readonly members: readonly Member[];
+  readonly members: readonly ClusterShare[];
   /** Whether a part can be brought to rest before it is removed. */
   readonly canRest?: boolean;
-  readonly takeover?: Takeover | undefined;
+  readonly takeover?: VolumeMigration | undefined;
 }
 
-interface Holder extends Member {
-  readonly part: Part;
+interface ClusterWithCopy extends ClusterShare {
+  readonly part: ClusterCopy;
 }
 
-export function planExclusive(input: ExclusiveInput): Plan {
+export function planStopBeforeStart(input: StopBeforeStartInput): Plan {
   const { replicas, members, canRest = false, takeover } = input;
   if (takeover !== undefined && replicas > 0 && members.some(isHomeOf(takeover)))
-    return planTakeover(input, takeover);
+    return planMigration(input, takeover);
   const next = new Map<string, number | "remove">();
-  const holders = members.filter((member): member is Holder => member.part !== undefined);
+  const holders = members.filter((member): member is ClusterWithCopy => member.part !== undefined);
   const chosen = stayingOf(holders)?.name ?? (replicas > 0 ? newPlace(members) : undefined);
   const goal = new Map(chosen === undefined || replicas === 0 ? [] : [[chosen, replicas]]);
   const others = holders.filter(({ name }) => name !== chosen);
   for (const member of others) {
     const { name, part } = member;
     if (part.isGoing || part.isPinned) continue;
-    if (isStopped(member) && chosen !== undefined) next.set(name, canRest ? 0 : "remove");
-    else if (isLeftAlone(member) || (chosen === undefined && replicas > 0))
+    if (isStoppedByFencing(member) && chosen !== undefined) next.set(name, canRest ? 0 : "remove");
+    else if (isUnreachable(member) || (chosen === undefined && replicas > 0))
       next.set(name, part.replicas);
     else if (!canRest || isAtRest(member)) next.set(name, "remove");
     else next.set(name, 0);
   }
   const isInTheWay = others.some((member) => {
     const { part } = member;
-    if (isStopped(member)) return !part.isGoing && !(canRest && part.replicas === 0);
-    return isUnfenced(member) || !isLeftAlone(member);
+    if (isStoppedByFencing(member)) return !part.isGoing && !(canRest && part.replicas === 0);
+    return isAwaitingFencing(member) || !isUnreachable(member);
   });
   const current = holders.find(({ name }) => name === chosen)?.part;
   const isLeft = current?.isGoing === true || current?.isPinned === true;
@@ -75,42 +75,45 @@ export function planExclusive(input: ExclusiveInput): Plan {
     next,
     goal,
     unplaced: replicas > 0 && chosen === undefined ? replicas : 0,
-    surplus: chosen === undefined ? 0 : others.filter((member) => !isLeftAlone(member)).length,
-    ...unrecorded,
+    surplus: chosen === undefined ? 0 : others.filter((member) => !isUnreachable(member)).length,
+    ...withoutMoveRecords,
   };
 }
 
-function isHomeOf({ from }: Takeover): (member: Member) => boolean {
+function isHomeOf({ from }: VolumeMigration): (member: ClusterShare) => boolean {
   return ({ name, part }) => name === from && part !== undefined && !part.isGoing;
 }
 
-function planTakeover({ replicas, members, canRest = false }: ExclusiveInput, to: Takeover): Plan {
+function planMigration(
+  { replicas, members, canRest = false }: StopBeforeStartInput,
+  to: VolumeMigration,
+): Plan {
   const heir = members.find(({ name }) => name === to.to);
   const isTaken = heir?.part?.isOpened === true && !heir.part.isGoing;
   const others = members.filter(({ name }) => name !== to.to && (isTaken || name !== to.from));
-  const { next } = planExclusive({ replicas: 0, members: others, canRest });
+  const { next } = planStopBeforeStart({ replicas: 0, members: others, canRest });
   const steps = new Map(next);
-  if (!isTaken) steps.set(to.from, membersPart(members, to.from)?.replicas ?? replicas);
+  if (!isTaken) steps.set(to.from, copyOfShare(members, to.from)?.replicas ?? replicas);
   if (heir?.part?.isGoing !== true) steps.set(to.to, replicas);
   return {
     next: steps,
     goal: new Map([[to.to, replicas]]),
     unplaced: 0,
     surplus: others.filter(({ part }) => part !== undefined).length + (isTaken ? 0 : 1),
-    ...unrecorded,
+    ...withoutMoveRecords,
   };
 }
 
-function membersPart(members: readonly Member[], name: string): Part | undefined {
+function copyOfShare(members: readonly ClusterShare[], name: string): ClusterCopy | undefined {
   return members.find((member) => member.name === name)?.part;
 }
 
 /** For what runs to an end: as long as it runs, a cluster that is to be emptied keeps it, and nobody takes over. */
-export function endingInPlace<Input extends ExclusiveInput>(input: Input): Input {
-  const isBusy = ({ standing, part }: Member) =>
+export function finishInPlace<Input extends StopBeforeStartInput>(input: Input): Input {
+  const isBusy = ({ standing, part }: ClusterShare) =>
     standing === "leaving" && (part?.available ?? 0) > 0;
   const members = input.members.map(
-    (member): Member => (isBusy(member) ? { ...member, standing: "cordoned" } : member),
+    (member): ClusterShare => (isBusy(member) ? { ...member, standing: "cordoned" } : member),
   );
   const isLeft = input.members.some(
     ({ name, ...member }) => name === input.takeover?.from && isBusy({ name, ...member }),
@@ -119,8 +122,8 @@ export function endingInPlace<Input extends ExclusiveInput>(input: Input): Input
 }
 
 /** Of several that may stay, the one that can be relied on most. */
-function stayingOf(holders: readonly Holder[]): Holder | undefined {
-  const rank = ({ standing, isTrusted, part }: Holder) =>
+function stayingOf(holders: readonly ClusterWithCopy[]): ClusterWithCopy | undefined {
+  const rank = ({ standing, isTrusted, part }: ClusterWithCopy) =>
     (part.isPinned ? 64 : 0) +
     (part.wasLost === true ? 0 : 32) +
     (part.replicas > 0 ? 16 : 0) +
@@ -128,12 +131,12 @@ function stayingOf(holders: readonly Holder[]): Holder | undefined {
     (standing === "cordoned" ? 2 : 0) +
     (standing === "wavering" ? 0 : 1);
   return holders
-    .filter((member) => !isToBeEmptied(member) && !isLeftAlone(member) && !member.part.isGoing)
+    .filter((member) => !isToBeDrained(member) && !isUnreachable(member) && !member.part.isGoing)
     .sort((a, b) => rank(b) - rank(a) || (a.name < b.name ? -1 : 1))[0];
 }
 
-function newPlace(members: readonly Member[]): string | undefined {
-  const open = [...receivers(members)];
+function newPlace(members: readonly ClusterShare[]): string | undefined {
+  const open = [...eligibleClusters(members)];
   // What its author gave no room is used when nothing else is left, as everywhere.
   const isNowhereElse = open.every(({ capacity }) => capacity === 0);
   const shares = open.map(({ name, weight, capacity, room }) => ({
@@ -148,7 +151,7 @@ function newPlace(members: readonly Member[]): string | undefined {
 }
 
 /** One that is gone cannot be brought to rest; nor can one that is lost and to be emptied. */
-function isAtRest({ standing, part }: Holder): boolean {
+function isAtRest({ standing, part }: ClusterWithCopy): boolean {
   if (standing === "gone" || standing === "lost") return true;
   return part.replicas === 0 && part.available === 0;
 }

@@ -2,19 +2,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { type Member, type PlanInput, unlimited } from "./members.ts";
+import { type ClusterShare, type PlanInput, unlimitedBudget } from "./members.ts";
 import { mayGrow, mayShrink } from "./move-machine.ts";
-import { planCopies } from "./plan-copies.ts";
-import { endingInPlace, planExclusive } from "./plan-exclusive.ts";
-import { planGently } from "./plan-gently.ts";
+import { planDuplicated } from "./plan-copies.ts";
+import { finishInPlace, planStopBeforeStart } from "./plan-exclusive.ts";
+import { withMoveGuards } from "./plan-gently.ts";
 import type { Plan } from "./plan-moves.ts";
 import { planOrdinals } from "./plan-ordinals.ts";
 
 const planners: Readonly<Record<string, (input: PlanInput) => Plan>> = {
-  ordinal: (input) => planGently(input, (wish) => planOrdinals({ ...wish, first: 0 })),
-  duplicate: (input) => planGently(input, planCopies),
-  schedule: (input) => planGently(input, (wish) => planExclusive({ ...wish, canRest: true })),
-  once: (input) => planGently(input, (wish) => planExclusive(endingInPlace(wish))),
+  ordinal: (input) => withMoveGuards(input, (wish) => planOrdinals({ ...wish, first: 0 })),
+  duplicate: (input) => withMoveGuards(input, planDuplicated),
+  schedule: (input) =>
+    withMoveGuards(input, (wish) => planStopBeforeStart({ ...wish, canRest: true })),
+  once: (input) => withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish))),
 };
 
 const standings = [
@@ -27,9 +28,9 @@ const standings = [
   "gone",
 ] as const;
 
-function anyMembers(random: SeededRandom, kind: string): readonly Member[] {
+function anyMembers(random: SeededRandom, kind: string): readonly ClusterShare[] {
   let start = 0;
-  return ["a", "b", "c"].map((name): Member => {
+  return ["a", "b", "c"].map((name): ClusterShare => {
     const standing = random.pick(standings);
     if (random.chance(0.3)) return { name, standing };
     const mayRest = kind === "schedule" && random.chance(0.1);
@@ -56,7 +57,7 @@ describe("plans without a budget of replicas", () => {
         const members = anyMembers(random, kind);
         const replicas = kind === "ordinal" ? random.integer(6) : 1;
         const isPaused = random.chance(0.3);
-        const budget = { ...unlimited, isPaused };
+        const budget = { ...unlimitedBudget, isPaused };
         const { next, starts, states } = planIt({ replicas, members, scaledDownBy: 0, budget });
         for (const { name, standing, part } of members) {
           const told = `seed ${seed}, ${name}: ${JSON.stringify({ members, next: [...next] })}`;
@@ -84,7 +85,7 @@ describe("plans without a budget of replicas", () => {
   const part = { replicas: 1, available: 1, running: 1, start: 0, isObserved: true };
   const still = { isStuck: false, isGoing: false, isPinned: false };
   /** Of what is everywhere, the other cluster has an available copy: the last one would stay for that alone. */
-  const leaving = (kind: string, isHeld: boolean): readonly Member[] => [
+  const leaving = (kind: string, isHeld: boolean): readonly ClusterShare[] => [
     { name: "a", standing: "leaving", part: { ...part, ...still, isHeld } },
     {
       name: "b",
@@ -102,13 +103,13 @@ describe("plans without a budget of replicas", () => {
       const free = planIt({ ...input, members: leaving(kind, false) });
       assert.notEqual(free.next.get("a"), 1);
       assert.equal(free.states.get("a"), "draining");
-      const budget = { ...unlimited, isPaused: true };
+      const budget = { ...unlimitedBudget, isPaused: true };
       const paused = planIt({ ...input, members: leaving(kind, false), budget });
       assert.deepEqual([paused.next.get("a"), paused.states.get("a")], [1, "ready"]);
     });
   }
 });
 
-function sizeOf(members: readonly Member[]): number {
+function sizeOf(members: readonly ClusterShare[]): number {
   return members.reduce((sum, { part }) => sum + (part?.replicas ?? 0), 0);
 }

@@ -5,16 +5,16 @@
  * Such kinds have no surge and nothing unavailable to spare: a number or a schedule is never in two places, so there is nothing to make before the break, and one at a time is all
  * that ever stops. Nor do they have a deadline: what went back would have to be stopped a second time.
  */
-import { isLeftAlone, isToBeEmptied, type Member, type PlanInput } from "./members.ts";
+import { type ClusterShare, isToBeDrained, isUnreachable, type PlanInput } from "./members.ts";
 import { type MoveEvent, type MoveState, moveTransitions } from "./move-machine.ts";
 import type { Plan } from "./plan-moves.ts";
 
-export function planGently<Input extends PlanInput, Made extends Plan>(
+export function withMoveGuards<Input extends PlanInput, Made extends Plan>(
   input: Input,
   planIt: (input: Input) => Made,
 ): Made {
   const isPaused = input.budget?.isPaused === true;
-  const made = planIt(isPaused ? standingStill(input) : input);
+  const made = planIt(isPaused ? withoutMoves(input) : input);
   const next = new Map(made.next);
   const starts = new Map(made.starts);
   const states = new Map<string, MoveState>();
@@ -35,15 +35,19 @@ export function planGently<Input extends PlanInput, Made extends Plan>(
 }
 
 /** Clusters that are to be emptied are as good as cordoned, and nobody takes over. */
-function standingStill<Input extends PlanInput>(input: Input): Input {
+function withoutMoves<Input extends PlanInput>(input: Input): Input {
   const members = input.members.map(
-    (member): Member =>
+    (member): ClusterShare =>
       member.standing === "leaving" ? { ...member, standing: "cordoned" } : member,
   );
   return { ...input, members, takeover: undefined };
 }
 
-function eventOf(member: Member, { next, goal, unplaced }: Plan, isPaused: boolean): MoveEvent {
+function eventOf(
+  member: ClusterShare,
+  { next, goal, unplaced }: Plan,
+  isPaused: boolean,
+): MoveEvent {
   const { name, part } = member;
   const wanted = next.get(name);
   if (part === undefined) {
@@ -53,10 +57,10 @@ function eventOf(member: Member, { next, goal, unplaced }: Plan, isPaused: boole
   if (part.isGoing) return "replaced";
   const isLess = wanted === "remove" || (wanted !== undefined && wanted < part.replicas);
   if (isLess) return part.isHeld === true ? "held" : "replaced";
-  if (isLeftAlone(member)) return "lost";
+  if (isUnreachable(member)) return "lost";
   if (part.isPinned) return "available";
   if (typeof wanted === "number" && wanted > part.replicas) return "started";
-  const isLeaving = isToBeEmptied(member) && part.replicas > 0 && !isPaused;
+  const isLeaving = isToBeDrained(member) && part.replicas > 0 && !isPaused;
   if (isLeaving) return unplaced > 0 ? "nowhere" : "unwanted";
   return part.available < part.replicas ? "started" : "available";
 }

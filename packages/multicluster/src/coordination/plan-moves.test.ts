@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { unlimited } from "./members.ts";
-import { type Member, type Part, planMoves } from "./plan-moves.ts";
-import type { Standing } from "./standing.ts";
+import { unlimitedBudget } from "./members.ts";
+import { type ClusterCopy, type ClusterShare, planMoves } from "./plan-moves.ts";
+import type { ClusterState } from "./standing.ts";
 
-const part = (replicas: number, available = replicas, more: Partial<Part> = {}): Part => ({
+const part = (
+  replicas: number,
+  available = replicas,
+  more: Partial<ClusterCopy> = {},
+): ClusterCopy => ({
   replicas,
   available,
   isObserved: true,
@@ -14,12 +18,12 @@ const part = (replicas: number, available = replicas, more: Partial<Part> = {}):
   isPinned: false,
   ...more,
 });
-const member = (name: string, standing: Standing, has?: Part): Member => ({
+const member = (name: string, standing: ClusterState, has?: ClusterCopy): ClusterShare => ({
   name,
   standing,
   part: has,
 });
-const next = (replicas: number, ...members: Member[]) =>
+const next = (replicas: number, ...members: ClusterShare[]) =>
   Object.fromEntries(planMoves({ replicas, members, scaledDownBy: 0 }).next);
 
 describe("moves", () => {
@@ -75,9 +79,12 @@ describe("moves", () => {
   });
 
   it("what has somewhere to go does so without a surge, as far as the budget spares it, and the rest stays", () => {
-    const budget = { ...unlimited, surge: 0, unavailable: 1 };
-    const west = (has?: Part): Member => ({ ...member("west", "accepting", has), room: 2 });
-    const step = (east: number, has?: Part) => {
+    const budget = { ...unlimitedBudget, surge: 0, unavailable: 1 };
+    const west = (has?: ClusterCopy): ClusterShare => ({
+      ...member("west", "accepting", has),
+      room: 2,
+    });
+    const step = (east: number, has?: ClusterCopy) => {
       const members = [member("east", "leaving", part(east)), west(has)];
       return Object.fromEntries(planMoves({ replicas: 4, members, scaledDownBy: 0, budget }).next);
     };
@@ -90,7 +97,7 @@ describe("moves", () => {
   });
 
   it("where some have nowhere to go, what is more than may be where it is goes first", () => {
-    const crowded: Member = { ...member("east", "accepting", part(3)), room: 2 };
+    const crowded: ClusterShare = { ...member("east", "accepting", part(3)), room: 2 };
     const members = [crowded, member("west", "leaving", part(2))];
     const { next } = planMoves({ replicas: 4, members, scaledDownBy: 0 });
     assert.deepEqual(Object.fromEntries(next), { east: 2, west: 2 });
@@ -104,7 +111,7 @@ describe("moves", () => {
   });
 
   it("a smaller number takes away at once what is not available, and as much else as can be spared", () => {
-    const scaled = (replicas: number, ...members: Member[]) =>
+    const scaled = (replicas: number, ...members: ClusterShare[]) =>
       Object.fromEntries(planMoves({ replicas, members, scaledDownBy: 15 - replicas }).next);
     const starting = (name: string, replicas: number, available: number) =>
       member(name, "accepting", part(replicas, available));
@@ -139,7 +146,7 @@ const parts = fc.record({
   isGoing: fc.constant(false),
   isPinned: fc.constant(false),
 });
-const standings = fc.constantFrom<Standing>(
+const standings = fc.constantFrom<ClusterState>(
   "accepting",
   "accepting",
   "cordoned",
@@ -158,8 +165,8 @@ const members = fc.uniqueArray(
   { selector: ({ name }) => name, minLength: 1 },
 );
 
-const counts = new Set<Standing>(["accepting", "cordoned", "leaving"]);
-const reliable = (list: readonly Member[], replicasOf: (one: Member) => number) =>
+const counts = new Set<ClusterState>(["accepting", "cordoned", "leaving"]);
+const reliable = (list: readonly ClusterShare[], replicasOf: (one: ClusterShare) => number) =>
   list.reduce(
     (sum, one) =>
       one.part?.isObserved && counts.has(one.standing)
@@ -173,7 +180,7 @@ describe("moves, whatever the state", () => {
     fc.assert(
       fc.property(fc.nat(20), members, fc.nat(10), (replicas, list, scaledDownBy) => {
         const { next } = planMoves({ replicas, members: list, scaledDownBy });
-        const after = (one: Member) => {
+        const after = (one: ClusterShare) => {
           const step = next.get(one.name) ?? one.part?.replicas ?? 0;
           return step === "remove" ? 0 : step;
         };
@@ -187,10 +194,10 @@ describe("moves, whatever the state", () => {
   it("end, with nothing left to do", () => {
     fc.assert(
       fc.property(fc.nat(20), members, (replicas, list) => {
-        let now: readonly Member[] = list;
+        let now: readonly ClusterShare[] = list;
         for (let step = 0; step < 10; step++) {
           const { next } = planMoves({ replicas, members: now, scaledDownBy: step === 0 ? 5 : 0 });
-          const then = now.flatMap((one): readonly Member[] => {
+          const then = now.flatMap((one): readonly ClusterShare[] => {
             const wanted = next.get(one.name);
             if (wanted === "remove")
               return one.standing === "gone" ? [] : [{ ...one, part: undefined }];

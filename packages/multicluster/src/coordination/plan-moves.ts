@@ -16,24 +16,24 @@
  * 5. What has nowhere to go is not taken away, whatever the budget.
  * 6. At most one, if asked for: nothing is started while what it replaces may run; a lost cluster's share not before its fence is up and its part says none.
  */
-import { type Goal, goalOf } from "./goal.ts";
+import { assignReplicas, type ReplicaAssignment } from "./goal.ts";
 import {
-  availableAtLeast,
-  availableAtMost,
-  idleOf,
-  isExpired,
+  type ClusterShare,
+  countedAgainstSurge,
   isFailed,
   isFrozen,
-  isToBeEmptied,
-  type Member,
-  mayRun,
-  mayStillRun,
+  isPastDeadline,
+  isToBeDrained,
+  maxAvailable,
+  maxRunning,
+  maxRunningAfterScaleToZero,
+  minAvailable,
+  moveRecordFor,
   type PlanInput,
-  present,
-  recordOf,
+  type PlanRequest,
+  removableWithoutLoss,
   sumOf,
-  unlimited,
-  type Wish,
+  unlimitedBudget,
 } from "./members.ts";
 import {
   type MoveEvent,
@@ -41,11 +41,11 @@ import {
   mayGrow,
   mayShrink,
   moveTransitions,
-  type RememberedState,
+  type PersistedMoveState,
 } from "./move-machine.ts";
 import type { MoveRecord } from "./move-record.ts";
 
-export type { Budget, Member, Part, PlanInput } from "./members.ts";
+export type { ClusterCopy, ClusterShare, PlanInput, RolloutBudget } from "./members.ts";
 
 export interface Plan {
   /** By cluster: so many next, or `remove`. Clusters whose part stays away or is left alone are not in it. */
@@ -70,7 +70,7 @@ export interface Plan {
 }
 
 /** Of a plan that keeps no records: its steps have neither a budget nor a deadline. */
-export const unrecorded: Pick<Plan, "deferred" | "states" | "records" | "wakeAtMs"> = {
+export const withoutMoveRecords: Pick<Plan, "deferred" | "states" | "records" | "wakeAtMs"> = {
   deferred: 0,
   states: new Map(),
   records: new Map(),
@@ -83,7 +83,7 @@ export function planMoves(input: PlanInput): Plan {
   const { goal, unplaced } = view;
   const next = new Map<string, number | "remove">();
   const states = new Map<string, MoveState>();
-  const available = sumOf(members, availableAtLeast);
+  const available = sumOf(members, minAvailable);
   const isEnough = available >= view.floor;
   const purse = { isEnough, available, toForgo: input.scaledDownBy };
   let surplus = 0;
@@ -91,7 +91,7 @@ export function planMoves(input: PlanInput): Plan {
     const { name, part } = member;
     const wanted = goal.get(name) ?? 0;
     const superfluous = Math.max(0, (part?.replicas ?? 0) - wanted);
-    const cut = part === undefined ? 0 : sparedOf(view, purse, member, superfluous);
+    const cut = part === undefined ? 0 : scaleDownAllowance(view, purse, member, superfluous);
     const state = moveTransitions[previousOf(view, member)][eventOf(view, member, cut)];
     states.set(name, state);
     const more = mayGrow[state] ? (view.growth.get(name) ?? 0) : 0;
@@ -120,17 +120,17 @@ export function planMoves(input: PlanInput): Plan {
     surplus,
     deferred: Math.max(0, deferred),
     states,
-    ...remember(view, next, states, isSettled),
+    ...recordMoves(view, next, states, isSettled),
   };
 }
 
 /** At most one: what a lost cluster may run when it is back is what is left beside the others, also when fewer are asked for meanwhile. */
-function lowerFrozen(view: View, next: Map<string, number | "remove">): void {
+function lowerFrozen(view: PlanView, next: Map<string, number | "remove">): void {
   const { members, replicas } = view.input;
   const [frozen, others] = [true, false].map((is) =>
     members.filter((one) => one.part !== undefined && isFrozen(view, one) === is),
-  ) as [Member[], Member[]];
-  const shareOf = ({ name, part }: Member) => {
+  ) as [ClusterShare[], ClusterShare[]];
+  const shareOf = ({ name, part }: ClusterShare) => {
     // What is being removed is not started again, wherever that is.
     if (part?.isGoing === true) return 0;
     const share = next.get(name) ?? part?.replicas ?? 0;
@@ -145,7 +145,7 @@ function lowerFrozen(view: View, next: Map<string, number | "remove">): void {
 }
 
 /** All that the steps of one plan have in common. */
-interface View extends Wish, Goal {
+interface PlanView extends PlanRequest, ReplicaAssignment {
   readonly unplaced: number;
   /** So many stay available. */
   readonly floor: number;
@@ -153,9 +153,9 @@ interface View extends Wish, Goal {
   readonly growth: ReadonlyMap<string, number>;
 }
 
-function viewOf(input: PlanInput): View {
-  const { replicas, placeable = replicas, budget = unlimited } = input;
-  const { goal, givenUp } = goalOf({ input, budget });
+function viewOf(input: PlanInput): PlanView {
+  const { replicas, placeable = replicas, budget = unlimitedBudget } = input;
+  const { goal, givenUp } = assignReplicas({ input, budget });
   const placed = sumOf([...goal.values()]);
   const unplaced = Math.max(0, replicas - placed);
   // What may not be anywhere is waited for by nobody: what is replaced goes.
@@ -169,7 +169,7 @@ function viewOf(input: PlanInput): View {
   return { ...view, growth: growthOf(view) };
 }
 
-function eventOf(view: View, member: Member, cut: number): MoveEvent {
+function eventOf(view: PlanView, member: ClusterShare, cut: number): MoveEvent {
   const { part, name } = member;
   const wanted = view.goal.get(name) ?? 0;
   if (part === undefined) {
@@ -179,65 +179,70 @@ function eventOf(view: View, member: Member, cut: number): MoveEvent {
   if (part.isGoing) return "replaced";
   if (isFrozen(view, member)) return "lost";
   if (part.isPinned) return "available";
-  const isLate = isExpired(view, member) && view.givenUp.has(name);
+  const isLate = isPastDeadline(view, member) && view.givenUp.has(name);
   if (isLate) return part.isHeld === true ? "held" : "expired";
-  const isEmptied = part.replicas === 0 && wanted === 0 && isToBeEmptied(member);
+  const isEmptied = part.replicas === 0 && wanted === 0 && isToBeDrained(member);
   if (isEmptied || cut > 0) return part.isHeld === true ? "held" : "replaced";
   if (part.replicas > wanted) return view.unplaced > 0 ? "nowhere" : "unwanted";
   if (part.replicas < wanted) return view.growth.has(name) ? "started" : "deferred";
-  return availableAtLeast(member) < part.replicas ? "started" : "available";
+  return minAvailable(member) < part.replicas ? "started" : "available";
 }
 
-function previousOf(view: View, member: Member): RememberedState {
+function previousOf(view: PlanView, member: ClusterShare): PersistedMoveState {
   if (member.part === undefined) return "gone";
-  const record = recordOf(view, member);
+  const record = moveRecordFor(view, member);
   if (record === undefined) return "ready";
   return record.isRolledBack && view.givenUp.has(member.name) ? "rolledBack" : "starting";
 }
 
 /** How many of the superfluous may go now. */
-function sparedOf(view: View, purse: Readonly<Purse>, member: Member, superfluous: number): number {
+function scaleDownAllowance(
+  view: PlanView,
+  purse: Readonly<AvailabilityBudget>,
+  member: ClusterShare,
+  superfluous: number,
+): number {
   const { part } = member;
   if (part === undefined || superfluous === 0) return 0;
   const { isEnough, available, toForgo } = purse;
-  const idle = idleOf(member, isEnough ? availableAtLeast(member) : availableAtMost(member));
+  const idle = removableWithoutLoss(member, isEnough ? minAvailable(member) : maxAvailable(member));
   if (isEnough) return Math.min(superfluous, idle + available - view.floor);
   const isUseless = part.isStuck || view.givenUp.has(member.name);
   return Math.min(superfluous, isUseless ? idle : Math.min(idle, toForgo));
 }
 
-interface Purse {
+interface AvailabilityBudget {
   readonly isEnough: boolean;
   available: number;
   toForgo: number;
 }
 
-function spend(purse: Purse, member: Member, taken: number): void {
-  const idle = idleOf(member, availableAtLeast(member));
+function spend(purse: AvailabilityBudget, member: ClusterShare, taken: number): void {
+  const idle = removableWithoutLoss(member, minAvailable(member));
   if (purse.isEnough) purse.available -= Math.max(0, taken - idle);
   else if (member.part?.isStuck !== true) purse.toForgo = Math.max(0, purse.toForgo - taken);
 }
 
-function isRemoved(view: View, member: Member, state: MoveState): boolean {
+function isRemoved(view: PlanView, member: ClusterShare, state: MoveState): boolean {
   const { name, standing, isLeaving, part } = member;
-  if (!isToBeEmptied(member) || !mayShrink[state] || part?.isHeld === true) return false;
+  if (!isToBeDrained(member) || !mayShrink[state] || part?.isHeld === true) return false;
   if ((view.goal.get(name) ?? 0) > 0) return false;
   if (!view.budget.isExclusive) return true;
   // What stopped because its cluster is lost stays as it is until the cluster is back.
-  return mayStillRun(member) === 0 && (standing !== "lost" || isLeaving === true);
+  return maxRunningAfterScaleToZero(member) === 0 && (standing !== "lost" || isLeaving === true);
 }
 
-function deficitOf({ goal }: Pick<View, "goal">, { name, part }: Member): number {
+function deficitOf({ goal }: Pick<PlanView, "goal">, { name, part }: ClusterShare): number {
   if (part?.isGoing === true || part?.isPinned === true) return 0;
   return Math.max(0, (goal.get(name) ?? 0) - (part?.replicas ?? 0));
 }
 
 /** What may be started now: those that lack most first, as far as the budget goes. Members that get none are not in it. */
-function growthOf(view: Omit<View, "growth">): ReadonlyMap<string, number> {
+function growthOf(view: Omit<PlanView, "growth">): ReadonlyMap<string, number> {
   const { input, budget } = view;
   let left = budget.isExclusive
-    ? input.replicas - sumOf(input.members, mayRun)
-    : input.replicas + budget.surge - sumOf(input.members, (one) => present(view, one));
+    ? input.replicas - sumOf(input.members, maxRunning)
+    : input.replicas + budget.surge - sumOf(input.members, (one) => countedAgainstSurge(view, one));
   const growth = new Map<string, number>();
   const hungry: { readonly name: string; readonly lacks: number }[] = [];
   for (const member of input.members) {
@@ -255,8 +260,8 @@ function growthOf(view: Omit<View, "growth">): ReadonlyMap<string, number> {
 }
 
 /** Records for those who got more, and for as long as the move goes on; only deadlines need them. */
-function remember(
-  view: View,
+function recordMoves(
+  view: PlanView,
   next: ReadonlyMap<string, number | "remove">,
   states: ReadonlyMap<string, MoveState>,
   isSettled: boolean,
@@ -273,7 +278,7 @@ function remember(
     const wanted = next.get(name);
     if (typeof wanted !== "number") continue;
     const has = part?.replicas ?? 0;
-    const known = recordOf(view, member);
+    const known = moveRecordFor(view, member);
     const from = known?.from ?? has;
     if (view.givenUp.has(name)) {
       records.set(name, { from, sinceMs: known?.sinceMs ?? sinceMs, isRolledBack: true, of });
@@ -296,14 +301,14 @@ function remember(
  * these.
  */
 function inShrinkingOrder(
-  members: readonly Member[],
-  { goal, unplaced }: Pick<View, "goal" | "unplaced">,
-): readonly Member[] {
+  members: readonly ClusterShare[],
+  { goal, unplaced }: Pick<PlanView, "goal" | "unplaced">,
+): readonly ClusterShare[] {
   const hasNowhere = unplaced > 0;
   const ranked = members.map((member) => {
     const { name, part, kept = 0, room = Number.POSITIVE_INFINITY } = member;
     const replicas = part?.replicas ?? 0;
-    const isEmptied = isToBeEmptied(member);
+    const isEmptied = isToBeDrained(member);
     const isCrowded = hasNowhere && !isEmptied && replicas > room;
     const excess = replicas - (goal.get(name) ?? 0) - (hasNowhere ? kept : 0);
     return { member, rank: isCrowded ? 0 : isEmptied ? 1 : 2, excess };

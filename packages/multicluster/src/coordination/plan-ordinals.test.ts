@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { carryOut, checkDisjoint, Place, plan } from "./test-support/ordinal-places.ts";
+import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-places.ts";
 
 function play(seed: number): void {
   const random = new SeededRandom(seed);
-  const places = ["east", "north", "west"].map((name) => new Place(name));
+  const places = ["east", "north", "west"].map((name) => new OrdinalCluster(name));
   let replicas = random.integer(9);
   try {
     for (let step = 0; step < 300; step++) {
@@ -19,13 +19,13 @@ function play(seed: number): void {
         const standing = random.pick(["accepting", "leaving", "lost", "cordoned"] as const);
         if (place !== undefined) place.standing = standing;
       }
-      if (random.chance(0.6)) carryOut(places, { replicas });
+      if (random.chance(0.6)) applyPlan(places, { replicas });
       for (const place of places) place.step(random);
       checkDisjoint(places);
     }
     for (const place of places) place.standing = "accepting";
     for (let step = 0; step < 200; step++) {
-      carryOut(places, { replicas });
+      applyPlan(places, { replicas });
       for (const place of places) place.step(random);
       checkDisjoint(places);
     }
@@ -53,7 +53,7 @@ describe("ranges of ordinals", () => {
   });
 
   it("are even at the beginning, and begin where the whole does", () => {
-    const places = ["east", "west"].map((name) => new Place(name));
+    const places = ["east", "west"].map((name) => new OrdinalCluster(name));
     const { next, starts } = plan(places, { replicas: 5, first: 10 });
     assert.deepEqual([...next].sort(), [
       ["east", 3],
@@ -66,8 +66,8 @@ describe("ranges of ordinals", () => {
   });
 
   it("stay where they are when a cluster joins, and when one is lost", () => {
-    const places = ["east", "west"].map((name) => new Place(name));
-    carryOut(places, { replicas: 4 });
+    const places = ["east", "west"].map((name) => new OrdinalCluster(name));
+    applyPlan(places, { replicas: 4 });
     for (const place of places) {
       place.heard = place.told;
       for (let one = 0; one < 2; one++) place.running.add((place.told?.start ?? 0) + one);
@@ -75,7 +75,7 @@ describe("ranges of ordinals", () => {
     const [east] = places;
     assert.ok(east !== undefined);
     east.standing = "lost";
-    places.push(new Place("north"));
+    places.push(new OrdinalCluster("north"));
     const { next, unplaced } = plan(places, { replicas: 4 });
     assert.deepEqual([...next].sort(), [
       ["east", 2],
@@ -85,8 +85,8 @@ describe("ranges of ordinals", () => {
   });
 
   it("leave a cluster one by one, from the end that the next can have", () => {
-    const places = ["east", "west"].map((name) => new Place(name));
-    carryOut(places, { replicas: 4 });
+    const places = ["east", "west"].map((name) => new OrdinalCluster(name));
+    applyPlan(places, { replicas: 4 });
     const settle = () => {
       for (const place of places) {
         place.heard = place.told;
@@ -99,20 +99,20 @@ describe("ranges of ordinals", () => {
     const [east, west] = places;
     assert.ok(east !== undefined && west !== undefined);
     west.standing = "leaving";
-    carryOut(places, { replicas: 4 });
+    applyPlan(places, { replicas: 4 });
     assert.deepEqual(west.told, { start: 3, replicas: 1 });
     assert.deepEqual(east.told, { start: 0, replicas: 2 });
     // Before west has said that it is gone, nobody gets it.
-    carryOut(places, { replicas: 4 });
+    applyPlan(places, { replicas: 4 });
     assert.deepEqual(east.told, { start: 0, replicas: 2 });
     settle();
-    carryOut(places, { replicas: 4 });
+    applyPlan(places, { replicas: 4 });
     assert.deepEqual(east.told, { start: 0, replicas: 3 });
     settle();
-    carryOut(places, { replicas: 4 });
+    applyPlan(places, { replicas: 4 });
     assert.deepEqual(west.told, { start: 4, replicas: 0 });
     settle();
-    carryOut(places, { replicas: 4 });
+    applyPlan(places, { replicas: 4 });
     assert.equal(west.told, undefined);
     assert.deepEqual(east.told, { start: 0, replicas: 4 });
   });
@@ -120,18 +120,18 @@ describe("ranges of ordinals", () => {
   /** Clusters that have what they are told, and say so. */
   const settled = (ranges: Readonly<Record<string, readonly [start: number, replicas: number]>>) =>
     Object.entries(ranges).map(([name, [start, replicas]]) => {
-      const place = new Place(name);
+      const place = new OrdinalCluster(name);
       place.told = { start, replicas };
       place.heard = place.told;
       for (let one = 0; one < replicas; one++) place.running.add(start + one);
       return place;
     });
-  const told = (places: readonly Place[], name: string) =>
+  const told = (places: readonly OrdinalCluster[], name: string) =>
     places.find((one) => one.name === name)?.told;
 
   it("do not leave while another one is missing, unless the budget spares as many", () => {
     const places = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
-    const [east, north] = places as [Place, Place];
+    const [east, north] = places as [OrdinalCluster, OrdinalCluster];
     north.standing = "lost";
     east.standing = "leaving";
     assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
@@ -149,10 +149,10 @@ describe("ranges of ordinals", () => {
 
   it("do not leave while another one is missing, though there are some that are no longer asked for", () => {
     const places = settled({ east: [0, 1], north: [1, 1], south: [2, 1], west: [3, 2] });
-    const [east, north] = places as [Place, Place];
+    const [east, north] = places as [OrdinalCluster, OrdinalCluster];
     north.available = 0;
     east.standing = "leaving";
-    places.push(new Place("free"));
+    places.push(new OrdinalCluster("free"));
     assert.equal(plan(places, { replicas: 3 }).next.get("east"), 1);
     north.available = 1;
     assert.equal(plan(places, { replicas: 3 }).next.get("east"), 0);
@@ -160,7 +160,7 @@ describe("ranges of ordinals", () => {
 
   it("are given on while a cluster is lost that had none: its part is not removed", () => {
     const places = settled({ east: [0, 2], north: [2, 0] });
-    const [, north] = places as [Place, Place];
+    const [, north] = places as [OrdinalCluster, OrdinalCluster];
     north.standing = "lost";
     const { next } = plan(places, { replicas: 3 });
     assert.deepEqual([...next].sort(), [
@@ -171,12 +171,17 @@ describe("ranges of ordinals", () => {
 
   it("leave though all clusters have numbers that are not next to theirs: one of these gives its own to its neighbour", () => {
     const places = settled({ a: [0, 1], b: [1, 1], c: [2, 1], d: [3, 1] });
-    const [, , cordoned, leaving] = places as [Place, Place, Place, Place];
+    const [, , cordoned, leaving] = places as [
+      OrdinalCluster,
+      OrdinalCluster,
+      OrdinalCluster,
+      OrdinalCluster,
+    ];
     cordoned.standing = "cordoned";
     leaving.standing = "leaving";
     const random = new SeededRandom(1);
     for (let step = 0; step < 200; step++) {
-      carryOut(places, { replicas: 4 });
+      applyPlan(places, { replicas: 4 });
       for (const place of places) place.step(random);
       checkDisjoint(places);
     }
@@ -188,7 +193,7 @@ describe("ranges of ordinals", () => {
 
   it("come to no cluster that has no room for them, and leave for none", () => {
     const places = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
-    const [east, north, west] = places as [Place, Place, Place];
+    const [east, north, west] = places as [OrdinalCluster, OrdinalCluster, OrdinalCluster];
     north.room = 1;
     west.room = 1;
     const grown = plan(places, { replicas: 6 });
@@ -204,7 +209,7 @@ describe("ranges of ordinals", () => {
 
   it("that never were do not take the room of those that have to leave", () => {
     const places = settled({ east: [0, 4], west: [4, 0] });
-    const [east] = places as [Place, Place];
+    const [east] = places as [OrdinalCluster, OrdinalCluster];
     east.standing = "leaving";
     const { next, unplaced } = plan(places, { replicas: 5, placeable: 4 });
     assert.deepEqual(Object.fromEntries(next), { east: 3, west: 0 });
@@ -213,7 +218,7 @@ describe("ranges of ordinals", () => {
 
   it("that are next to none say so", () => {
     const places = settled({ a: [0, 1], b: [1, 1] });
-    const [, last] = places as [Place, Place];
+    const [, last] = places as [OrdinalCluster, OrdinalCluster];
     last.standing = "cordoned";
     const { unplaced, obstacle } = plan(places, { replicas: 4 });
     assert.equal(unplaced, 2);
@@ -221,8 +226,8 @@ describe("ranges of ordinals", () => {
   });
 
   it("stay in the last cluster when there is nowhere to go, and have no place", () => {
-    const place = new Place("east");
-    carryOut([place], { replicas: 3 });
+    const place = new OrdinalCluster("east");
+    applyPlan([place], { replicas: 3 });
     place.heard = place.told;
     for (const ordinal of [0, 1, 2]) place.running.add(ordinal);
     place.standing = "leaving";

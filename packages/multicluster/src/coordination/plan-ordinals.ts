@@ -15,19 +15,27 @@
  * 7. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
  */
 import { distribute } from "./distribute.ts";
-import { receivers } from "./goal.ts";
+import { eligibleClusters } from "./goal.ts";
 import {
-  availableAtLeast,
-  availableAtMost,
-  isLeftAlone,
-  isStopped,
-  isToBeEmptied,
-  type Member,
+  type ClusterShare,
+  isStoppedByFencing,
+  isToBeDrained,
+  isUnreachable,
+  maxAvailable,
+  minAvailable,
   type PlanInput,
   sumOf,
 } from "./members.ts";
-import { type Plan, unrecorded } from "./plan-moves.ts";
-import { empty, firstFree, firstOf, freeIn, joined, type Range, sizeOf } from "./ranges.ts";
+import { type Plan, withoutMoveRecords } from "./plan-moves.ts";
+import {
+  emptyRange,
+  firstFree,
+  firstOf,
+  freeIn,
+  type OrdinalRange,
+  sizeOf,
+  unionOfRanges,
+} from "./ranges.ts";
 
 export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members" | "placeable"> {
   /** The first of all numbers. */
@@ -50,35 +58,37 @@ export interface OrdinalVolumes {
 
 export interface OrdinalPlan extends Plan {
   /** By cluster: the numbers that it is to have, with their claims. Undefined while nothing new can be asked for. */
-  readonly asks: ReadonlyMap<string, Range> | undefined;
+  readonly asks: ReadonlyMap<string, OrdinalRange> | undefined;
 }
 
 export function planOrdinals(input: OrdinalInput): OrdinalPlan {
   const { replicas, members, first, volumes, placeable = replicas } = input;
-  const all: Range = { start: first, end: first + replicas };
-  const accepting = new Set([...receivers(members)].filter(hasRoom));
+  const all: OrdinalRange = { start: first, end: first + replicas };
+  const accepting = new Set([...eligibleClusters(members)].filter(hasRoom));
   const kept = keptRanges(members, all, accepting.size > 0);
   const vacated = vacatedFor(members, accepting, kept);
   const open = new Set([...accepting].filter((member) => member !== vacated));
   const isSettled = members.every(hasOnlyItsOwn);
-  const next = new Map<string, Range>(kept);
+  const next = new Map<string, OrdinalRange>(kept);
   const free = freeIn(all, kept);
   const takers = withoutReserve(members, open, kept, free);
   const allowed = firstOf(free, placeable - sumOf([...kept.values()], sizeOf));
-  const wanted = isSettled ? give(allowed, { replicas, members, open: takers, kept }) : new Map();
+  const wanted = isSettled
+    ? assignOrdinals(allowed, { replicas, members, open: takers, kept })
+    : new Map();
   const { given, asks } = inPlace(wanted, kept, volumes);
   for (const [name, range] of given) next.set(name, range);
   if (isSettled && volumes !== undefined) giveBack(free, next, { members, volumes, placeable });
   if (isSettled && wanted.size === 0) {
-    const taken = takeOne(
-      dispensable(leavingOnes(members, open, next, vacated), input, kept),
+    const taken = withdrawOrdinal(
+      dispensable(movableOrdinals(members, open, next, vacated), input, kept),
       volumes,
     );
     for (const { from, rest } of taken.now) next.set(from, rest);
     for (const { to, ordinal } of taken.asked) {
       const one = { start: ordinal, end: ordinal + 1 };
-      const range = next.get(to) ?? empty;
-      asks.set(to, sizeOf(range) === 0 ? one : joined(range, one));
+      const range = next.get(to) ?? emptyRange;
+      asks.set(to, sizeOf(range) === 0 ? one : unionOfRanges(range, one));
     }
   }
   const isStuck = isSettled && wanted.size === 0;
@@ -86,7 +96,7 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
   const plan = planOf(members, next, isStuck ? [...free, ...stranded] : []);
   const misfits = isStuck && open.size > 0 ? misfitsOf(members, open, next, free) : [];
   const waiting = [...asks].reduce(
-    (sum, [name, range]) => sum + sizeOf(range) - sizeOf(next.get(name) ?? empty),
+    (sum, [name, range]) => sum + sizeOf(range) - sizeOf(next.get(name) ?? emptyRange),
     0,
   );
   const obstacle = misfits.length === 0 ? undefined : misfitText(misfits);
@@ -95,15 +105,15 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
 
 /** As much of what clusters are to have as is there with its claims; the rest is asked for. */
 function inPlace(
-  wanted: ReadonlyMap<string, Range>,
-  kept: ReadonlyMap<string, Range>,
+  wanted: ReadonlyMap<string, OrdinalRange>,
+  kept: ReadonlyMap<string, OrdinalRange>,
   volumes: OrdinalVolumes | undefined,
-): { readonly given: ReadonlyMap<string, Range>; readonly asks: Map<string, Range> } {
-  const asks = new Map<string, Range>();
+): { readonly given: ReadonlyMap<string, OrdinalRange>; readonly asks: Map<string, OrdinalRange> } {
+  const asks = new Map<string, OrdinalRange>();
   if (volumes === undefined) return { given: wanted, asks };
-  const given = new Map<string, Range>();
+  const given = new Map<string, OrdinalRange>();
   for (const [name, range] of wanted) {
-    const own = kept.get(name) ?? empty;
+    const own = kept.get(name) ?? emptyRange;
     let { start, end } = sizeOf(own) === 0 ? { start: range.start, end: range.start } : own;
     while (end < range.end && volumes.isIn(end, name)) end++;
     while (start > range.start && volumes.isIn(start - 1, name)) start--;
@@ -115,8 +125,8 @@ function inPlace(
 
 /** What was taken from a cluster, and then was not allowed to leave, goes back. */
 function giveBack(
-  free: readonly Range[],
-  next: Map<string, Range>,
+  free: readonly OrdinalRange[],
+  next: Map<string, OrdinalRange>,
   {
     members,
     volumes,
@@ -131,34 +141,35 @@ function giveBack(
       if (sumOf([...next.values()], sizeOf) >= placeable) return;
       const name = volumes.keptBy(ordinal);
       const home = members.find((member) => member.name === name);
-      const isOpen = home !== undefined && home.standing !== "gone" && !isLeftAlone(home);
+      const isOpen = home !== undefined && home.standing !== "gone" && !isUnreachable(home);
       if (name === undefined || !isOpen || !volumes.isIn(ordinal, name)) continue;
       if (home.part?.isPinned === true || home.part?.isGoing === true) continue;
-      const range = next.get(name) ?? empty;
+      const range = next.get(name) ?? emptyRange;
       const { room = Number.POSITIVE_INFINITY } = home;
       // What never was there waits for room there; what had to leave and may not is back.
-      if (!isToBeEmptied(home) && sizeOf(range) >= room) continue;
+      if (!isToBeDrained(home) && sizeOf(range) >= room) continue;
       const one = { start: ordinal, end: ordinal + 1 };
       if (sizeOf(range) === 0) next.set(name, one);
-      else if (range.end === ordinal || range.start === one.end) next.set(name, joined(range, one));
+      else if (range.end === ordinal || range.start === one.end)
+        next.set(name, unionOfRanges(range, one));
     }
   }
 }
 
 /** What each has of what is asked for. Who comes first by name keeps what two should never have had. */
 function keptRanges(
-  members: readonly Member[],
-  all: Range,
+  members: readonly ClusterShare[],
+  all: OrdinalRange,
   hasReceiver: boolean,
-): Map<string, Range> {
-  const kept = new Map<string, Range>();
-  let taken: readonly Range[] = [];
+): Map<string, OrdinalRange> {
+  const kept = new Map<string, OrdinalRange>();
+  let taken: readonly OrdinalRange[] = [];
   for (const member of byName(members)) {
     const { name, standing, part } = member;
     // Without its SyncTarget nothing runs for us.
     if (part === undefined || standing === "gone") continue;
     const { start = 0, replicas } = part;
-    if (isStopped(member) && hasReceiver) {
+    if (isStoppedByFencing(member) && hasReceiver) {
       kept.set(name, { start, end: start });
       continue;
     }
@@ -175,25 +186,25 @@ function keptRanges(
 }
 
 /** Whether the cluster has said that it runs no more than it should. A lost one that has not may run what it no longer has. */
-function hasOnlyItsOwn(member: Member): boolean {
+function hasOnlyItsOwn(member: ClusterShare): boolean {
   const { standing, part } = member;
   if (part === undefined || standing === "gone") return true;
-  if (isStopped(member)) return part.isGoing || part.replicas === 0;
+  if (isStoppedByFencing(member)) return part.isGoing || part.replicas === 0;
   if (part.isGoing) return false;
   return part.isObserved && (part.running ?? 0) <= part.replicas;
 }
 
 /** One may be missing while it moves; who misses one already, or more, is not made to miss another. What is not available is not missed. */
 function dispensable(
-  leaving: readonly Leaving[],
+  leaving: readonly MovableOrdinal[],
   { replicas, placeable = replicas, members, unavailable = 1 }: OrdinalInput,
-  kept: ReadonlyMap<string, Range>,
-): readonly Leaving[] {
+  kept: ReadonlyMap<string, OrdinalRange>,
+): readonly MovableOrdinal[] {
   // Of what a cluster has and is no longer asked for, all may be among the available.
-  const surely = (member: Member) => {
+  const surely = (member: ClusterShare) => {
     const { name, part } = member;
-    const superfluous = (part?.replicas ?? 0) - sizeOf(kept.get(name) ?? empty);
-    return Math.max(0, availableAtLeast(member) - Math.max(0, superfluous));
+    const superfluous = (part?.replicas ?? 0) - sizeOf(kept.get(name) ?? emptyRange);
+    return Math.max(0, minAvailable(member) - Math.max(0, superfluous));
   };
   const missing = Math.min(replicas, placeable) - sumOf(members, surely);
   if (missing < Math.max(1, unavailable)) return leaving;
@@ -204,32 +215,35 @@ function dispensable(
  * All are there, and none is available, by a report that counts: what a cluster says that is just back may be from before. Were there fewer, nobody could say afterwards whether
  * the one that was taken is among them.
  */
-function isIdle(member: Member): boolean {
+function isIdle(member: ClusterShare): boolean {
   const { part } = member;
-  return part !== undefined && availableAtMost(member) === 0 && part.running === part.replicas;
+  return part !== undefined && maxAvailable(member) === 0 && part.running === part.replicas;
 }
 
 /** Who has no room for another one takes no more. */
-function hasRoom({ room = Number.POSITIVE_INFINITY, part }: Member): boolean {
+function hasRoom({ room = Number.POSITIVE_INFINITY, part }: ClusterShare): boolean {
   return room > (part?.replicas ?? 0);
 }
 
-interface Givers {
+interface OrdinalAssigner {
   readonly replicas: number;
-  readonly members: readonly Member[];
-  readonly open: ReadonlySet<Member>;
-  readonly kept: ReadonlyMap<string, Range>;
+  readonly members: readonly ClusterShare[];
+  readonly open: ReadonlySet<ClusterShare>;
+  readonly kept: ReadonlyMap<string, OrdinalRange>;
 }
 
 /** Free numbers go to those that can have them: next to what they have, or to who has none. As even as that allows. */
-function give(free: readonly Range[], givers: Givers): ReadonlyMap<string, Range> {
-  const given = new Map<string, Range>();
+function assignOrdinals(
+  free: readonly OrdinalRange[],
+  givers: OrdinalAssigner,
+): ReadonlyMap<string, OrdinalRange> {
+  const given = new Map<string, OrdinalRange>();
   const { replicas, members, open, kept } = givers;
   const sizes = new Map([...kept].map(([name, range]) => [name, sizeOf(range)]));
-  const sizeNow = (name: string) => sizeOf(given.get(name) ?? kept.get(name) ?? empty);
+  const sizeNow = (name: string) => sizeOf(given.get(name) ?? kept.get(name) ?? emptyRange);
   const shares = members.map((member) => ({
     name: member.name,
-    ready: !isToBeEmptied(member),
+    ready: !isToBeDrained(member),
     weight: member.weight,
     capacity: member.capacity,
     room: member.room,
@@ -240,13 +254,13 @@ function give(free: readonly Range[], givers: Givers): ReadonlyMap<string, Range
   for (const gap of free) {
     let { start } = gap;
     const receiving = byName([...open]).filter(({ name, part }) => {
-      const range = given.get(name) ?? kept.get(name) ?? empty;
+      const range = given.get(name) ?? kept.get(name) ?? emptyRange;
       if (part?.isPinned === true) return false;
       return sizeOf(range) === 0 || range.end === gap.start || range.start === gap.end;
     });
     // Who ends where the gap begins is first, who begins where it ends is last.
     const order = (name: string) => {
-      const range = given.get(name) ?? kept.get(name) ?? empty;
+      const range = given.get(name) ?? kept.get(name) ?? emptyRange;
       if (sizeOf(range) === 0) return 1;
       return range.end === gap.start ? 0 : 2;
     };
@@ -261,13 +275,13 @@ function give(free: readonly Range[], givers: Givers): ReadonlyMap<string, Range
       owed -= Math.max(0, more - lack);
       const end = Math.min(gap.end, start + more);
       if (end === start) continue;
-      const range = given.get(name) ?? kept.get(name) ?? empty;
+      const range = given.get(name) ?? kept.get(name) ?? emptyRange;
       // The last one in line has what comes after the gap: it must get all up to there, or as much of it as it has room for.
       const isAfter = sizeOf(range) > 0 && range.start === gap.end;
       const piece = isAfter
         ? { start: Math.max(start, gap.end - most), end: gap.end }
         : { start, end };
-      given.set(name, sizeOf(range) === 0 ? piece : joined(range, piece));
+      given.set(name, sizeOf(range) === 0 ? piece : unionOfRanges(range, piece));
       start = piece.end;
     }
   }
@@ -275,29 +289,32 @@ function give(free: readonly Range[], givers: Givers): ReadonlyMap<string, Range
 }
 
 /** A number that may be taken: what is left of the range, and who can have it. */
-interface Leaving {
+interface MovableOrdinal {
   readonly from: string;
   readonly to: string;
   readonly ordinal: number;
-  readonly rest: Range;
+  readonly rest: OrdinalRange;
 }
 
 /** Of clusters that are to be emptied, the number at the end where a receiver can have it. */
-function leavingOnes(
-  members: readonly Member[],
-  open: ReadonlySet<Member>,
-  next: ReadonlyMap<string, Range>,
-  vacated?: Member,
-): readonly Leaving[] {
-  const others = byName([...open]).map(({ name }) => ({ name, range: next.get(name) ?? empty }));
-  const found: Leaving[] = [];
+function movableOrdinals(
+  members: readonly ClusterShare[],
+  open: ReadonlySet<ClusterShare>,
+  next: ReadonlyMap<string, OrdinalRange>,
+  vacated?: ClusterShare,
+): readonly MovableOrdinal[] {
+  const others = byName([...open]).map(({ name }) => ({
+    name,
+    range: next.get(name) ?? emptyRange,
+  }));
+  const found: MovableOrdinal[] = [];
   for (const member of byName(members)) {
     const { name: from } = member;
     const range = next.get(from);
-    const isLeaving = hasToLeave(member) || member === vacated;
+    const isLeaving = mustMove(member) || member === vacated;
     if (!isLeaving || range === undefined || sizeOf(range) === 0) continue;
     const { start, end } = range;
-    const { below, above } = neighbours(range, others);
+    const { below, above } = adjacentRanges(range, others);
     if (below !== undefined)
       found.push({ from, to: below.name, ordinal: start, rest: { start: start + 1, end } });
     else if (above !== undefined)
@@ -306,17 +323,17 @@ function leavingOnes(
   return found;
 }
 
-function hasToLeave(member: Member): boolean {
-  return isToBeEmptied(member) && !isLeftAlone(member) && member.part?.isPinned !== true;
+function mustMove(member: ClusterShare): boolean {
+  return isToBeDrained(member) && !isUnreachable(member) && member.part?.isPinned !== true;
 }
 
-interface Neighbour {
+interface AdjacentRange {
   readonly name: string;
-  readonly range: Range;
+  readonly range: OrdinalRange;
 }
 
 /** Who can have the first of a range, or the last. */
-function neighbours({ start, end }: Range, others: readonly Neighbour[]) {
+function adjacentRanges({ start, end }: OrdinalRange, others: readonly AdjacentRange[]) {
   return {
     below: others.find(({ range }) => sizeOf(range) > 0 && range.end === start),
     above: others.find(({ range }) => sizeOf(range) === 0 || range.start === end),
@@ -325,19 +342,20 @@ function neighbours({ start, end }: Range, others: readonly Neighbour[]) {
 
 /** The smallest of those that accept, and whose numbers their neighbours can have; only where nobody could leave otherwise. */
 function vacatedFor(
-  members: readonly Member[],
-  accepting: ReadonlySet<Member>,
-  kept: ReadonlyMap<string, Range>,
-): Member | undefined {
-  const rangeOf = ({ name }: Member) => kept.get(name) ?? empty;
-  const leaving = members.filter((one) => hasToLeave(one) && sizeOf(rangeOf(one)) > 0);
-  if (leaving.length === 0 || leavingOnes(members, accepting, kept).length > 0) return undefined;
+  members: readonly ClusterShare[],
+  accepting: ReadonlySet<ClusterShare>,
+  kept: ReadonlyMap<string, OrdinalRange>,
+): ClusterShare | undefined {
+  const rangeOf = ({ name }: ClusterShare) => kept.get(name) ?? emptyRange;
+  const leaving = members.filter((one) => mustMove(one) && sizeOf(rangeOf(one)) > 0);
+  if (leaving.length === 0 || movableOrdinals(members, accepting, kept).length > 0)
+    return undefined;
   const all = byName([...accepting]).filter(({ part }) => part?.isPinned !== true);
   const mayGive = all.filter((member) => {
     const others = all
       .filter((other) => other !== member)
       .map((other) => ({ name: other.name, range: rangeOf(other) }));
-    const { below, above } = neighbours(rangeOf(member), others);
+    const { below, above } = adjacentRanges(rangeOf(member), others);
     return member.part?.isHeld !== true && (below !== undefined || above !== undefined);
   });
   return mayGive.sort((a, b) => sizeOf(rangeOf(a)) - sizeOf(rangeOf(b)))[0];
@@ -345,22 +363,22 @@ function vacatedFor(
 
 /** One that has none is kept for numbers that have to leave and that nobody else could have, if the free ones have another place. */
 function withoutReserve(
-  members: readonly Member[],
-  open: ReadonlySet<Member>,
-  kept: ReadonlyMap<string, Range>,
-  free: readonly Range[],
-): ReadonlySet<Member> {
-  const rangeOf = ({ name }: Member) => kept.get(name) ?? empty;
+  members: readonly ClusterShare[],
+  open: ReadonlySet<ClusterShare>,
+  kept: ReadonlyMap<string, OrdinalRange>,
+  free: readonly OrdinalRange[],
+): ReadonlySet<ClusterShare> {
+  const rangeOf = ({ name }: ClusterShare) => kept.get(name) ?? emptyRange;
   const reserve = byName([...open]).find((member) => sizeOf(rangeOf(member)) === 0);
-  const isInUse = ({ range }: Neighbour) => sizeOf(range) > 0;
+  const isInUse = ({ range }: AdjacentRange) => sizeOf(range) > 0;
   const others = [...open]
     .filter((member) => member !== reserve)
     .map((member) => ({ name: member.name, range: rangeOf(member) }));
-  const fits = (range: Range, among: readonly Neighbour[]) => {
-    const { below, above } = neighbours(range, among);
+  const fits = (range: OrdinalRange, among: readonly AdjacentRange[]) => {
+    const { below, above } = adjacentRanges(range, among);
     return below !== undefined || above !== undefined;
   };
-  const leaving = members.filter(hasToLeave).map(rangeOf);
+  const leaving = members.filter(mustMove).map(rangeOf);
   const isNeeded = leaving.some((one) => sizeOf(one) > 0 && !fits(one, others.filter(isInUse)));
   const isSpared = free.every((gap) => fits(gap, others));
   if (reserve === undefined || !isNeeded || !isSpared) return open;
@@ -369,26 +387,26 @@ function withoutReserve(
 
 /** What has no cluster though some accept: they have numbers that it is not next to. */
 function misfitsOf(
-  members: readonly Member[],
-  open: ReadonlySet<Member>,
-  next: ReadonlyMap<string, Range>,
-  free: readonly Range[],
-): readonly Range[] {
-  const others = [...open].map(({ name }) => ({ name, range: next.get(name) ?? empty }));
+  members: readonly ClusterShare[],
+  open: ReadonlySet<ClusterShare>,
+  next: ReadonlyMap<string, OrdinalRange>,
+  free: readonly OrdinalRange[],
+): readonly OrdinalRange[] {
+  const others = [...open].map(({ name }) => ({ name, range: next.get(name) ?? emptyRange }));
   return [...free, ...leavingRanges(members, next)].filter((range) => {
-    const { below, above } = neighbours(range, others);
+    const { below, above } = adjacentRanges(range, others);
     return sizeOf(range) > 0 && below === undefined && above === undefined;
   });
 }
 
 function leavingRanges(
-  members: readonly Member[],
-  next: ReadonlyMap<string, Range>,
-): readonly Range[] {
-  return members.filter(hasToLeave).flatMap(({ name }) => next.get(name) ?? []);
+  members: readonly ClusterShare[],
+  next: ReadonlyMap<string, OrdinalRange>,
+): readonly OrdinalRange[] {
+  return members.filter(mustMove).flatMap(({ name }) => next.get(name) ?? []);
 }
 
-function misfitText(misfits: readonly Range[]): string {
+function misfitText(misfits: readonly OrdinalRange[]): string {
   const texts = misfits.map(({ start, end }) =>
     end - start === 1 ? `${start}` : `${start}-${end - 1}`,
   );
@@ -396,10 +414,10 @@ function misfitText(misfits: readonly Range[]): string {
 }
 
 /** One at a time; with claims, one that may go. What may not is asked for on, so that its claims say why. */
-function takeOne(
-  leaving: readonly Leaving[],
+function withdrawOrdinal(
+  leaving: readonly MovableOrdinal[],
   volumes: OrdinalVolumes | undefined,
-): { readonly now: readonly Leaving[]; readonly asked: readonly Leaving[] } {
+): { readonly now: readonly MovableOrdinal[]; readonly asked: readonly MovableOrdinal[] } {
   if (volumes === undefined) return { now: leaving.slice(0, 1), asked: [] };
   const allowed = leaving.find(({ ordinal, to }) => volumes.mayLeaveFor(ordinal, to));
   if (allowed !== undefined) return { now: [allowed], asked: [allowed] };
@@ -409,9 +427,9 @@ function takeOne(
 }
 
 function planOf(
-  members: readonly Member[],
-  ranges: ReadonlyMap<string, Range>,
-  unplaced: readonly Range[],
+  members: readonly ClusterShare[],
+  ranges: ReadonlyMap<string, OrdinalRange>,
+  unplaced: readonly OrdinalRange[],
 ): Plan {
   const next = new Map<string, number | "remove">();
   const starts = new Map<string, number>();
@@ -426,7 +444,7 @@ function planOf(
       if (size === 0) continue;
     } else if (
       size === 0 &&
-      isToBeEmptied(member) &&
+      isToBeDrained(member) &&
       mayBeRemoved(member) &&
       hasOnlyItsOwn(member) &&
       part.replicas === 0
@@ -437,20 +455,20 @@ function planOf(
       next.set(name, "remove");
       continue;
     }
-    if (isToBeEmptied(member) && !isLeftAlone(member)) surplus += size;
+    if (isToBeDrained(member) && !isUnreachable(member)) surplus += size;
     else goal.set(name, size);
     next.set(name, size);
     starts.set(name, range?.start ?? part?.start ?? 0);
   }
   const total = unplaced.reduce((sum, range) => sum + sizeOf(range), 0);
-  return { next, starts, goal, unplaced: total, surplus, ...unrecorded };
+  return { next, starts, goal, unplaced: total, surplus, ...withoutMoveRecords };
 }
 
 /** In a lost cluster it could not go before that is back, and until then nobody could say that none of its numbers run. */
-function mayBeRemoved(member: Member): boolean {
-  return member.standing !== "lost" || (isStopped(member) && member.isLeaving === true);
+function mayBeRemoved(member: ClusterShare): boolean {
+  return member.standing !== "lost" || (isStoppedByFencing(member) && member.isLeaving === true);
 }
 
-function byName(members: readonly Member[]): readonly Member[] {
+function byName(members: readonly ClusterShare[]): readonly ClusterShare[] {
   return [...members].sort((a, b) => (a.name < b.name ? -1 : 1));
 }

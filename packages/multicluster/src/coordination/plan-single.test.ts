@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { planCopies } from "./plan-copies.ts";
-import { planExclusive } from "./plan-exclusive.ts";
-import type { Member, Part } from "./plan-moves.ts";
-import type { Standing } from "./standing.ts";
+import { planDuplicated } from "./plan-copies.ts";
+import { planStopBeforeStart } from "./plan-exclusive.ts";
+import type { ClusterCopy, ClusterShare } from "./plan-moves.ts";
+import type { ClusterState } from "./standing.ts";
 
-const part = (more: Partial<Part> = {}): Part => ({
+const part = (more: Partial<ClusterCopy> = {}): ClusterCopy => ({
   replicas: 1,
   available: 0,
   isObserved: true,
@@ -17,11 +17,11 @@ const part = (more: Partial<Part> = {}): Part => ({
   ...more,
 });
 
-const member = (name: string, standing: Standing, its?: Partial<Part>): Member =>
+const member = (name: string, standing: ClusterState, its?: Partial<ClusterCopy>): ClusterShare =>
   its === undefined ? { name, standing } : { name, standing, part: part(its) };
 
-const exclusive = (...members: Member[]) =>
-  Object.fromEntries(planExclusive({ replicas: 1, members, canRest: true }).next);
+const exclusive = (...members: ClusterShare[]) =>
+  Object.fromEntries(planStopBeforeStart({ replicas: 1, members, canRest: true }).next);
 
 describe("what is in one cluster only", () => {
   it("is brought to rest, removed, and only then started elsewhere", () => {
@@ -39,7 +39,7 @@ describe("what is in one cluster only", () => {
   it("is replaced when its cluster is lost; what replaced it stays when that is back", () => {
     const lost = member("east", "lost", {});
     assert.deepEqual(exclusive(lost, member("west", "accepting")), { east: 1, west: 1 });
-    const back: Member = { ...member("east", "settling", {}), isTrusted: false };
+    const back: ClusterShare = { ...member("east", "settling", {}), isTrusted: false };
     assert.deepEqual(exclusive(back, member("west", "accepting", {})), { east: 0, west: 1 });
     const atOnce = member("east", "accepting", { wasLost: true });
     assert.deepEqual(exclusive(atOnce, member("west", "accepting", {})), { east: 0, west: 1 });
@@ -61,8 +61,8 @@ function history(seed: number): void {
   const random = new SeededRandom(seed);
   const places = ["east", "north", "west"].map((name) => ({
     name,
-    standing: "accepting" as Standing,
-    part: undefined as Part | undefined,
+    standing: "accepting" as ClusterState,
+    part: undefined as ClusterCopy | undefined,
     wasLost: false,
   }));
   for (let step = 0; step < 200; step++) {
@@ -75,10 +75,10 @@ function history(seed: number): void {
     if (place.part?.isGoing === true && place.standing !== "lost" && random.chance(0.5)) {
       place.part = undefined;
     }
-    const members: Member[] = places.map(({ name, standing, part: its }) =>
+    const members: ClusterShare[] = places.map(({ name, standing, part: its }) =>
       its === undefined ? { name, standing } : { name, standing, part: its },
     );
-    const { next } = planExclusive({ replicas: 1, members, canRest: true });
+    const { next } = planStopBeforeStart({ replicas: 1, members, canRest: true });
     for (const one of places) {
       const wanted = next.get(one.name);
       if (wanted === "remove" && one.part !== undefined) one.part = { ...one.part, isGoing: true };
@@ -95,7 +95,8 @@ function history(seed: number): void {
 }
 
 describe("what is in every cluster", () => {
-  const copies = (...members: Member[]) => Object.fromEntries(planCopies({ members }).next);
+  const copies = (...members: ClusterShare[]) =>
+    Object.fromEntries(planDuplicated({ members }).next);
 
   it("comes with a cluster, goes with it, and stays in one that is lost", () => {
     assert.deepEqual(
@@ -117,7 +118,7 @@ describe("what is in every cluster", () => {
         member("east", "leaving", {}),
         member("west", "accepting", { isOpened: opened }),
       ];
-      return Object.fromEntries(planCopies({ members, takeover }).next);
+      return Object.fromEntries(planDuplicated({ members, takeover }).next);
     };
     assert.deepEqual(
       [next(false), next(true)],
@@ -134,7 +135,7 @@ describe("what is in every cluster", () => {
     assert.deepEqual(copies(leaving, member("west", "accepting")), { east: 1, west: 1 });
     const starting = member("west", "accepting", {});
     assert.deepEqual(copies(leaving, starting), { east: 1, west: 1 });
-    assert.equal(planCopies({ members: [leaving, starting] }).surplus, 1);
+    assert.equal(planDuplicated({ members: [leaving, starting] }).surplus, 1);
     // Nor does one count that is to be emptied as well, or whose report is of an older spec.
     const other = member("north", "leaving", { available: 1 });
     const older = member("west", "accepting", { available: 1, isObserved: false });

@@ -1,31 +1,41 @@
 /** Goal: what is there or not goes elsewhere when it is late, and is not sent round for ever. Method: the steps of a move one by one, each with what the parts remember. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Budget, type Member, type Part, unlimited } from "./members.ts";
-import { type MoveRecord, moveAnnotation, moveRecordOf, moveRecordText } from "./move-record.ts";
-import { planWhole } from "./plan-whole.ts";
-import type { Standing } from "./standing.ts";
+import {
+  type ClusterCopy,
+  type ClusterShare,
+  type RolloutBudget,
+  unlimitedBudget,
+} from "./members.ts";
+import {
+  formatMoveRecord,
+  type MoveRecord,
+  moveAnnotation,
+  readMoveRecord,
+} from "./move-record.ts";
+import { planIndivisible } from "./plan-whole.ts";
+import type { ClusterState } from "./standing.ts";
 
 const deadlineMs = 60_000;
 
 class Whole {
-  readonly standings = new Map<string, Standing>();
-  readonly parts = new Map<string, Part>();
+  readonly standings = new Map<string, ClusterState>();
+  readonly parts = new Map<string, ClusterCopy>();
   nowMs = 0;
 
-  constructor(standings: Readonly<Record<string, Standing>>) {
+  constructor(standings: Readonly<Record<string, ClusterState>>) {
     for (const [name, standing] of Object.entries(standings)) this.standings.set(name, standing);
   }
 
   /** All steps until there are no more, as clusters carry them out that start nothing. */
-  settle(of = "wish", budget: Partial<Budget> = {}) {
+  settle(of = "wish", budget: Partial<RolloutBudget> = {}) {
     for (let step = 0; step < 20; step++) {
       const members = [...this.standings].map(
-        ([name, standing]): Member => ({ name, standing, part: this.parts.get(name) }),
+        ([name, standing]): ClusterShare => ({ name, standing, part: this.parts.get(name) }),
       );
-      const plan = planWhole({
+      const plan = planIndivisible({
         ...{ replicas: 1, members, scaledDownBy: 0, nowMs: this.nowMs, of },
-        budget: { ...unlimited, deadlineMs, ...budget },
+        budget: { ...unlimitedBudget, deadlineMs, ...budget },
       });
       const before = JSON.stringify([...this.parts]);
       for (const [name, wanted] of plan.next) this.#carryOut(name, wanted, plan.records.get(name));
@@ -48,7 +58,7 @@ class Whole {
   }
 }
 
-const started: Part = {
+const started: ClusterCopy = {
   replicas: 1,
   available: 0,
   isObserved: true,
@@ -59,7 +69,7 @@ const started: Part = {
 
 /** As it is read again. */
 function stored(record: MoveRecord | undefined): MoveRecord | undefined {
-  return record && moveRecordOf({ [moveAnnotation]: moveRecordText(record) });
+  return record && readMoveRecord({ [moveAnnotation]: formatMoveRecord(record) });
 }
 
 describe("what is there or not, and late", () => {

@@ -4,14 +4,14 @@
  *
  * What was given up is removed, too, and with it what its part remembers. So the parts that are left remember it: otherwise it would be tried again at once, and for ever.
  */
-import { type Member, type PlanInput, recordOf } from "./members.ts";
+import { type ClusterShare, moveRecordFor, type PlanInput } from "./members.ts";
 import type { MoveState } from "./move-machine.ts";
 import type { MoveRecord } from "./move-record.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
 
-export function planWhole(input: PlanInput): Plan {
+export function planIndivisible(input: PlanInput): Plan {
   const known = failuresOf(input);
-  const plan = planMoves(remembering(input, known));
+  const plan = planMoves(withKnownFailures(input, known));
   const next = new Map(plan.next);
   const failed = new Set(known);
   for (const { name, part } of input.members) {
@@ -21,16 +21,16 @@ export function planWhole(input: PlanInput): Plan {
   }
   const isNew = failed.size > known.size;
   if (failed.size === 0 || (!isNew && isOver(input, plan))) return { ...plan, next };
-  return { ...plan, next, ...reminders(input, { ...plan, next }, failed) };
+  return { ...plan, next, ...withRecordedFailures(input, { ...plan, next }, failed) };
 }
 
 /** Where it was given up, by what parts remember of what is asked for now. */
 function failuresOf(input: PlanInput): ReadonlySet<string> {
   if (input.budget?.deadlineMs === undefined) return new Set();
-  return new Set(input.members.flatMap((one) => recordOf({ input }, one)?.failedIn ?? []));
+  return new Set(input.members.flatMap((one) => moveRecordFor({ input }, one)?.failedIn ?? []));
 }
 
-function remembering(input: PlanInput, failed: ReadonlySet<string>): PlanInput {
+function withKnownFailures(input: PlanInput, failed: ReadonlySet<string>): PlanInput {
   if (failed.size === 0) return input;
   const members = input.members.map((one) =>
     failed.has(one.name) ? { ...one, hasFailed: true } : one,
@@ -41,17 +41,17 @@ function remembering(input: PlanInput, failed: ReadonlySet<string>): PlanInput {
 /** It is where it would be had nothing failed. */
 function isOver(input: PlanInput, { goal, surplus, deferred, states }: Plan): boolean {
   if (surplus > 0 || deferred > 0 || [...states.values()].includes("starting")) return false;
-  const members = input.members.map(forgetful);
+  const members = input.members.map(withoutFailures);
   const { goal: other } = planMoves({ ...input, members });
   return [...goal].every(([name, share]) => other.get(name) === share);
 }
 
-function forgetful(member: Member): Member {
+function withoutFailures(member: ClusterShare): ClusterShare {
   const { part } = member;
   return part?.isGoing === true ? { ...member, part: { ...part, move: undefined } } : member;
 }
 
-function reminders(
+function withRecordedFailures(
   input: PlanInput,
   plan: Plan,
   failed: ReadonlySet<string>,
@@ -65,7 +65,7 @@ function reminders(
     if (part === undefined && failed.has(name) && (plan.goal.get(name) ?? 0) === 0)
       states.set(name, "rolledBack");
     if (typeof plan.next.get(name) !== "number") continue;
-    const sinceMs = recordOf({ input }, member)?.sinceMs ?? nowMs;
+    const sinceMs = moveRecordFor({ input }, member)?.sinceMs ?? nowMs;
     // What has not been given more has no deadline.
     const idle = { from: part?.replicas ?? 0, sinceMs, isRolledBack: false, of };
     records.set(name, { ...(plan.records.get(name) ?? idle), failedIn });

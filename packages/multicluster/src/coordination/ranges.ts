@@ -1,11 +1,11 @@
 /** Ranges of numbers: from `start`, up to and without `end`. */
-export interface Range {
+export interface OrdinalRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** What of it nobody has taken, from its first on. */
-export function firstFree(range: Range, taken: readonly Range[]): Range {
+export function firstFree(range: OrdinalRange, taken: readonly OrdinalRange[]): OrdinalRange {
   let { start, end } = range;
   for (const other of taken) {
     if (other.end <= start || other.start >= end || sizeOf(other) === 0) continue;
@@ -16,9 +16,12 @@ export function firstFree(range: Range, taken: readonly Range[]): Range {
 }
 
 /** What of all of them nobody has. */
-export function freeIn(all: Range, kept: ReadonlyMap<string, Range>): readonly Range[] {
+export function freeIn(
+  all: OrdinalRange,
+  kept: ReadonlyMap<string, OrdinalRange>,
+): readonly OrdinalRange[] {
   const taken = [...kept.values()].filter((range) => sizeOf(range) > 0);
-  const free: Range[] = [];
+  const free: OrdinalRange[] = [];
   let at = all.start;
   for (const { start, end } of taken.sort((a, b) => a.start - b.start)) {
     if (start > at) free.push({ start: at, end: Math.min(start, all.end) });
@@ -29,7 +32,7 @@ export function freeIn(all: Range, kept: ReadonlyMap<string, Range>): readonly R
 }
 
 /** The first so many. */
-export function firstOf(ranges: readonly Range[], count: number): readonly Range[] {
+export function firstOf(ranges: readonly OrdinalRange[], count: number): readonly OrdinalRange[] {
   let left = count;
   return ranges.flatMap(({ start, end }) => {
     const size = Math.min(left, end - start);
@@ -39,12 +42,12 @@ export function firstOf(ranges: readonly Range[], count: number): readonly Range
   });
 }
 
-export const empty: Range = { start: 0, end: 0 };
+export const emptyRange: OrdinalRange = { start: 0, end: 0 };
 
-export function joined(a: Range, b: Range): Range {
+export function unionOfRanges(a: OrdinalRange, b: OrdinalRange): OrdinalRange {
   return { start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) };
 }
 
-export function sizeOf({ start, end }: Range): number {
+export function sizeOf({ start, end }: OrdinalRange): number {
   return Math.max(0, end - start);
 }

@@ -10,17 +10,17 @@ import {
   type ObjectStore,
 } from "@kcp-ts/sdk";
 import {
-  type Amounts,
-  type News,
-  readUnderWay,
-  replicasUnderWay,
+  inFlightReplicas,
+  type ResourceAmounts,
+  readInFlight,
   reservationOf,
   type Scheduler,
-  type SchedulingFacts,
-  type Subject,
+  type SchedulingNotification,
+  type SchedulingSnapshot,
+  type SchedulingSubject,
 } from "../scheduling/index.ts";
-import { type Decision, schedulable } from "./decide.ts";
-import { isWhole, ownerLabelValue } from "./part.ts";
+import { type Decision, schedulableOf } from "./decide.ts";
+import { isUnassigned, ownerLabelValue } from "./part.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -45,7 +45,7 @@ export class Reservations {
   ): void {
     this.#scheduler.follow(parts, this.#resource);
     const see = (whole: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
-      if (isWhole(whole)) this.see(key, whole);
+      if (isUnassigned(whole)) this.see(key, whole);
     };
     wholes.addHandler({
       added: see,
@@ -61,7 +61,7 @@ export class Reservations {
   /** What a whole says of itself. */
   see(key: ObjectKey, whole: KubernetesObject): void {
     const { annotations } = whole.metadata;
-    this.#scheduler.seeUnderWay(this.#subjectOf(key, whole), readUnderWay(annotations));
+    this.#scheduler.seeUnderWay(this.#subjectOf(key, whole), readInFlight(annotations));
   }
 
   /** When policies are known. */
@@ -70,7 +70,7 @@ export class Reservations {
   }
 
   /** As it is now: to be used before anything else is waited for. */
-  facts(key: ObjectKey, whole: Workload): SchedulingFacts {
+  facts(key: ObjectKey, whole: Workload): SchedulingSnapshot {
     return this.#scheduler.factsFor(this.#subjectOf(key, whole));
   }
 
@@ -82,8 +82,8 @@ export class Reservations {
     const { creations, updates, cuts, removals, plan, places } = decision;
     const isWriting = creations.length + updates.length + cuts.length + removals.length > 0;
     const there = places.map(({ name, member }) => [name, member.part?.replicas ?? 0] as const);
-    const { requests } = schedulable(this.#strategy, whole);
-    const held = new Map<string, Amounts>();
+    const { requests } = schedulableOf(this.#strategy, whole);
+    const held = new Map<string, ResourceAmounts>();
     // What waits for its turn is decided, too.
     const isAwaited = there.some(([name, replicas]) => (plan.goal.get(name) ?? 0) > replicas);
     const shares = new Map(isWriting || isAwaited || plan.deferred > 0 ? plan.goal : there);
@@ -103,7 +103,7 @@ export class Reservations {
     let given = plan.unplaced;
     for (const share of plan.goal.values()) given += share;
     // What the whole says is seen by everybody.
-    given += replicasUnderWay(readUnderWay(whole.metadata.annotations));
+    given += inFlightReplicas(readInFlight(whole.metadata.annotations));
     const asked = this.#strategy.asked(whole);
     return Math.max(0, Math.min(asked, total?.replicas ?? asked) - given);
   }
@@ -117,12 +117,15 @@ export class Reservations {
   #subjectOf(
     { cluster, namespace, name }: ObjectKey,
     whole: KubernetesObject | undefined,
-  ): Subject {
+  ): SchedulingSubject {
     const { labels = {} } = whole?.metadata ?? {};
     return { cluster, namespace, resource: this.#resource, name: ownerLabelValue(name), labels };
   }
 
-  #keysOf(news: News, wholes: ObjectStore<KubernetesObject>): Iterable<ObjectKey> {
+  #keysOf(
+    news: SchedulingNotification,
+    wholes: ObjectStore<KubernetesObject>,
+  ): Iterable<ObjectKey> {
     if (news.kind === "room") return this.#waiting.values();
     if (news.cluster === "all") return wholes.keysByIndex("all-wholes", { value: "" });
     const keys = wholes.keysByIndex("wholes", { cluster: news.cluster, value: "" });

@@ -6,12 +6,12 @@ import { clusterLabel, ownedByLabel } from "../api/index.ts";
 import type { Deployment } from "./deployment.ts";
 import { weightsAnnotation } from "./placement.ts";
 import {
-  deploymentHistory,
-  type HistoryPlan,
+  deploymentRevisions,
   historyLimitDefault,
   numberOf,
-  planHistory,
+  planRevisions,
   type Revision,
+  type RevisionPlan,
   revisionAnnotation,
 } from "./revisions.ts";
 
@@ -44,8 +44,8 @@ function whole(
 class Sets {
   all: Revision[] = [];
 
-  look(parent: Deployment): HistoryPlan | undefined {
-    const plan = planHistory(parent, this.all, deploymentHistory);
+  look(parent: Deployment): RevisionPlan | undefined {
+    const plan = planRevisions(parent, this.all, deploymentRevisions);
     const { creation, update, removals = [] } = plan ?? {};
     if (update !== undefined)
       this.all = this.all.map((one) => (one.metadata.name === update.metadata.name ? update : one));
@@ -86,7 +86,7 @@ describe("the history of a whole", () => {
       [weightsAnnotation]: "us-east1=3",
       "kubectl.kubernetes.io/last-applied-configuration": "{}",
     };
-    const made = planHistory(whole("web:1", { annotations }), [], deploymentHistory)?.creation;
+    const made = planRevisions(whole("web:1", { annotations }), [], deploymentRevisions)?.creation;
     const labels = made?.metadata.labels ?? {};
     const hash = labels["pod-template-hash"] ?? "";
     assert.match(hash, /^[0-9a-f]{10}$/);
@@ -109,10 +109,10 @@ describe("the history of a whole", () => {
 
   it("is never assigned to a cluster, whatever the labels of the Pods say", () => {
     const template = { metadata: { labels: { app: "web", [clusterLabel]: "us-east1" } }, spec: {} };
-    const made = planHistory(
+    const made = planRevisions(
       whole("web:1", { spec: { template } }),
       [],
-      deploymentHistory,
+      deploymentRevisions,
     )?.creation;
     assert.equal(made?.metadata.labels?.[clusterLabel], undefined);
   });
@@ -179,21 +179,21 @@ describe("the history of a whole", () => {
       ...own,
       metadata: { ...own.metadata, name: "x", ownerReferences },
     } as Revision;
-    const plan = planHistory(
+    const plan = planRevisions(
       whole("web:2", { spec: { revisionHistoryLimit: 0 } }),
       [own, foreign],
-      deploymentHistory,
+      deploymentRevisions,
     );
     assert.deepEqual(plan?.removals, [own]);
   });
 
   it("waits while the whole is paused, and for a template", () => {
     assert.equal(
-      planHistory(whole("web:1", { spec: { paused: true } }), [], deploymentHistory),
+      planRevisions(whole("web:1", { spec: { paused: true } }), [], deploymentRevisions),
       undefined,
     );
     assert.equal(
-      planHistory(whole("web:1", { spec: { template: "none" } }), [], deploymentHistory),
+      planRevisions(whole("web:1", { spec: { template: "none" } }), [], deploymentRevisions),
       undefined,
     );
     const sets = new Sets();

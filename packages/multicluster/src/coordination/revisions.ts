@@ -16,7 +16,7 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
 import { deployments } from "./deployment.ts";
-import { ownerLabelValue, ownerReference, plain, shortened } from "./part.ts";
+import { ownerLabelValue, ownerReference, shortenName, withoutInternalKeys } from "./part.ts";
 import type { Workload } from "./workload.ts";
 
 export interface Revision extends KubernetesObject {
@@ -33,7 +33,7 @@ export const revisions = defineResource<Revision>({
 
 export const revisionAnnotation = "deployment.kubernetes.io/revision";
 /** The numbers that a revision had before, with commas. */
-const formerAnnotation = "deployment.kubernetes.io/revision-history";
+const formerRevisionsAnnotation = "deployment.kubernetes.io/revision-history";
 const hashLabel = "pod-template-hash";
 /** `spec.revisionHistoryLimit` if left out. */
 export const historyLimitDefault = 10;
@@ -42,7 +42,7 @@ export const historyLimitDefault = 10;
 const ownAnnotations: ReadonlySet<string> = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   revisionAnnotation,
-  formerAnnotation,
+  formerRevisionsAnnotation,
   "deployment.kubernetes.io/desired-replicas",
   "deployment.kubernetes.io/max-replicas",
   "deprecated.deployment.rollback.to",
@@ -50,7 +50,7 @@ const ownAnnotations: ReadonlySet<string> = new Set([
 ]);
 
 /** What the history of a kind is kept in. */
-export interface HistoryForm<Kept extends KubernetesObject> {
+export interface RevisionKind<Kept extends KubernetesObject> {
   readonly resource: Resource<Kept>;
   /** 0 for what has none. */
   numberOf(kept: Kept): number;
@@ -62,7 +62,7 @@ export interface HistoryForm<Kept extends KubernetesObject> {
   renumbered(kept: Kept, parent: Workload, number: number): Kept;
 }
 
-export interface HistoryPlan<Kept extends KubernetesObject = Revision> {
+export interface RevisionPlan<Kept extends KubernetesObject = Revision> {
   readonly creation?: ObjectInput<Kept>;
   readonly update?: Kept;
   readonly removals: readonly Kept[];
@@ -71,11 +71,11 @@ export interface HistoryPlan<Kept extends KubernetesObject = Revision> {
 }
 
 /** Undefined when there is nothing to be recorded: no template, or a paused whole, whose new template nobody runs yet. */
-export function planHistory<Kept extends KubernetesObject>(
+export function planRevisions<Kept extends KubernetesObject>(
   parent: Workload,
   found: readonly Kept[],
-  form: HistoryForm<Kept>,
-): HistoryPlan<Kept> | undefined {
+  form: RevisionKind<Kept>,
+): RevisionPlan<Kept> | undefined {
   const { template, paused } = parent.spec as { template?: JsonValue; paused?: JsonValue };
   if (!isJsonObject(template)) return undefined;
   const known = found.filter(
@@ -105,7 +105,7 @@ export function planHistory<Kept extends KubernetesObject>(
   return isSame ? { removals, number } : { update, removals, number };
 }
 
-export const deploymentHistory: HistoryForm<Revision> = {
+export const deploymentRevisions: RevisionKind<Revision> = {
   resource: revisions,
   numberOf,
   make: newRevision,
@@ -124,7 +124,7 @@ export function numberOf({ metadata }: KubernetesObject): number {
 function forgotten<Kept extends KubernetesObject>(
   old: readonly Kept[],
   limit: number,
-  form: HistoryForm<Kept>,
+  form: RevisionKind<Kept>,
 ): readonly Kept[] {
   const byAge = [...old].sort((a, b) => form.numberOf(a) - form.numberOf(b));
   return byAge.slice(0, Math.max(0, byAge.length - limit));
@@ -166,7 +166,7 @@ function newRevision(
 /** Without those that mean something to us. */
 export function templateLabels({ metadata: about }: JsonObject): StringMap {
   const isObject = about !== undefined && isJsonObject(about);
-  return plain(isObject ? (about["labels"] as StringMap | undefined) : {});
+  return withoutInternalKeys(isObject ? (about["labels"] as StringMap | undefined) : {});
 }
 
 function withLabel(value: JsonValue | undefined, field: string, hash: string): JsonObject {
@@ -187,9 +187,9 @@ function annotationsFor(
   ]) as Record<string, string>;
   const former = current === undefined ? 0 : numberOf(current);
   if (former > 0 && former !== number) {
-    const { [formerAnnotation]: list } = annotations;
+    const { [formerRevisionsAnnotation]: list } = annotations;
     const numbers = list === undefined ? [] : list.split(",");
-    annotations[formerAnnotation] = [...numbers, former].slice(-formerShownMax).join(",");
+    annotations[formerRevisionsAnnotation] = [...numbers, former].slice(-formerShownMax).join(",");
   }
   return { ...annotations, [revisionAnnotation]: String(number) };
 }
@@ -210,7 +210,7 @@ export function currentRevisionName(parent: Workload): string | undefined {
 }
 
 function revisionName({ metadata: { name } }: Workload, hash: string): string {
-  return shortened(`${name}-${hash}`, 253);
+  return shortenName(`${name}-${hash}`, 253);
 }
 
 /**

@@ -11,7 +11,7 @@
  */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { PlacementError } from "./placement-error.ts";
-import type { Budget } from "./plan-moves.ts";
+import type { RolloutBudget } from "./plan-moves.ts";
 
 export const maxSurgeAnnotation = "workloads.kcp.io/max-surge";
 export const maxUnavailableAnnotation = "workloads.kcp.io/max-unavailable";
@@ -19,7 +19,7 @@ export const pausedAnnotation = "workloads.kcp.io/paused";
 export const progressDeadlineAnnotation = "workloads.kcp.io/progress-deadline-seconds";
 export const rollbackAnnotation = "workloads.kcp.io/rollback";
 export const tolerationAnnotation = "workloads.kcp.io/toleration-seconds";
-export const atMostOneAnnotation = "workloads.kcp.io/at-most-one";
+export const failoverStrategyAnnotation = "workloads.kcp.io/at-most-one";
 
 /** `spec.rollout` of a Placement. */
 export interface Rollout {
@@ -57,7 +57,7 @@ export function rolloutOf(annotations: StringMap | undefined, policy: Rollout = 
 /** Throws a PlacementError that names the annotation. */
 export function failoverOf(annotations: StringMap | undefined, policy: Failover = {}): Failover {
   const seconds = count(annotations, tolerationAnnotation) ?? policy.tolerationSeconds;
-  const atMostOne = flag(annotations, atMostOneAnnotation) ?? policy.atMostOne;
+  const atMostOne = flag(annotations, failoverStrategyAnnotation) ?? policy.atMostOne;
   return {
     ...(seconds === undefined ? {} : { tolerationSeconds: seconds }),
     ...(atMostOne === undefined ? {} : { atMostOne }),
@@ -69,7 +69,7 @@ export function budgetOf(
   { maxSurge, maxUnavailable, paused, progressDeadlineSeconds, rollback }: Rollout,
   { atMostOne }: Failover,
   replicas: number,
-): Budget {
+): RolloutBudget {
   const unavailable = inReplicas(maxUnavailable ?? 0, replicas, Math.floor);
   const surge =
     maxSurge === undefined ? Number.POSITIVE_INFINITY : inReplicas(maxSurge, replicas, Math.ceil);

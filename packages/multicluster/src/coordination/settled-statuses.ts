@@ -5,7 +5,7 @@
 import { isJsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { formatKey, type ObjectKey } from "@kcp-ts/sdk";
 
-export class SettledStatuses {
+export class StatusWriteGuard {
   readonly #written = new Map<string, { readonly wanted: JsonValue; readonly got: JsonValue }>();
 
   isSettled(key: ObjectKey, wanted: object, present: object | undefined): boolean {

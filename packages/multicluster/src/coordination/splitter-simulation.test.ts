@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { countOf, replicasOf } from "./deployment.ts";
 import { weightsAnnotation } from "./placement.ts";
-import { tickMs, World } from "./test-support/world.ts";
+import { SimulatedClusters, tickMs } from "./test-support/world.ts";
 
 const histories = Number(process.env["SPLITTER_HISTORIES"] ?? 200);
 const onlySeed = process.env["SPLITTER_SEED"];
@@ -27,7 +27,7 @@ describe("the splitter, in many histories", () => {
 });
 
 function play(seed: number): void {
-  const world = new World(seed);
+  const world = new SimulatedClusters(seed);
   try {
     const { random } = world;
     world.join("east");
@@ -49,7 +49,7 @@ function play(seed: number): void {
 }
 
 /** One thing that may happen, as likely as any other. */
-function happen(world: World): void {
+function happen(world: SimulatedClusters): void {
   const { random } = world;
   const name = random.pick(names);
   const target = world.targets.get(name);
@@ -111,7 +111,7 @@ function happen(world: World): void {
 
 const restMs = 150_000;
 
-function rest(world: World, events: number): void {
+function rest(world: SimulatedClusters, events: number): void {
   world.note("nothing happens any more");
   for (let elapsed = 0; elapsed < restMs; elapsed += tickMs) world.tick();
   const before = world.writes;

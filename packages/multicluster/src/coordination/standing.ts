@@ -27,9 +27,9 @@
  */
 import { findCondition, isConditionTrue } from "@kcp-ts/sdk";
 import { type SyncTarget, targetConditions } from "../api/index.ts";
-import { type Candidate, candidateOf } from "../scheduling/index.ts";
+import { type ClusterCandidate, clusterCandidateOf } from "../scheduling/index.ts";
 
-export type Standing =
+export type ClusterState =
   | "accepting"
   | "cordoned"
   | "settling"
@@ -39,7 +39,7 @@ export type Standing =
   | "gone";
 
 /** What of a SyncTarget decides where replicas go. */
-export interface Target extends Candidate {
+export interface ClusterInfo extends ClusterCandidate {
   readonly isReady: boolean;
   /** When Ready last changed, or when the SyncTarget was made. */
   readonly changedAtMs: number;
@@ -51,24 +51,24 @@ export interface Target extends Candidate {
   readonly drain?: "all" | "inTurn" | undefined;
   readonly isDeleting: boolean;
   /** Its agent stops what may run once at most when it is silent for so long. */
-  readonly lease?: TargetLease | undefined;
+  readonly lease?: ClusterLease | undefined;
 }
 
-export interface TargetLease {
+export interface ClusterLease {
   readonly durationMs: number;
   /** Since when no heartbeat counts; undefined while they do. */
   readonly silentSinceMs: number | undefined;
 }
 
-export interface Patience {
+export interface GracePeriods {
   /** So long a cluster may be not Ready before what it has is replaced. */
   readonly graceMs: number;
   /** So long a cluster that is Ready again is not trusted. */
   readonly settleMs: number;
 }
 
-export interface Judgement {
-  readonly standing: Standing;
+export interface ClusterEvaluation {
+  readonly standing: ClusterState;
   /** For a lost one: whether it should give up what it has. */
   readonly isLeaving: boolean;
   /** Ready for a while: what it reports is not from before it was lost. */
@@ -77,14 +77,14 @@ export interface Judgement {
   readonly untilMs: number | undefined;
 }
 
-export function targetOf(object: SyncTarget): Target {
+export function clusterInfoOf(object: SyncTarget): ClusterInfo {
   const { metadata, spec, status } = object;
   const { ready: summary, heartbeatHealthy } = targetConditions;
   const isDeleting = metadata.deletionTimestamp !== undefined;
   const ready = findCondition(status?.conditions, isDeleting ? heartbeatHealthy : summary);
   const evictAfterMs = Date.parse(spec?.evictAfter ?? "");
   return {
-    ...candidateOf(object),
+    ...clusterCandidateOf(object),
     // One that is being deleted is called not Ready for that alone.
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
@@ -97,7 +97,7 @@ export function targetOf(object: SyncTarget): Target {
   };
 }
 
-function leaseOf({ status }: SyncTarget): TargetLease | undefined {
+function leaseOf({ status }: SyncTarget): ClusterLease | undefined {
   const { leaseDurationSeconds, conditions } = status ?? {};
   if (leaseDurationSeconds === undefined) return undefined;
   const healthy = findCondition(conditions, targetConditions.heartbeatHealthy);
@@ -107,16 +107,16 @@ function leaseOf({ status }: SyncTarget): TargetLease | undefined {
 }
 
 /** A cluster that does not sync a kind gets none of it. Where nobody says what is synced, everything may be. */
-export function forKind(target: Target, kind: string): Target {
+export function clusterInfoForKind(target: ClusterInfo, kind: string): ClusterInfo {
   const isSynced = target.synced?.includes(kind) ?? true;
   return isSynced ? target : { ...target, isUnschedulable: true };
 }
 
-export function judge(
-  target: Target | undefined,
+export function evaluateCluster(
+  target: ClusterInfo | undefined,
   nowMs: number,
-  { graceMs, settleMs }: Patience,
-): Judgement {
+  { graceMs, settleMs }: GracePeriods,
+): ClusterEvaluation {
   if (target === undefined) {
     return { standing: "gone", isLeaving: true, isTrusted: false, untilMs: undefined };
   }
@@ -126,7 +126,7 @@ export function judge(
   const evictionMs = isLeaving ? undefined : evictAfterMs;
   const settledAtMs = changedAtMs + settleMs;
   const isTrusted = isReady && nowMs >= settledAtMs;
-  const judged = (standing: Standing, untilMs?: number): Judgement => ({
+  const judged = (standing: ClusterState, untilMs?: number): ClusterEvaluation => ({
     standing,
     isLeaving,
     isTrusted,

@@ -12,18 +12,18 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
 import type { DecideInput, Decision } from "./decide.ts";
-import type { FoldInput } from "./fold-parts.ts";
+import type { AggregationInput } from "./fold-parts.ts";
 import type { Plan, PlanInput } from "./plan-moves.ts";
-import type { HistoryForm } from "./revisions.ts";
-import type { RollingForm } from "./rolling/form.ts";
+import type { RevisionKind } from "./revisions.ts";
+import type { KindRollout } from "./rolling/form.ts";
 import type { Workload } from "./workload.ts";
 
-export type Sharing = "divide" | "duplicate" | "single" | "ordinal";
+export type ReplicaScheduling = "divide" | "duplicate" | "single" | "ordinal";
 
 export interface Strategy {
   /** As in `deployments.apps`. */
   readonly name: string;
-  readonly sharing: Sharing;
+  readonly sharing: ReplicaScheduling;
   readonly wholes: Resource<Workload>;
   /** The same kind, unless parts are of another one. */
   readonly parts: Resource<Workload>;
@@ -32,15 +32,15 @@ export interface Strategy {
   acceptPart(object: KubernetesObject): Workload | undefined;
   /** How much the whole asks for. */
   asked(whole: Workload): number;
-  shareOf(part: Workload): PartShare;
-  report(part: Workload): Report;
-  specFor(whole: Workload, share: PartShare, cluster: string): JsonObject;
+  shareOf(part: Workload): CopyShare;
+  report(part: Workload): CopyReport;
+  specFor(whole: Workload, share: CopyShare, cluster: string): JsonObject;
   plan(input: PlanInput, whole: Workload): Plan;
   /** The very status of the whole when nothing changes. */
-  fold(input: FoldInput): object;
+  fold(input: AggregationInput): object;
   /** Instead of what is done for all kinds. */
   readonly decide?: (input: DecideInput) => Decision;
-  readonly relations?: Relations;
+  readonly relations?: RelatedObjects;
   /** Where logical clusters differ: what counts in one of them, or that it is not coordinated there. */
   readonly inCluster?: (cluster: string) => Strategy | undefined;
   /** Told when what counts in a logical cluster has changed. */
@@ -48,19 +48,19 @@ export interface Strategy {
   /** What a whole refers to, where the kind itself does not say it. */
   references?(whole: Workload): readonly string[];
   /** How Pods are replaced when their template changes; where it is left out, edits reach all clusters at once. */
-  readonly rolling?: RollingForm;
+  readonly rolling?: KindRollout;
   /** In what former templates are kept for `kubectl rollout undo`; they are not if left out. */
-  readonly history?: HistoryForm<KubernetesObject>;
+  readonly history?: RevisionKind<KubernetesObject>;
 }
 
-export interface PartShare {
+export interface CopyShare {
   readonly replicas: number;
   /** Of a range: its first number. */
   readonly start?: number;
 }
 
 /** What a cluster says of its part. */
-export interface Report {
+export interface CopyReport {
   readonly available: number;
   /** How many there are, ready or not, where it matters that some are gone. */
   readonly running?: number;
@@ -71,7 +71,7 @@ export interface Report {
 }
 
 /** Other objects that a decision depends on. */
-export interface Relations {
+export interface RelatedObjects {
   readonly kinds: readonly Resource<KubernetesObject>[];
   read(client: Client, whole: Workload, signal: AbortSignal): Promise<readonly Workload[]>;
 }

@@ -3,19 +3,24 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { podsResource } from "../api/index.ts";
-import { Ledger, readUnderWay, type Usage, underWayAnnotation } from "../scheduling/index.ts";
+import {
+  inFlightAnnotation,
+  ReservationCache,
+  readInFlight,
+  type Usage,
+} from "../scheduling/index.ts";
 import { decide } from "./decide.ts";
 import type { Deployment } from "./deployment.ts";
 import { deploymentStrategy as strategy } from "./deployment-strategy.ts";
-import { newPart, partName } from "./part.ts";
+import { clusterCopyName, newClusterCopy } from "./part.ts";
 import { selectorAnnotation } from "./placement.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { maxSurgeAnnotation, maxUnavailableAnnotation } from "./rollout.ts";
-import type { Target } from "./standing.ts";
+import type { ClusterInfo } from "./standing.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 const patience = { graceMs: 60_000, settleMs: 0 };
-const targets: readonly Target[] = ["east", "west"].map((name) => ({
+const targets: readonly ClusterInfo[] = ["east", "west"].map((name) => ({
   ...{ name, labels: { name }, isReady: true, changedAtMs: 0, isUnschedulable: false },
   ...{ evictAfterMs: undefined, isDeleting: false },
 }));
@@ -43,8 +48,8 @@ function moving(annotations: Record<string, string> = {}): Deployment {
 
 function part(parent: Deployment, cluster: string, replicas: number): Deployment {
   const share = { replicas };
-  const made = newPart({ strategy, parent, cluster, share, askedReplicas: 4 });
-  const metadata = { ...made.metadata, name: partName("web", cluster), generation: 1 };
+  const made = newClusterCopy({ strategy, parent, cluster, share, askedReplicas: 4 });
+  const metadata = { ...made.metadata, name: clusterCopyName("web", cluster), generation: 1 };
   const status = { observedGeneration: 1, replicas, availableReplicas: replicas };
   return { ...parent, metadata, spec: made.spec, status } as Deployment;
 }
@@ -67,16 +72,16 @@ const underWay = JSON.stringify({ west: { replicas: 1, reserved: "pods=1,workloa
 describe("what is between two clusters", () => {
   it("is said before it is taken away, where Locations bound what there may be", () => {
     const decision = decided(moving(), { east: 4 }, 4);
-    assert.deepEqual(decision.annotations, { [underWayAnnotation]: underWay });
+    assert.deepEqual(decision.annotations, { [inFlightAnnotation]: underWay });
     // What depends on it is done by the next look.
-    const next = decided(moving({ [underWayAnnotation]: underWay }), { east: 4 }, 4);
+    const next = decided(moving({ [inFlightAnnotation]: underWay }), { east: 4 }, 4);
     assert.equal(next.annotations, undefined);
     assert.deepEqual(next.cuts.map(strategy.shareOf), [{ replicas: 3 }]);
     assert.equal(decided(moving(), { east: 4 }, undefined).annotations, undefined);
   });
 
   it("has its room when bounds are lowered just then", () => {
-    const parent = moving({ [underWayAnnotation]: underWay });
+    const parent = moving({ [inFlightAnnotation]: underWay });
     const { creations, total } = decided(parent, { east: 3 }, 0);
     assert.equal(total, undefined);
     assert.equal(creations.length, 1);
@@ -85,26 +90,26 @@ describe("what is between two clusters", () => {
   });
 
   it("is taken back when it has arrived, and not before", () => {
-    const parent = moving({ [underWayAnnotation]: underWay });
+    const parent = moving({ [inFlightAnnotation]: underWay });
     const arriving = decided(parent, { east: 3 }, 4);
     assert.deepEqual([arriving.creations.length, arriving.obsolete], [1, undefined]);
     const arrived = decided(parent, { east: 3, west: 1 }, 4);
     assert.ok(arrived.obsolete === undefined || arrived.cuts.length === 0);
-    const done = decided(moving({ [underWayAnnotation]: underWay }), { west: 4 }, 4);
-    assert.deepEqual(done.obsolete, [underWayAnnotation]);
+    const done = decided(moving({ [inFlightAnnotation]: underWay }), { west: 4 }, 4);
+    assert.deepEqual(done.obsolete, [inFlightAnnotation]);
     const unbounded = decided(parent, { west: 4 }, undefined);
-    assert.deepEqual(unbounded.obsolete, [underWayAnnotation]);
+    assert.deepEqual(unbounded.obsolete, [inFlightAnnotation]);
   });
 
   it("is reserved for everybody who reads the whole", () => {
-    const ledger = new Ledger({ placeOf: (_, target) => target });
+    const ledger = new ReservationCache({ placeOf: (_, target) => target });
     const subject = {
       cluster: "root" as ClusterName,
       namespace: "demo",
       resource: "deployments.apps",
     };
     const web = { ...subject, name: "web" };
-    ledger.seeUnderWay(web, readUnderWay({ [underWayAnnotation]: underWay }));
+    ledger.seeUnderWay(web, readInFlight({ [inFlightAnnotation]: underWay }));
     const used = () => ledger.usedInWorkspace({ ...subject, name: "api" }, ["west"]);
     assert.equal(used().get(podsResource), 1000);
     assert.equal(ledger.usedInWorkspace(web, ["west"]).get(podsResource) ?? 0, 0);
@@ -122,8 +127,8 @@ describe("what is between two clusters", () => {
       '{"west":{"replicas":-1}}',
       '{"west":{"replicas":1e99}}',
     ])
-      assert.equal(readUnderWay({ [underWayAnnotation]: text }).size, 0, text);
-    const odd = readUnderWay({ [underWayAnnotation]: '{"west":{"replicas":2,"reserved":7}}' });
+      assert.equal(readInFlight({ [inFlightAnnotation]: text }).size, 0, text);
+    const odd = readInFlight({ [inFlightAnnotation]: '{"west":{"replicas":2,"reserved":7}}' });
     assert.equal(odd.get("west")?.reserved.size, 0);
   });
 });

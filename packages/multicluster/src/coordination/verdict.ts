@@ -1,34 +1,34 @@
 /** What is said about the split of a Deployment: in its condition Placed and, when nothing goes on without help, in Progressing. */
 import { softFinalizersAnnotation } from "../api/index.ts";
-import type { Bound, Prospect } from "../scheduling/index.ts";
-import type { Verdict } from "./fold-parts.ts";
+import type { ClusterSchedulingResult, ReplicaLimit } from "../scheduling/index.ts";
+import type { ScheduledResult } from "./fold-parts.ts";
 import type { MoveState } from "./move-machine.ts";
 import { moveAnnotation } from "./move-record.ts";
-import type { Member, Plan } from "./plan-moves.ts";
-import type { RollOut } from "./rolling/roll-out.ts";
-import { rollOutText } from "./rolling/roll-out-text.ts";
-import type { Standing } from "./standing.ts";
+import type { ClusterShare, Plan } from "./plan-moves.ts";
+import type { RolloutPlan } from "./rolling/roll-out.ts";
+import { rolloutMessage } from "./rolling/roll-out-text.ts";
+import type { ClusterState } from "./standing.ts";
 
-export interface VerdictInput {
+export interface ScheduledInput {
   readonly replicas: number;
   readonly places: readonly {
     readonly name: string;
-    readonly member: Member;
-    readonly prospect?: Prospect | undefined;
+    readonly member: ClusterShare;
+    readonly prospect?: ClusterSchedulingResult | undefined;
   }[];
   readonly plan: Plan;
   /** What may be in all clusters together. */
-  readonly total?: Bound | undefined;
+  readonly total?: ReplicaLimit | undefined;
   /** Names that parts would need and other objects have. */
   readonly takenNames: ReadonlySet<string>;
   /** Why the annotations cannot be read. */
   readonly problem: string | undefined;
-  readonly rollOut?: RollOut | undefined;
+  readonly rollOut?: RolloutPlan | undefined;
 }
 
-export function verdictOf(input: VerdictInput): Verdict {
+export function scheduledResultOf(input: ScheduledInput): ScheduledResult {
   const { replicas, places, plan, takenNames, problem, rollOut } = input;
-  const blocked = (reason: string, message: string): Verdict => ({
+  const blocked = (reason: string, message: string): ScheduledResult => ({
     isPlaced: false,
     isBlocked: true,
     reason,
@@ -59,10 +59,10 @@ export function verdictOf(input: VerdictInput): Verdict {
     return blocked(reason, message);
   }
   const verdict =
-    unfenced(places) ??
+    awaitingFencing(places) ??
     rolledBack(plan) ??
     paused(plan, places) ??
-    held(plan) ??
+    disruptionBlocked(plan) ??
     moving(plan, places) ??
     deferred(plan) ??
     rollingOut(plan, rollOut) ??
@@ -74,7 +74,7 @@ export function verdictOf(input: VerdictInput): Verdict {
 }
 
 /** What keeps replicas from being placed. What is full may have room again, so it is told from what is not wanted there. */
-function shortage({ replicas, places, plan, total }: VerdictInput): {
+function shortage({ replicas, places, plan, total }: ScheduledInput): {
   readonly reason: string;
   readonly why: string;
 } {
@@ -87,18 +87,18 @@ function shortage({ replicas, places, plan, total }: VerdictInput): {
   const isFull = places.some(({ member }) => isOpen(member) && member.room !== undefined);
   const isRefused = places.some(({ prospect }) => refusals(prospect).length > 0);
   const why = places.map(
-    (place) => obstacle(place) ?? `${place.name} is ${words[place.member.standing]}`,
+    (place) => unschedulableReason(place) ?? `${place.name} is ${words[place.member.standing]}`,
   );
   const reason = isFull ? "NoCapacity" : isRefused ? "NoEligibleClusters" : "NoReadyClusters";
   return { reason, why: why.join(", ") };
 }
 
-function isOpen({ standing }: Member): boolean {
+function isOpen({ standing }: ClusterShare): boolean {
   return standing === "accepting" || standing === "settling";
 }
 
 /** What keeps replicas from a cluster; undefined when nothing does. */
-export function obstacle(place: VerdictInput["places"][number]): string | undefined {
+export function unschedulableReason(place: ScheduledInput["places"][number]): string | undefined {
   const { name, member, prospect } = place;
   const because = refusals(prospect);
   if (because.length > 0) return `${name}: ${because.join(", ")}`;
@@ -106,14 +106,14 @@ export function obstacle(place: VerdictInput["places"][number]): string | undefi
   return prospect?.room === undefined ? undefined : `${name}: ${prospect.room.because}`;
 }
 
-function refusals(prospect: Prospect | undefined): readonly string[] {
+function refusals(prospect: ClusterSchedulingResult | undefined): readonly string[] {
   return [...(prospect?.expelled ?? []), ...(prospect?.refused ?? [])];
 }
 
 const nextStep =
   "no clusters are registered to receive Deployments; register one with a SyncTarget (kubectl apply), see docs/multicluster.md";
 
-const words: Readonly<Record<Standing, string>> = {
+const words: Readonly<Record<ClusterState, string>> = {
   accepting: "ready",
   cordoned: "cordoned",
   settling: "ready again, but not for long",
@@ -123,7 +123,10 @@ const words: Readonly<Record<Standing, string>> = {
   gone: "not registered",
 };
 
-function moving({ goal, surplus }: Plan, places: VerdictInput["places"]): Verdict | undefined {
+function moving(
+  { goal, surplus }: Plan,
+  places: ScheduledInput["places"],
+): ScheduledResult | undefined {
   const starting = places.flatMap(({ name, member: { part } }) => {
     const share = goal.get(name) ?? 0;
     const available = Math.min(part?.available ?? 0, part?.replicas ?? 0);
@@ -134,7 +137,7 @@ function moving({ goal, surplus }: Plan, places: VerdictInput["places"]): Verdic
   return placing("Moving", message);
 }
 
-const placing = (reason: string, message: string): Verdict => ({
+const placing = (reason: string, message: string): ScheduledResult => ({
   isPlaced: false,
   isBlocked: false,
   reason,
@@ -149,7 +152,7 @@ function inState({ states }: Plan, state: MoveState): string {
     .join(", ");
 }
 
-function unfenced(places: VerdictInput["places"]): Verdict | undefined {
+function awaitingFencing(places: ScheduledInput["places"]): ScheduledResult | undefined {
   const running = places.filter(
     ({ member: { standing, isFenced, part } }) =>
       standing === "lost" && isFenced === false && (part?.replicas ?? 0) > 0,
@@ -160,7 +163,7 @@ function unfenced(places: VerdictInput["places"]): Verdict | undefined {
   return placing("Unfenced", message);
 }
 
-function rolledBack(plan: Plan): Verdict | undefined {
+function rolledBack(plan: Plan): ScheduledResult | undefined {
   const names = inState(plan, "rolledBack");
   if (names === "") return undefined;
   const message = `what was started in ${names} did not become available in time and was taken back: it is tried again when the object is edited, or when the annotation ${moveAnnotation} is removed from its parts`;
@@ -168,7 +171,7 @@ function rolledBack(plan: Plan): Verdict | undefined {
 }
 
 /** They should leave, and are wanted where they are: only a pause says so. */
-function paused({ goal }: Plan, places: VerdictInput["places"]): Verdict | undefined {
+function paused({ goal }: Plan, places: ScheduledInput["places"]): ScheduledResult | undefined {
   const kept = places.filter(
     ({ name, member }) => member.standing === "leaving" && (goal.get(name) ?? 0) > 0,
   );
@@ -177,14 +180,14 @@ function paused({ goal }: Plan, places: VerdictInput["places"]): Verdict | undef
   return placing("Paused", `moves are paused: replicas that are to leave ${names} stay`);
 }
 
-function held(plan: Plan): Verdict | undefined {
+function disruptionBlocked(plan: Plan): ScheduledResult | undefined {
   const names = inState(plan, "shifting");
   if (names === "") return undefined;
   const message = `replicas in ${names} are replaced, and kept while the annotation ${softFinalizersAnnotation("<cluster>")} of their part names somebody who needs them`;
   return placing("Held", message);
 }
 
-function deferred({ deferred: count, goal }: Plan): Verdict | undefined {
+function deferred({ deferred: count, goal }: Plan): ScheduledResult | undefined {
   if (count === 0) return undefined;
   const shares = [...goal].filter(([, share]) => share > 0).sort();
   const split = shares.map(([name, share]) => `${name} ${share}`).join(", ");
@@ -194,16 +197,16 @@ function deferred({ deferred: count, goal }: Plan): Verdict | undefined {
   );
 }
 
-function placed({ goal }: Plan): Verdict {
+function placed({ goal }: Plan): ScheduledResult {
   const shares = [...goal].filter(([, share]) => share > 0).sort();
   const message = shares.map(([name, share]) => `${name} ${share}`).join(", ");
   return { isPlaced: true, isBlocked: false, reason: "Split", message };
 }
 
 /** All is where it is to be; what its Pods are made from is not everywhere the newest. */
-function rollingOut(plan: Plan, rollOut: RollOut | undefined): Verdict | undefined {
+function rollingOut(plan: Plan, rollOut: RolloutPlan | undefined): ScheduledResult | undefined {
   if (rollOut === undefined || rollOut.state === "done") return undefined;
-  const message = `${placed(plan).message}; ${rollOutText(rollOut)}`;
+  const message = `${placed(plan).message}; ${rolloutMessage(rollOut)}`;
   return { ...placed(plan), reason: rollReasons[rollOut.state], message };
 }
 

@@ -30,8 +30,7 @@ import {
   timestamp,
 } from "@kcp-ts/sdk";
 import {
-  clusterLostReason,
-  copyOfAnnotation,
+  clusterUnreachableReason,
   isSharedTargetName,
   type SyncTarget,
   sharedTargetName,
@@ -40,11 +39,17 @@ import {
   syncerFieldManager,
   syncTargets,
   targetConditions,
+  upsyncedFromAnnotation,
 } from "../api/index.ts";
-import { apiExports, computeExportName, consumersPath, offerInformer } from "../compute/index.ts";
+import {
+  apiExports,
+  computeExportInformer,
+  computeExportName,
+  consumersPath,
+} from "../compute/index.ts";
 import { parseCopyOf, releasePatch } from "../syncer/index.ts";
 
-export interface LostCopiesOptions {
+export interface UnreachablePodsOptions {
   /** Of the control plane, not of one cluster of it. */
   readonly client: Client;
   readonly clusters: Clusters;
@@ -54,7 +59,7 @@ export interface LostCopiesOptions {
   readonly onError?: ((error: unknown, key: ObjectKey) => void) | undefined;
 }
 
-export interface LostCopies {
+export interface UnreachablePods {
   readonly controller: Controller;
 }
 
@@ -77,19 +82,19 @@ const pods = defineResource<Pod>({
   namespaced: true,
 });
 
-type Standing = "well" | "lost" | "gone";
+type PodClusterState = "well" | "lost" | "gone";
 
 const pageSize = 500;
 const atOnce = 8;
 const timeoutMs = 600_000;
 
-export function lostCopies(options: LostCopiesOptions): LostCopies {
+export function unreachablePods(options: UnreachablePodsOptions): UnreachablePods {
   const { client: whole, clusters, graceMs, clock = systemClock, onError } = options;
   /** What the copies of a SyncTarget were last told, with its uid. */
   const told = new Map<string, string>();
   const source = clusters.source(syncTargets);
-  const offers = clusters.source(apiExports, offerInformer);
-  const copiesOf = (key: ObjectKey, client: Client): readonly Copies[] => {
+  const offers = clusters.source(apiExports, computeExportInformer);
+  const copiesOf = (key: ObjectKey, client: Client): readonly UpsyncedPods[] => {
     const { cluster, name } = key;
     const own = { client, target: name, home: () => client };
     if (offers.store.get({ ...key, name: computeExportName }) === undefined) return [own];
@@ -107,7 +112,7 @@ export function lostCopies(options: LostCopiesOptions): LostCopies {
   ): Promise<ReconcileResult> => {
     const target =
       source.store.get(key) ?? (await client.resource(syncTargets).find(key, { signal }));
-    const waitMs = target === undefined ? 0 : lostInMs(target, graceMs, clock.now());
+    const waitMs = target === undefined ? 0 : unreachableInMs(target, graceMs, clock.now());
     if (waitMs !== undefined && waitMs > 0) return { requeueAfterMs: waitMs };
     const standing = target === undefined ? "gone" : waitMs === undefined ? "well" : "lost";
     const state = `${standing} ${target?.metadata.uid ?? ""}`;
@@ -116,11 +121,11 @@ export function lostCopies(options: LostCopiesOptions): LostCopies {
     const since = findCondition(target?.status?.conditions, targetConditions.ready);
     for (const copies of copiesOf(key, client)) {
       await eachCopy(copies, signal, (pod) => {
-        const copy = parseCopyOf(stringMember(pod.metadata.annotations, copyOfAnnotation));
+        const copy = parseCopyOf(stringMember(pod.metadata.annotations, upsyncedFromAnnotation));
         // A copy of an earlier SyncTarget of this name is nobody's.
         const isNobodys = target === undefined || copy?.target !== target.metadata.uid;
-        const now: Standing = isNobodys ? "gone" : standing;
-        return settle(copies.home(pod), pod, {
+        const now: PodClusterState = isNobodys ? "gone" : standing;
+        return updateStatus(copies.home(pod), pod, {
           ...{ target: copies.target, now, since: since?.lastTransitionTime, signal },
         });
       });
@@ -141,7 +146,7 @@ export function lostCopies(options: LostCopiesOptions): LostCopies {
 }
 
 /** Milliseconds until the cluster counts as lost, 0 when it does, undefined while it is Ready. */
-function lostInMs({ metadata, status }: SyncTarget, graceMs: number, nowMs: number) {
+function unreachableInMs({ metadata, status }: SyncTarget, graceMs: number, nowMs: number) {
   if (isConditionTrue(status?.conditions, targetConditions.ready)) return undefined;
   // One that is being deleted is called not Ready for that alone.
   const isDeleting = metadata.deletionTimestamp !== undefined;
@@ -153,7 +158,7 @@ function lostInMs({ metadata, status }: SyncTarget, graceMs: number, nowMs: numb
 }
 
 /** Of one cluster or of many, which call the SyncTarget the same. */
-interface Copies {
+interface UpsyncedPods {
   readonly client: Client;
   readonly target: string;
   /** The logical cluster that a copy is in. */
@@ -161,7 +166,7 @@ interface Copies {
 }
 
 async function eachCopy(
-  { client, target }: Copies,
+  { client, target }: UpsyncedPods,
   signal: AbortSignal,
   visit: (pod: Pod) => Promise<void>,
 ): Promise<void> {
@@ -180,20 +185,20 @@ async function eachCopy(
   }
 }
 
-interface Settling {
+interface StatusUpdate {
   readonly target: string;
-  readonly now: Standing;
+  readonly now: PodClusterState;
   readonly since: string | undefined;
   readonly signal: AbortSignal;
 }
 
-async function settle(client: Client, pod: Pod, settling: Settling): Promise<void> {
+async function updateStatus(client: Client, pod: Pod, settling: StatusUpdate): Promise<void> {
   const { target, now, since, signal } = settling;
   const { name, namespace = "", uid = "" } = pod.metadata;
   const resource = client.resource(pods);
   const at = { namespace, name };
   const options = { fieldManager: syncerFieldManager, signal };
-  const isMarked = pod.status?.reason === clusterLostReason;
+  const isMarked = pod.status?.reason === clusterUnreachableReason;
   try {
     if (now === "gone") {
       const patch = releasePatch(pod.metadata, target);
@@ -206,7 +211,7 @@ async function settle(client: Client, pod: Pod, settling: Settling): Promise<voi
       { op: "test", path: "/metadata/uid", value: uid },
       ...(isMarked
         ? (["reason", "message"] as const).map((field) => removal(field))
-        : [{ op: "add", path: "/status", value: lostStatus(pod, target, since) } as const]),
+        : [{ op: "add", path: "/status", value: unreachableStatus(pod, target, since) } as const]),
     ];
     await resource.patchStatus(at, { type: "json", operations }, options);
   } catch (error) {
@@ -219,7 +224,7 @@ function removal(field: "reason" | "message"): JsonPatchOperation {
   return { op: "remove", path: `/status/${field}` };
 }
 
-function lostStatus(pod: Pod, target: string, since: string | undefined): JsonValue {
+function unreachableStatus(pod: Pod, target: string, since: string | undefined): JsonValue {
   const status = pod.status ?? {};
   const from = since === undefined ? "" : ` since ${timestamp(Date.parse(since))}`;
   const next = isSharedTargetName(target)
@@ -228,11 +233,11 @@ function lostStatus(pod: Pod, target: string, since: string | undefined): JsonVa
   return {
     ...status,
     phase: "Unknown",
-    reason: clusterLostReason,
+    reason: clusterUnreachableReason,
     message: `${target} cannot be seen${from}: ${next}`,
     conditions: (status.conditions ?? []).map((one) =>
       one.type === "Ready" || one.type === "ContainersReady"
-        ? { ...one, status: "Unknown", reason: clusterLostReason }
+        ? { ...one, status: "Unknown", reason: clusterUnreachableReason }
         : { ...one },
     ),
   } as unknown as JsonValue;

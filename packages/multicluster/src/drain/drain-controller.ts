@@ -31,7 +31,7 @@ import {
   syncTargets,
 } from "../api/index.ts";
 import { type DrainStep, drainStep } from "./drain-step.ts";
-import { type FoundOccupant, occupantsOf } from "./occupants.ts";
+import { drainedObjectsOf, type FoundDrainedObject } from "./occupants.ts";
 
 export interface DrainControllerOptions {
   readonly clusters: Clusters;
@@ -96,7 +96,7 @@ export class DrainController {
       return;
     }
     const { uid = "" } = target.metadata;
-    const occupants = await occupantsOf(client, { cluster, name, uid }, signal);
+    const occupants = await drainedObjectsOf(client, { cluster, name, uid }, signal);
     const leftover =
       occupants.length > 0
         ? undefined
@@ -110,11 +110,11 @@ export class DrainController {
       wasDrained: isConditionTrue(status.conditions, drainedCondition),
       nowMs: this.#clock.now(),
     });
-    for (const one of step.toMark as readonly FoundOccupant[]) await mark(one, true, signal);
+    for (const one of step.toMark as readonly FoundDrainedObject[]) await mark(one, true, signal);
     await this.#say(target, step, client, signal);
     for (const happening of step.happenings) this.#events.record(cluster, target, happening);
     if (step.isDrained && spec.drain.decommission === true) {
-      await decommission(target, client, signal);
+      await deleteSyncTarget(target, client, signal);
       return;
     }
     // What is empty now stays so as long as nobody assigns something by hand.
@@ -153,7 +153,7 @@ export class DrainController {
     signal: AbortSignal,
   ): Promise<void> {
     const { uid = "" } = target.metadata;
-    for (const one of await occupantsOf(client, { cluster, name, uid }, signal))
+    for (const one of await drainedObjectsOf(client, { cluster, name, uid }, signal))
       if (one.isMarked) await mark(one, false, signal);
     await applyOwn(client, name, {}, signal);
     const message = `${name} is no longer drained: what is in the cluster stays`;
@@ -162,7 +162,7 @@ export class DrainController {
 }
 
 async function mark(
-  { client, resource, namespace, name, uid }: FoundOccupant,
+  { client, resource, namespace, name, uid }: FoundDrainedObject,
   isMarked: boolean,
   signal: AbortSignal,
 ): Promise<void> {
@@ -188,7 +188,7 @@ async function applyOwn(
   await client.resource(syncTargets).applyStatus({ metadata: { name }, status }, options);
 }
 
-async function decommission(
+async function deleteSyncTarget(
   { metadata: { name, uid } }: SyncTarget,
   client: Client,
   signal: AbortSignal,

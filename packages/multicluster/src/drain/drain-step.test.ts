@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type DrainInput, drainStep, type Occupant } from "./drain-step.ts";
+import { type DrainedObject, type DrainInput, drainStep } from "./drain-step.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
-const web = (name: string, replicas = 2, more: Partial<Occupant> = {}): Occupant => ({
+const web = (name: string, replicas = 2, more: Partial<DrainedObject> = {}): DrainedObject => ({
   kind: "Deployment",
   namespace: "demo",
   name,
@@ -24,7 +24,7 @@ const step = (more: Partial<DrainInput>) =>
     nowMs: startMs,
     ...more,
   });
-const names = (occupants: readonly Occupant[]) => occupants.map(({ name }) => name);
+const names = (occupants: readonly DrainedObject[]) => occupants.map(({ name }) => name);
 
 describe("a drain", () => {
   it("gives turns in the order of names, as many as the budget allows", () => {

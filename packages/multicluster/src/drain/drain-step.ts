@@ -4,11 +4,11 @@
  * Whose turn it is, is written on the parts (`workloads.kcp.io/evict`), so that a restart goes on where it stopped. What is blocked takes up no budget: it would
  * keep everybody else from leaving.
  */
-import { type ConditionInput, type Happening, timestamp } from "@kcp-ts/sdk";
-import type { DrainBlock, DrainSpec, DrainStatus } from "../api/index.ts";
+import { type ConditionInput, type EventInput, timestamp } from "@kcp-ts/sdk";
+import type { DrainBlocker, DrainSpec, DrainStatus } from "../api/index.ts";
 
 /** Something that is assigned to the cluster. */
-export interface Occupant {
+export interface DrainedObject {
   readonly kind: string;
   readonly namespace: string | undefined;
   readonly name: string;
@@ -23,7 +23,7 @@ export interface DrainInput {
   readonly target: string;
   readonly spec: DrainSpec;
   readonly known: DrainStatus | undefined;
-  readonly occupants: readonly Occupant[];
+  readonly occupants: readonly DrainedObject[];
   /** Nothing is assigned any more, but this is not yet gone from the cluster. */
   readonly leftover: string | undefined;
   /** As it was said last. */
@@ -33,10 +33,10 @@ export interface DrainInput {
 
 export interface DrainStep {
   /** Those whose turn it is from now on. */
-  readonly toMark: readonly Occupant[];
+  readonly toMark: readonly DrainedObject[];
   readonly status: DrainStatus;
   readonly condition: ConditionInput;
-  readonly happenings: readonly Happening[];
+  readonly happenings: readonly EventInput[];
   readonly isDrained: boolean;
 }
 
@@ -64,15 +64,15 @@ export function drainStep(input: DrainInput): DrainStep {
   };
   const condition = conditionOf(input, status, blocked.length, isDrained);
   return {
-    toMark: turns(input),
+    toMark: selectForEviction(input),
     status,
     condition,
-    happenings: happeningsOf(input, status, condition, isDrained),
+    happenings: drainEvents(input, status, condition, isDrained),
     isDrained,
   };
 }
 
-function blocksOf(occupants: readonly Occupant[]): readonly DrainBlock[] {
+function blocksOf(occupants: readonly DrainedObject[]): readonly DrainBlocker[] {
   return occupants.flatMap(({ kind, namespace, name, block }) => {
     if (block === undefined) return [];
     const message = block.message.slice(0, messageCharactersMax);
@@ -89,13 +89,13 @@ function blocksOf(occupants: readonly Occupant[]): readonly DrainBlock[] {
 }
 
 /** In the order of their names, as far as the budget goes; one may always be under way, however large. */
-function turns({ spec: { budget }, occupants }: DrainInput): readonly Occupant[] {
+function selectForEviction({ spec: { budget }, occupants }: DrainInput): readonly DrainedObject[] {
   if (budget === undefined) return [];
   const { workloads = Number.POSITIVE_INFINITY, replicas = Number.POSITIVE_INFINITY } = budget;
   const underWay = occupants.filter(({ isMarked, block }) => isMarked && block === undefined);
   let [count, weight] = [underWay.length, underWay.reduce((sum, one) => sum + one.replicas, 0)];
-  const chosen: Occupant[] = [];
-  const order = (one: Occupant) => `${one.namespace ?? ""}/${one.kind}/${one.name}`;
+  const chosen: DrainedObject[] = [];
+  const order = (one: DrainedObject) => `${one.namespace ?? ""}/${one.kind}/${one.name}`;
   const waiting = occupants.filter(({ isMarked }) => !isMarked);
   for (const one of [...waiting].sort((a, b) => (order(a) < order(b) ? -1 : 1))) {
     const fits = count < workloads && (count === 0 || weight + one.replicas <= replicas);
@@ -107,7 +107,7 @@ function turns({ spec: { budget }, occupants }: DrainInput): readonly Occupant[]
   return chosen;
 }
 
-interface Pace {
+interface DrainProgress {
   readonly known: DrainStatus | undefined;
   readonly moved: number;
   readonly remaining: number;
@@ -116,7 +116,13 @@ interface Pace {
 }
 
 /** From the pace so far; the same until something more has left. */
-function estimateOf({ known, moved, remaining, startedAt, nowMs }: Pace): string | undefined {
+function estimateOf({
+  known,
+  moved,
+  remaining,
+  startedAt,
+  nowMs,
+}: DrainProgress): string | undefined {
   if (moved === 0 || remaining === 0) return undefined;
   if (known?.moved === moved && known.remaining === remaining) return known.estimatedEnd;
   const elapsedMs = Math.max(0, nowMs - Date.parse(startedAt));
@@ -162,13 +168,13 @@ function conditionOf(
   };
 }
 
-function happeningsOf(
+function drainEvents(
   { known, target, wasDrained }: DrainInput,
   { total, blocked = [] }: DrainStatus,
   { reason = "", message = "" }: ConditionInput,
   isDrained: boolean,
-): readonly Happening[] {
-  const happenings: Happening[] = [];
+): readonly EventInput[] {
+  const happenings: EventInput[] = [];
   if (known === undefined)
     happenings.push({
       type: "Normal",
@@ -188,6 +194,6 @@ function happeningsOf(
   return happenings;
 }
 
-function nameOf({ kind, namespace, name, reason }: DrainBlock): string {
+function nameOf({ kind, namespace, name, reason }: DrainBlocker): string {
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name} (${reason})`;
 }

@@ -4,5 +4,5 @@ export {
   type DrainControllerOptions,
   drainPollMsDefault,
 } from "./drain-controller.ts";
-export { type DrainStep, drainStep, type Occupant } from "./drain-step.ts";
-export { wholeBlock } from "./occupants.ts";
+export { type DrainedObject, type DrainStep, drainStep } from "./drain-step.ts";
+export { workloadBlock } from "./occupants.ts";

@@ -17,19 +17,19 @@ import {
   clusterDaemonSets,
   clusterLabels,
   evictAnnotation,
-  followedTargets,
   jsonObjectOf,
-  openedAnnotation,
   ownedByLabels,
+  propagatedTargets,
   sharedTargetName,
   stateLabel,
   stateSync,
+  volumeGateAnnotation,
   volumesAnnotation,
 } from "../api/index.ts";
 import { readPlacementHistory } from "../coordination/index.ts";
-import type { Occupant } from "./drain-step.ts";
+import type { DrainedObject } from "./drain-step.ts";
 
-export interface FoundOccupant extends Occupant {
+export interface FoundDrainedObject extends DrainedObject {
   readonly resource: Resource<KubernetesObject>;
   readonly uid: string | undefined;
   /** Of the logical cluster that it is in. */
@@ -48,14 +48,14 @@ interface Workload extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-export async function occupantsOf(
+export async function drainedObjectsOf(
   client: Client,
   target: DrainedTarget,
   signal: AbortSignal,
-): Promise<readonly FoundOccupant[]> {
-  const found = new Map<string, FoundOccupant>();
+): Promise<readonly FoundDrainedObject[]> {
+  const found = new Map<string, FoundDrainedObject>();
   const others = client.withBasePath(agentViewPath(target)).inCluster("*");
-  for (const resource of await lentResources(client, target.name, signal)) {
+  for (const resource of await syncedResourcesOf(client, target.name, signal)) {
     const ways = [
       { listed: client, name: target.name, absences: ["NotFound"] as const },
       // Where nobody else may use the SyncTarget, there is no view of others.
@@ -89,7 +89,7 @@ function assignments(target: string): readonly string[] {
   ];
 }
 
-async function lentResources(
+async function syncedResourcesOf(
   client: Client,
   target: string,
   signal: AbortSignal,
@@ -140,7 +140,7 @@ async function occupant(
   object: Workload,
   target: string,
   signal: AbortSignal,
-): Promise<FoundOccupant> {
+): Promise<FoundDrainedObject> {
   const { namespace, name, uid, annotations } = object.metadata;
   return {
     kind: resource.kind,
@@ -162,13 +162,13 @@ async function blockOf(
   { metadata }: Workload,
   target: string,
   signal: AbortSignal,
-): Promise<Occupant["block"]> {
+): Promise<DrainedObject["block"]> {
   if (metadata.deletionTimestamp !== undefined) return undefined;
   // What follows others leaves with them.
-  if (followedTargets(metadata.annotations).has(target)) return undefined;
+  if (propagatedTargets(metadata.annotations).has(target)) return undefined;
   const isPlacedClaim =
     resource.kind === "PersistentVolumeClaim" &&
-    stringMember(metadata.annotations, openedAnnotation(target)) !== undefined;
+    stringMember(metadata.annotations, volumeGateAnnotation(target)) !== undefined;
   if (isPlacedClaim) return claimBlockOf(metadata.annotations, target);
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const isPart = ownedByLabels.some((label) => stringMember(metadata.labels, label) !== undefined);
@@ -183,18 +183,18 @@ async function blockOf(
   const whole = (await client
     .resource<KubernetesObject>(wholes)
     .find({ namespace, name: owner.name }, { signal })) as Workload | undefined;
-  return whole === undefined ? undefined : wholeBlock(whole, target);
+  return whole === undefined ? undefined : workloadBlock(whole, target);
 }
 
 /** What a whole says of itself. One that has no conditions, as a CronJob, says it by where it is to be: nowhere else. */
-export function wholeBlock(whole: Workload, target: string): Occupant["block"] {
+export function workloadBlock(whole: Workload, target: string): DrainedObject["block"] {
   const placed = findCondition(whole.status?.conditions, "Placed");
-  if (placed === undefined) return nowhereBlock(whole, target);
-  if (placed.status === "True" || onTheMove.has(placed.reason ?? "")) return undefined;
+  if (placed === undefined) return noFeasibleClusterBlock(whole, target);
+  if (placed.status === "True" || isMoving.has(placed.reason ?? "")) return undefined;
   return { reason: placed.reason ?? "Unknown", message: placed.message ?? "" };
 }
 
-function nowhereBlock({ metadata }: Workload, target: string): Occupant["block"] {
+function noFeasibleClusterBlock({ metadata }: Workload, target: string): DrainedObject["block"] {
   const [newest] = readPlacementHistory(metadata.annotations);
   if (newest === undefined || Object.keys(newest.split).some((cluster) => cluster !== target))
     return undefined;
@@ -203,7 +203,7 @@ function nowhereBlock({ metadata }: Workload, target: string): Occupant["block"]
 }
 
 /** A claim leaves with what uses it, unless it may not, or nothing does. */
-function claimBlockOf(annotations: StringMap | undefined, target: string): Occupant["block"] {
+function claimBlockOf(annotations: StringMap | undefined, target: string): DrainedObject["block"] {
   const text = stringMember(annotations, volumesAnnotation);
   const places = Object.entries(jsonObjectOf(text, annotationCharactersMax) ?? {});
   const others = places.filter(([cluster]) => cluster !== target);
@@ -220,4 +220,4 @@ function claimBlockOf(annotations: StringMap | undefined, target: string): Occup
 
 const annotationCharactersMax = 16_384;
 
-const onTheMove: ReadonlySet<string> = new Set(["Moving", "Waiting", "Split"]);
+const isMoving: ReadonlySet<string> = new Set(["Moving", "Waiting", "Split"]);

@@ -1,20 +1,20 @@
 /** Objects that would be applied, put into a fleet. */
 import { type KubernetesObject, stringMember } from "@kcp-ts/sdk";
 import type { Location, Placement, SyncTarget } from "../api/index.ts";
-import { isWhole, type Strategy, strategiesDefault } from "../coordination/index.ts";
-import type { Fleet, FleetWorkload } from "./fleet.ts";
-import { type FleetChange, joined } from "./plan-change.ts";
+import { isUnassigned, type Strategy, strategiesDefault } from "../coordination/index.ts";
+import type { SnapshotWorkload, WorkspaceSnapshot } from "./fleet.ts";
+import { type SnapshotChange, withJoinedTarget } from "./plan-change.ts";
 
 /** As the server would store it, with what its status says now. Throws for a kind that decides nothing. */
-export function applied(
+export function applyToSnapshot(
   object: KubernetesObject,
   nowMs: number,
   strategies: readonly Strategy[] = strategiesDefault,
-): FleetChange {
+): SnapshotChange {
   const { name } = object.metadata;
   switch (object.kind) {
     case "SyncTarget":
-      return (fleet) => appliedTarget(object as SyncTarget, nowMs)(fleet);
+      return (fleet) => applyTarget(object as SyncTarget, nowMs)(fleet);
     case "Location":
       return (fleet) => ({ ...fleet, locations: put(fleet.locations, object as Location) });
     case "Placement":
@@ -25,32 +25,32 @@ export function applied(
         namespaces: new Map([...fleet.namespaces, [name, object.metadata.labels ?? {}]]),
       });
     default:
-      return (fleet) => appliedWorkload(fleet, object, strategies);
+      return (fleet) => applyWorkload(fleet, object, strategies);
   }
 }
 
-function appliedTarget(target: SyncTarget, nowMs: number): FleetChange {
+function applyTarget(target: SyncTarget, nowMs: number): SnapshotChange {
   return (fleet) => {
     const known = fleet.targets.find(({ metadata }) => metadata.name === target.metadata.name);
-    if (known === undefined) return joined(target, nowMs)(fleet);
+    if (known === undefined) return withJoinedTarget(target, nowMs)(fleet);
     return { ...fleet, targets: put(fleet.targets, target) };
   };
 }
 
-function appliedWorkload(
-  fleet: Fleet,
+function applyWorkload(
+  fleet: WorkspaceSnapshot,
   object: KubernetesObject,
   strategies: readonly Strategy[],
-): Fleet {
+): WorkspaceSnapshot {
   const strategy = strategies.find(
     ({ wholes: { kind, group } }) => kind === object.kind && groupOf(object) === group,
   );
   const whole = strategy?.accept(object);
-  if (strategy === undefined || whole === undefined || !isWhole(whole))
+  if (strategy === undefined || whole === undefined || !isUnassigned(whole))
     throw new Error(
       `${object.kind} ${object.metadata.name} decides nothing about placement: give SyncTargets, Locations, Placements, Namespaces, or workloads that are assigned to no cluster`,
     );
-  const isIt = (one: FleetWorkload) =>
+  const isIt = (one: SnapshotWorkload) =>
     one.strategy === strategy &&
     one.whole.metadata.name === whole.metadata.name &&
     one.whole.metadata.namespace === whole.metadata.namespace;

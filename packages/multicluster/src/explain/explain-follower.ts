@@ -2,47 +2,48 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 import { assignedCluster } from "../api/index.ts";
-import { podReferences, podTemplateOf, presentIn } from "../coordination/index.ts";
-import type { Fleet, FleetWorkload } from "./fleet.ts";
+import { podReferences, podTemplateOf, targetsOf } from "../coordination/index.ts";
+import type { SnapshotWorkload, WorkspaceSnapshot } from "./fleet.ts";
 
-export interface FollowerExplanation {
+export interface DependencyExplanation {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  readonly clusters: readonly FollowedCluster[];
+  readonly clusters: readonly DependencyCluster[];
 }
 
-export interface FollowedCluster {
+export interface DependencyCluster {
   readonly name: string;
   readonly isThere: boolean;
   readonly reasons: readonly string[];
 }
 
 const core = { group: "", version: "v1", namespaced: true } as const;
-const follower = (resource: string, kind: string, more: object = {}) =>
+const dependency = (resource: string, kind: string, more: object = {}) =>
   defineResource<KubernetesObject>({ ...core, resource, kind, ...more });
 
-export const followerKinds: readonly Resource<KubernetesObject>[] = [
-  follower("configmaps", "ConfigMap"),
-  follower("secrets", "Secret"),
-  follower("serviceaccounts", "ServiceAccount"),
-  follower("services", "Service"),
-  follower("persistentvolumeclaims", "PersistentVolumeClaim"),
-  follower("poddisruptionbudgets", "PodDisruptionBudget", { group: "policy" }),
+export const dependencyKinds: readonly Resource<KubernetesObject>[] = [
+  dependency("configmaps", "ConfigMap"),
+  dependency("secrets", "Secret"),
+  dependency("serviceaccounts", "ServiceAccount"),
+  dependency("services", "Service"),
+  dependency("persistentvolumeclaims", "PersistentVolumeClaim"),
+  dependency("poddisruptionbudgets", "PodDisruptionBudget", { group: "policy" }),
 ];
 
 /** As it is: it is decided from where others are, and has no policy of its own. */
-export function explainFollower(
-  { targets, workloads }: Fleet,
+export function explainDependency(
+  { targets, workloads }: WorkspaceSnapshot,
   { resource, kind }: Resource<KubernetesObject>,
   object: KubernetesObject,
-): FollowerExplanation {
+): DependencyExplanation {
   const { namespace = "", name } = object.metadata;
   const leaders = workloads.filter(
     ({ whole, ...rest }) =>
-      (whole.metadata.namespace ?? "") === namespace && leads({ whole, ...rest }, resource, object),
+      (whole.metadata.namespace ?? "") === namespace &&
+      requiresDependency({ whole, ...rest }, resource, object),
   );
-  const there = presentIn(object);
+  const there = targetsOf(object);
   const names = new Set([...targets.map(({ metadata }) => metadata.name), ...there]);
   const clusters = [...names].sort().map((cluster) => {
     const led = leaders.filter(({ parts }) =>
@@ -61,12 +62,12 @@ function reasonOf(isThere: boolean, leaders: readonly string[]): string {
   return `${leaders.join(", ")} is there, and it is not: it is on its way, or its kind is not synced`;
 }
 
-function nameOf({ strategy, whole }: FleetWorkload): string {
+function nameOf({ strategy, whole }: SnapshotWorkload): string {
   return `${strategy.wholes.kind.toLowerCase()}/${whole.metadata.name}`;
 }
 
-function leads(
-  { strategy, whole }: FleetWorkload,
+function requiresDependency(
+  { strategy, whole }: SnapshotWorkload,
   resource: string,
   object: KubernetesObject,
 ): boolean {

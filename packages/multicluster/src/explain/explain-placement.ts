@@ -1,13 +1,18 @@
 /** Why a workload is where it is, and why not elsewhere: said by the same functions that decide it. */
 import {
-  obstacle,
-  type PartRoll,
-  type Place,
+  type CopyRollout,
+  type EvaluatedCluster,
   type PlacementRecord,
   readPlacementHistory,
+  unschedulableReason,
 } from "../coordination/index.ts";
-import { forecastRefusals, type PlannedUser, type RefusedClaim } from "../volumes/index.ts";
-import { decideOne, type Fleet, type FleetWorkload, type Moment } from "./fleet.ts";
+import { type PlannedUser, predictVolumeRefusals, type RefusedClaim } from "../volumes/index.ts";
+import {
+  decideOne,
+  type EvaluationTime,
+  type SnapshotWorkload,
+  type WorkspaceSnapshot,
+} from "./fleet.ts";
 
 export interface Explanation {
   readonly kind: string;
@@ -40,9 +45,9 @@ export interface ClusterExplanation {
 }
 
 export function explainPlacement(
-  fleet: Fleet,
-  workload: FleetWorkload,
-  moment: Moment,
+  fleet: WorkspaceSnapshot,
+  workload: SnapshotWorkload,
+  moment: EvaluationTime,
 ): Explanation {
   const { whole, strategy } = workload;
   const { plan, places, assessment, total, rollOut } = decideOne(fleet, workload, moment);
@@ -50,7 +55,7 @@ export function explainPlacement(
   const replicas = strategy.asked(whole);
   const { namespace = "", name, annotations } = whole.metadata;
   const clusters = places.map((place) =>
-    explainPlace(place, plan.goal.get(place.name) ?? 0, places, rollOut?.parts.get(place.name)),
+    explainCluster(place, plan.goal.get(place.name) ?? 0, places, rollOut?.parts.get(place.name)),
   );
   return {
     kind: strategy.wholes.kind,
@@ -61,15 +66,15 @@ export function explainPlacement(
     clusters,
     unplaced: plan.unplaced,
     ...(total !== undefined && total.replicas < replicas ? { bound: total.because } : {}),
-    keptBy: keepersOf(fleet, workload, plan.goal),
+    keptBy: disruptionBlockersOf(fleet, workload, plan.goal),
     history: readPlacementHistory(annotations),
   };
 }
 
 /** What would be refused if it had to leave the clusters that it is in for another one. */
-function keepersOf(
-  { cluster, targets, storage }: Fleet,
-  { strategy, whole, parts }: FleetWorkload,
+function disruptionBlockersOf(
+  { cluster, targets, storage }: WorkspaceSnapshot,
+  { strategy, whole, parts }: SnapshotWorkload,
   goal: ReadonlyMap<string, number>,
 ): readonly RefusedClaim[] {
   if (storage === undefined) return [];
@@ -78,19 +83,20 @@ function keepersOf(
   if (other === undefined) return [];
   const { kind } = strategy.wholes;
   const user = { kind, whole, parts, from, to: { [other]: 1 } } as PlannedUser;
-  return forecastRefusals({ cluster, targets, storage }, user);
+  return predictVolumeRefusals({ cluster, targets, storage }, user);
 }
 
-function explainPlace(
-  place: Place,
+function explainCluster(
+  place: EvaluatedCluster,
   share: number,
-  all: readonly Place[],
-  roll: PartRoll | undefined,
+  all: readonly EvaluatedCluster[],
+  roll: CopyRollout | undefined,
 ): ClusterExplanation {
   const { name, member, prospect } = place;
   const { part, room, weight = 1 } = member;
   const isFull = room !== undefined && share >= room;
-  const hindered = member.standing !== "accepting" || isFull ? obstacle(place) : undefined;
+  const hindered =
+    member.standing !== "accepting" || isFull ? unschedulableReason(place) : undefined;
   const weights = all.filter((one) => one.member.standing === "accepting");
   const isOrdinary = weights.every((one) => (one.member.weight ?? 1) === weight);
   const reasons = [
@@ -114,7 +120,7 @@ function explainPlace(
 }
 
 /** How far it is with the newest template. */
-function rollReasons(roll: PartRoll | undefined): readonly string[] {
+function rollReasons(roll: CopyRollout | undefined): readonly string[] {
   if (roll?.isRolling === true)
     return [`its Pods are replaced: ${Math.min(roll.updated, roll.pods)} of ${roll.pods} are new`];
   return roll?.isBehind === true ? ["it has the template of before, until its turn comes"] : [];

@@ -6,16 +6,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Placement, SyncTarget } from "../api/index.ts";
-import { decideEach, type Fleet, type FleetWorkload } from "./fleet.ts";
-import { drained, planChange } from "./plan-change.ts";
+import { decideEach, type SnapshotWorkload, type WorkspaceSnapshot } from "./fleet.ts";
+import { planChange, withDrainedTarget } from "./plan-change.ts";
 import {
-  atRest,
+  assignmentOf,
   deployment,
-  fleet,
-  lookedAt,
-  moment,
-  moved,
-  splitOf,
+  evaluationTime,
+  movedReplicas,
+  reconciledOnce,
+  reconciledUntilStable,
+  snapshot,
   target,
 } from "./test-support/pretend-fleet.ts";
 
@@ -64,7 +64,7 @@ const policies = fc.record({
   affinity: fc.constantFrom("none", "preferred", "required"),
 });
 
-const fleets: fc.Arbitrary<Fleet> = fc
+const fleets: fc.Arbitrary<WorkspaceSnapshot> = fc
   .tuple(targets, workloads, policies)
   .map(([all, asked, policy]) => {
     const term = (kind: string, app: string) =>
@@ -89,14 +89,14 @@ const fleets: fc.Arbitrary<Fleet> = fc
         affinity: term(policy.affinity, "web"),
       },
     };
-    const made: FleetWorkload[] = asked.map(({ replicas, app, cpu, isTolerant }, index) =>
+    const made: SnapshotWorkload[] = asked.map(({ replicas, app, cpu, isTolerant }, index) =>
       deployment(`w${index}`, replicas, {
         labels: { app },
         ...(cpu === undefined ? {} : { cpu }),
         ...(isTolerant ? { tolerations: [{ operator: "Exists" }] } : {}),
       }),
     );
-    return fleet({ targets: all, placements: [placement], workloads: made });
+    return snapshot({ targets: all, placements: [placement], workloads: made });
   });
 
 const runs = { numRuns: 200 };
@@ -110,7 +110,10 @@ describe("what is decided about any fleet", () => {
           targets: [...one.targets].reverse(),
           workloads: [...one.workloads].reverse(),
         };
-        const [first, second] = [splitOf(atRest(one)), splitOf(atRest(other))];
+        const [first, second] = [
+          assignmentOf(reconciledUntilStable(one)),
+          assignmentOf(reconciledUntilStable(other)),
+        ];
         for (const [name, shares] of first) assert.deepEqual(second.get(name), shares);
       }),
       runs,
@@ -120,8 +123,8 @@ describe("what is decided about any fleet", () => {
   it("comes to rest, and stays there", () => {
     fc.assert(
       fc.property(fleets, (one) => {
-        const rest = atRest(one);
-        for (let look = 0; look < 3; look++) assert.equal(lookedAt(rest).writes, 0);
+        const rest = reconciledUntilStable(one);
+        for (let look = 0; look < 3; look++) assert.equal(reconciledOnce(rest).writes, 0);
       }),
       runs,
     );
@@ -131,8 +134,12 @@ describe("what is decided about any fleet", () => {
     fc.assert(
       fc.property(fleets, fleets, (one, other) => {
         // What is where by the first fleet's rules, when those of the second begin to hold.
-        const now = { ...atRest(one), targets: other.targets, placements: other.placements };
-        for (const [{ parts, strategy }, { places, plan }] of decideEach(now, moment)) {
+        const now = {
+          ...reconciledUntilStable(one),
+          targets: other.targets,
+          placements: other.placements,
+        };
+        for (const [{ parts, strategy }, { places, plan }] of decideEach(now, evaluationTime)) {
           for (const { name, prospect, member } of places) {
             const share = plan.goal.get(name) ?? 0;
             const has = member.part?.replicas ?? 0;
@@ -153,7 +160,7 @@ describe("what is decided about any fleet", () => {
   it("gives out all that is asked for as far as there is room", () => {
     fc.assert(
       fc.property(fleets, (one) => {
-        for (const [{ whole, strategy }, { places, plan }] of decideEach(one, moment)) {
+        for (const [{ whole, strategy }, { places, plan }] of decideEach(one, evaluationTime)) {
           const asked = strategy.asked(whole);
           const given = [...plan.goal.values()].reduce((sum, share) => sum + share, 0);
           assert.equal(given + plan.unplaced, asked);
@@ -169,7 +176,7 @@ describe("what is decided about any fleet", () => {
   it("keeps the sum of what is reserved within the bounds of every cluster", () => {
     fc.assert(
       fc.property(fleets, (one) => {
-        const rest = splitOf(atRest(one));
+        const rest = assignmentOf(reconciledUntilStable(one));
         for (const { metadata, spec } of one.targets) {
           const pods = spec?.bounds?.["pods"];
           if (pods === undefined) continue;
@@ -186,10 +193,12 @@ describe("what is decided about any fleet", () => {
     fc.assert(
       fc.property(fc.nat(40), fc.integer({ min: 1, max: 6 }), (replicas, count) => {
         const few = names.slice(0, count).map((name) => target(name));
-        const before = atRest(fleet({ targets: few, workloads: [deployment("web", replicas)] }));
-        const after = atRest({ ...before, targets: [...few, target("newcomer")] });
-        const share = splitOf(after).get("web")?.["newcomer"] ?? 0;
-        assert.equal(moved(splitOf(before), splitOf(after)), share);
+        const before = reconciledUntilStable(
+          snapshot({ targets: few, workloads: [deployment("web", replicas)] }),
+        );
+        const after = reconciledUntilStable({ ...before, targets: [...few, target("newcomer")] });
+        const share = assignmentOf(after).get("web")?.["newcomer"] ?? 0;
+        assert.equal(movedReplicas(assignmentOf(before), assignmentOf(after)), share);
         assert.ok(share <= Math.ceil(replicas / (count + 1)));
       }),
       runs,
@@ -199,12 +208,12 @@ describe("what is decided about any fleet", () => {
   it("is what a plan says before, and a plan changes nothing", () => {
     fc.assert(
       fc.property(fleets, (one) => {
-        const rest = atRest(one);
+        const rest = reconciledUntilStable(one);
         const text = JSON.stringify(rest);
         const name = rest.targets[0]?.metadata.name ?? "";
-        const plan = planChange(rest, drained(name), moment);
+        const plan = planChange(rest, withDrainedTarget(name), evaluationTime);
         assert.equal(JSON.stringify(rest), text);
-        const first = decideEach(drained(name)(rest), moment);
+        const first = decideEach(withDrainedTarget(name)(rest), evaluationTime);
         for (const [{ whole }, { plan: done }] of first) {
           const move = plan.moves.find((move) => move.name === whole.metadata.name);
           if (move === undefined) continue;

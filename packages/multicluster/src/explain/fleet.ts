@@ -8,56 +8,56 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { keyInCluster, type StringMap } from "@kcp-ts/sdk";
 import type { Location, Placement, SyncTarget } from "../api/index.ts";
 import {
+  type ClusterInfo,
+  clusterInfoOf,
   type Decision,
   decide,
+  type GracePeriods,
   ownerLabelValue,
-  type Patience,
   type Strategy,
-  schedulable,
-  type Target,
-  targetOf,
+  schedulableOf,
   type Workload,
 } from "../coordination/index.ts";
 import {
-  type Amounts,
-  amountsOf,
-  factsFrom,
-  Ledger,
+  observedCopyOf,
   Policies,
+  parseResourceAmounts,
   planWorkspace,
-  readUnderWay,
+  ReservationCache,
+  type ResourceAmounts,
+  readInFlight,
   reservationOf,
-  type Subject,
-  seenPart,
+  type SchedulingSubject,
+  snapshotFrom,
 } from "../scheduling/index.ts";
 import type { Storage } from "../volumes/index.ts";
-import { type Home, homeNames } from "./homes.ts";
+import { type ComputeWorkspace, computeWorkspaceNames } from "./homes.ts";
 
-export interface Fleet {
+export interface WorkspaceSnapshot {
   readonly cluster: ClusterName;
   /** All that it may use: those of others by the names that they have here. */
   readonly targets: readonly SyncTarget[];
   /** Workspaces whose clusters it uses; none if left out. */
-  readonly homes?: readonly Home[];
+  readonly homes?: readonly ComputeWorkspace[];
   readonly locations: readonly Location[];
   readonly placements: readonly Placement[];
   /** The one of root for all, where it can be seen. */
   readonly global: Placement | undefined;
   /** To their labels. */
   readonly namespaces: ReadonlyMap<string, StringMap>;
-  readonly workloads: readonly FleetWorkload[];
+  readonly workloads: readonly SnapshotWorkload[];
   /** Claims and volumes, as far as they can be read; none if left out. */
   readonly storage?: Storage;
 }
 
-export interface FleetWorkload {
+export interface SnapshotWorkload {
   readonly strategy: Strategy;
   readonly whole: Workload;
   readonly parts: readonly Workload[];
 }
 
-export interface Moment {
-  readonly patience: Patience;
+export interface EvaluationTime {
+  readonly patience: GracePeriods;
   readonly nowMs: number;
 }
 
@@ -66,14 +66,14 @@ export interface Moment {
  * not kept: of a large fleet, all of them together are a lot.
  */
 export function* decideEach(
-  fleet: Fleet,
-  moment: Moment,
-): Generator<readonly [FleetWorkload, Decision]> {
+  fleet: WorkspaceSnapshot,
+  moment: EvaluationTime,
+): Generator<readonly [SnapshotWorkload, Decision]> {
   const state = stateOf(fleet);
   for (const workload of [...fleet.workloads].sort(byName)) {
     const decision = decideIn(fleet, state, workload, moment);
-    const { requests } = schedulable(workload.strategy, workload.whole);
-    const held = new Map<string, Amounts>();
+    const { requests } = schedulableOf(workload.strategy, workload.whole);
+    const held = new Map<string, ResourceAmounts>();
     for (const [target, share] of decision.plan.goal)
       if (share > 0) held.set(target, reservationOf(requests, share));
     state.ledger.hold(subjectOf(fleet, workload), held, workload.whole.metadata.labels);
@@ -81,20 +81,24 @@ export function* decideEach(
   }
 }
 
-export function decideOne(fleet: Fleet, workload: FleetWorkload, moment: Moment): Decision {
+export function decideOne(
+  fleet: WorkspaceSnapshot,
+  workload: SnapshotWorkload,
+  moment: EvaluationTime,
+): Decision {
   return decideIn(fleet, stateOf(fleet), workload, moment);
 }
 
-interface State {
-  readonly ledger: Ledger;
+interface SchedulingState {
+  readonly ledger: ReservationCache;
   readonly policies: Policies;
-  readonly targets: readonly Target[];
+  readonly targets: readonly ClusterInfo[];
 }
 
 /** Policies as they are said; a Location that is selected anew is selected now. */
-function stateOf(fleet: Fleet): State {
+function stateOf(fleet: WorkspaceSnapshot): SchedulingState {
   const { cluster, locations, placements, global, namespaces, homes = [] } = fleet;
-  const names = homeNames(homes);
+  const names = computeWorkspaceNames(homes);
   const offered = new Map(homes.map((home) => [home.cluster, home.locations]));
   const own = global === undefined ? [] : [global];
   const policies = new Policies({
@@ -104,44 +108,44 @@ function stateOf(fleet: Fleet): State {
     homesOf: () => names,
     namespaceLabels: (_, name) => namespaces.get(name),
   });
-  return { policies, ledger: ledgerOf(fleet), targets: fleet.targets.map(targetOf) };
+  return { policies, ledger: reservationsOf(fleet), targets: fleet.targets.map(clusterInfoOf) };
 }
 
-function ledgerOf(fleet: Fleet): Ledger {
+function reservationsOf(fleet: WorkspaceSnapshot): ReservationCache {
   const { cluster, workloads, targets } = fleet;
-  const ledger = new Ledger({ placeOf: (_, target) => target });
+  const ledger = new ReservationCache({ placeOf: (_, target) => target });
   for (const workload of workloads) {
     const { strategy, parts, whole } = workload;
     const { annotations, labels } = whole.metadata;
-    ledger.seeUnderWay(subjectOf(fleet, workload), readUnderWay(annotations), labels);
+    ledger.seeUnderWay(subjectOf(fleet, workload), readInFlight(annotations), labels);
     const resource = formatGroupResource(strategy.parts);
     for (const part of parts) {
-      const seen = seenPart(part, keyInCluster(cluster, part), resource);
+      const seen = observedCopyOf(part, keyInCluster(cluster, part), resource);
       if (seen !== undefined) ledger.see(seen);
     }
   }
   for (const { metadata, status } of targets) {
     const own = ledger.reserved(cluster, metadata.name);
     const amounts = new Map(
-      [...amountsOf(status?.reserved)]
+      [...parseResourceAmounts(status?.reserved)]
         .map(([name, amount]) => [name, amount - (own.get(name) ?? 0)] as const)
         .filter(([, amount]) => amount > 0),
     );
-    if (amounts.size > 0) ledger.see(elsewhere(metadata.name, amounts));
+    if (amounts.size > 0) ledger.see(otherTenants(metadata.name, amounts));
   }
   return ledger;
 }
 
-function elsewhere(target: string, amounts: Amounts) {
+function otherTenants(target: string, amounts: ResourceAmounts) {
   const nobody = { namespace: "", resource: "", name: "", labels: {} };
   return { ...nobody, key: `elsewhere ${target}`, cluster: "elsewhere", target, amounts };
 }
 
 function decideIn(
-  fleet: Fleet,
-  { policies, ledger, targets }: State,
-  workload: FleetWorkload,
-  moment: Moment,
+  fleet: WorkspaceSnapshot,
+  { policies, ledger, targets }: SchedulingState,
+  workload: SnapshotWorkload,
+  moment: EvaluationTime,
 ): Decision {
   const { strategy, whole: parent, parts } = workload;
   return (strategy.decide ?? decide)({
@@ -151,18 +155,21 @@ function decideIn(
     takenNames: new Set(),
     targets,
     ...moment,
-    surroundings: factsFrom(policies, ledger, subjectOf(fleet, workload)),
+    surroundings: snapshotFrom(policies, ledger, subjectOf(fleet, workload)),
   });
 }
 
-function subjectOf({ cluster }: Fleet, { strategy, whole }: FleetWorkload): Subject {
+function subjectOf(
+  { cluster }: WorkspaceSnapshot,
+  { strategy, whole }: SnapshotWorkload,
+): SchedulingSubject {
   const { namespace = "", name, labels = {} } = whole.metadata;
   const resource = formatGroupResource(strategy.parts);
   return { cluster, namespace, resource, name: ownerLabelValue(name), labels };
 }
 
 /** With what Placements would say: which Location they select is in their status. */
-export function settled(fleet: Fleet, nowMs: number): Fleet {
+export function withPlacementStatus(fleet: WorkspaceSnapshot, nowMs: number): WorkspaceSnapshot {
   const namespaces = [...fleet.namespaces].map(([name, labels]) => ({
     name,
     labels,
@@ -171,7 +178,7 @@ export function settled(fleet: Fleet, nowMs: number): Fleet {
     scheduled: undefined,
   }));
   const offered = new Map(
-    [...homeNames(fleet.homes ?? [])].map(([name, path]) => {
+    [...computeWorkspaceNames(fleet.homes ?? [])].map(([name, path]) => {
       const home = fleet.homes?.find(({ cluster }) => cluster === path);
       return [name, { path, locations: home?.locations ?? [] }] as const;
     }),
@@ -185,7 +192,7 @@ export function settled(fleet: Fleet, nowMs: number): Fleet {
   return { ...fleet, placements };
 }
 
-function byName({ whole: a }: FleetWorkload, { whole: b }: FleetWorkload): number {
+function byName({ whole: a }: SnapshotWorkload, { whole: b }: SnapshotWorkload): number {
   const text = ({ metadata, kind }: Workload) => `${metadata.namespace}/${metadata.name}/${kind}`;
   const [one, other] = [text(a), text(b)];
   if (one === other) return 0;

@@ -5,22 +5,22 @@ import { type Location, locations, type SyncTarget, syncTargets } from "../api/i
 import {
   apiBindings,
   apiExports,
-  asShared,
+  type ComputeExport,
   computeExportName,
+  computeExportOf,
   consumersPath,
-  type Offer,
-  offerOf,
+  sharedTargetOf,
 } from "../compute/index.ts";
-import type { Fleet } from "./fleet.ts";
+import type { WorkspaceSnapshot } from "./fleet.ts";
 
-export interface Home {
+export interface ComputeWorkspace {
   readonly cluster: ClusterName;
   /** What bindings call it. */
   readonly paths: readonly string[];
   /** By the names that they have there. */
   readonly targets: readonly SyncTarget[];
   readonly locations: readonly Location[];
-  readonly offer: Offer;
+  readonly offer: ComputeExport;
 }
 
 interface Call {
@@ -28,7 +28,9 @@ interface Call {
 }
 
 /** By names and paths. */
-export function homeNames(homes: readonly Home[]): ReadonlyMap<string, ClusterName> {
+export function computeWorkspaceNames(
+  homes: readonly ComputeWorkspace[],
+): ReadonlyMap<string, ClusterName> {
   return new Map(
     homes.flatMap(({ cluster, paths }) =>
       [cluster, ...paths].map((name) => [name, cluster] as const),
@@ -37,7 +39,10 @@ export function homeNames(homes: readonly Home[]): ReadonlyMap<string, ClusterNa
 }
 
 /** Of its own, what has not said what it takes takes nothing: who has clusters from several sides must know. */
-export function withHomes(own: Fleet, homes: readonly Home[]): Fleet {
+export function withComputeWorkspaces(
+  own: WorkspaceSnapshot,
+  homes: readonly ComputeWorkspace[],
+): WorkspaceSnapshot {
   if (homes.length === 0) return own;
   const named = own.targets.map((target) =>
     target.status?.syncedResources !== undefined
@@ -45,17 +50,17 @@ export function withHomes(own: Fleet, homes: readonly Home[]): Fleet {
       : { ...target, status: { ...target.status, syncedResources: [] } },
   );
   const shared = homes.flatMap(({ cluster, targets, offer }) =>
-    targets.map((target) => asShared(target, cluster, offer)),
+    targets.map((target) => sharedTargetOf(target, cluster, offer)),
   );
   return { ...own, targets: [...named, ...shared], homes };
 }
 
 /** Those that a workspace is bound to. `client` is the server's, and may read everywhere. */
-export async function readHomes(
+export async function readComputeWorkspaces(
   client: Client,
   cluster: ClusterName,
   call: Call,
-): Promise<readonly Home[]> {
+): Promise<readonly ComputeWorkspace[]> {
   const { items } = await client.inCluster(cluster).resource(apiBindings).list(call);
   const paths = new Map<ClusterName, Set<string>>();
   for (const { spec, status } of items) {
@@ -66,25 +71,25 @@ export async function readHomes(
     paths.set(home, (paths.get(home) ?? new Set()).add(path));
   }
   const homes = await Promise.all(
-    [...paths].map(([home, names]) => readHome(client, home, [...names], call)),
+    [...paths].map(([home, names]) => readComputeWorkspace(client, home, [...names], call)),
   );
   return homes.filter((home) => home !== undefined);
 }
 
 /** Undefined where nothing is offered. */
-export async function readHome(
+export async function readComputeWorkspace(
   client: Client,
   cluster: ClusterName,
   paths: readonly string[],
   call: Call,
-): Promise<Home | undefined> {
+): Promise<ComputeWorkspace | undefined> {
   const there = client.inCluster(cluster);
   const [offered, targets, located] = await Promise.all([
     there.resource(apiExports).find({ name: computeExportName }, call),
     there.resource(syncTargets).list(call),
     there.resource(locations).list(call),
   ]);
-  const offer = offered && offerOf(offered);
+  const offer = offered && computeExportOf(offered);
   if (offer?.isOpen !== true) return undefined;
   return { cluster, paths, offer, targets: targets.items, locations: located.items };
 }

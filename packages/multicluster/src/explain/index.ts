@@ -1,35 +1,40 @@
 /** Explain: why a workload is where it is, and what would move if something were another way. Nothing here changes anything. */
-export { applied } from "./edit-fleet.ts";
+export { applyToSnapshot } from "./edit-fleet.ts";
 export {
-  explainFollower,
-  type FollowedCluster,
-  type FollowerExplanation,
-  followerKinds,
+  type DependencyCluster,
+  type DependencyExplanation,
+  dependencyKinds,
+  explainDependency,
 } from "./explain-follower.ts";
 export {
   type ClusterExplanation,
   type Explanation,
   explainPlacement,
 } from "./explain-placement.ts";
-export { decideEach, type Fleet, type FleetWorkload, type Moment } from "./fleet.ts";
 export {
-  type Access,
-  type PlacementQuestion,
+  decideEach,
+  type EvaluationTime,
+  type SnapshotWorkload,
+  type WorkspaceSnapshot,
+} from "./fleet.ts";
+export {
+  type AccessCheck,
   PlacementReviewer,
   type PlacementReviewerOptions,
+  type PlacementReviewRequest,
 } from "./placement-reviewer.ts";
 export {
-  cordoned,
-  drained,
-  type FleetChange,
-  type FleetPlan,
-  joined,
+  type PlacementPlan,
   type PlannedMove,
   planChange,
-  planning,
+  planChangeInSteps,
+  type SnapshotChange,
+  withCordonedTarget,
+  withDrainedTarget,
+  withJoinedTarget,
   withTarget,
 } from "./plan-change.ts";
-export { type ReadFleetOptions, readFleet } from "./read-fleet.ts";
+export { type ReadSnapshotOptions, readSnapshot } from "./read-fleet.ts";
 export {
   type ExplainedObject,
   type PlacementReview,

@@ -11,15 +11,21 @@ import { parseLabelSelector, SelectorSyntaxError } from "@kcp-ts/machinery/selec
 import { type GroupResource, statusError } from "@kcp-ts/machinery/status";
 import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
 import { clusterLabel, isSharedTargetName, syncTargets } from "../api/index.ts";
-import { type Patience, type Strategy, strategiesDefault } from "../coordination/index.ts";
-import { applied } from "./edit-fleet.ts";
-import { explainFollower, followerKinds } from "./explain-follower.ts";
+import { type GracePeriods, type Strategy, strategiesDefault } from "../coordination/index.ts";
+import { applyToSnapshot } from "./edit-fleet.ts";
+import { dependencyKinds, explainDependency } from "./explain-follower.ts";
 import { type Explanation, explainPlacement } from "./explain-placement.ts";
-import type { Fleet, Moment } from "./fleet.ts";
-import { readHomes, withHomes } from "./homes.ts";
-import { cordoned, drained, type FleetChange, joined, planning } from "./plan-change.ts";
-import { planOthers } from "./plan-others.ts";
-import { readFleet, readStrategies } from "./read-fleet.ts";
+import type { EvaluationTime, WorkspaceSnapshot } from "./fleet.ts";
+import { readComputeWorkspaces, withComputeWorkspaces } from "./homes.ts";
+import {
+  planChangeInSteps,
+  type SnapshotChange,
+  withCordonedTarget,
+  withDrainedTarget,
+  withJoinedTarget,
+} from "./plan-change.ts";
+import { planTenants } from "./plan-others.ts";
+import { readSnapshot, readStrategies } from "./read-fleet.ts";
 import type {
   ExplainedObject,
   PlacementReviewSpec,
@@ -32,21 +38,21 @@ export interface PlacementReviewerOptions {
   /** Of the server; may read everywhere. */
   readonly client: () => Client;
   readonly clock: Clock;
-  readonly patience: () => Pick<Patience, "graceMs">;
+  readonly patience: () => Pick<GracePeriods, "graceMs">;
 }
 
-export interface PlacementQuestion {
+export interface PlacementReviewRequest {
   readonly cluster: ClusterName;
   readonly spec: PlacementReviewSpec;
   /** Whether who asks may do that in the workspace. */
-  readonly may: (what: Access) => Promise<boolean>;
+  readonly may: (what: AccessCheck) => Promise<boolean>;
   readonly username: string;
   readonly signal: AbortSignal;
 }
 
 type Kind = Resource<KubernetesObject>;
 
-export interface Access {
+export interface AccessCheck {
   readonly verb: "get" | "list";
   readonly resource: Kind;
   readonly namespace: string;
@@ -54,7 +60,7 @@ export interface Access {
   readonly name: string;
 }
 
-const clustersAccess: Access = {
+const clustersAccess: AccessCheck = {
   ...{ verb: "list", namespace: "", name: "" },
   resource: syncTargets as unknown as Kind,
 };
@@ -66,7 +72,7 @@ export class PlacementReviewer {
     this.#options = options;
   }
 
-  async answer(question: PlacementQuestion): Promise<PlacementReviewStatus> {
+  async answer(question: PlacementReviewRequest): Promise<PlacementReviewStatus> {
     const { explain, plan, clusters } = question.spec;
     if (explain !== undefined) return await this.#explain(question, explain);
     if (plan !== undefined) return { plan: await this.#plan(question, plan) };
@@ -74,7 +80,7 @@ export class PlacementReviewer {
   }
 
   async #explain(
-    question: PlacementQuestion,
+    question: PlacementReviewRequest,
     explained: ExplainedObject,
   ): Promise<PlacementReviewStatus> {
     const { cluster, signal } = question;
@@ -83,17 +89,17 @@ export class PlacementReviewer {
     const strategies = await readStrategies(client, { signal });
     const isMeant = (resource: Resource<KubernetesObject>) => isCalled(resource, explained);
     const strategy = strategies.find(({ wholes }) => isMeant(wholes as never));
-    const follower = followerKinds.find(isMeant);
+    const follower = dependencyKinds.find(isMeant);
     const resource = strategy === undefined ? follower : (strategy.wholes as never);
     if (resource === undefined)
       throw statusError.badRequest(
         `cannot explain ${explained.resource}/${name}: it is neither a kind of workload, as in deployment/web, nor one that follows workloads, as in configmap/app`,
       );
-    await demand(question, { verb: "get", resource, namespace, name });
+    await requireAccess(question, { verb: "get", resource, namespace, name });
     const fleet = await this.#fleet(cluster, strategies, signal);
     if (strategy === undefined) {
       const object = await client.resource(resource).get({ namespace, name }, { signal });
-      return { follower: explainFollower(fleet, resource, object) };
+      return { follower: explainDependency(fleet, resource, object) };
     }
     const workload = fleet.workloads.find(
       (one) =>
@@ -108,18 +114,18 @@ export class PlacementReviewer {
     return { explanation: forUser(explainPlacement(fleet, workload, this.#moment())) };
   }
 
-  async #plan(question: PlacementQuestion, planned: PlannedChange): Promise<ReviewedPlan> {
+  async #plan(question: PlacementReviewRequest, planned: PlannedChange): Promise<ReviewedPlan> {
     const { cluster, signal } = question;
     const { client } = this.#options;
     const maySeeClusters = await question.may(clustersAccess);
     // What is asked about one of them tells which there are.
-    if (planned.objects === undefined) await demand(question, clustersAccess);
+    if (planned.objects === undefined) await requireAccess(question, clustersAccess);
     const moment = this.#moment();
     const strategies = await readStrategies(client().inCluster(cluster), { signal });
     const fleet = await this.#fleet(cluster, strategies, signal);
     const change = changeOf(planned, moment.nowMs, strategies);
     const after = changed(fleet, change);
-    const { moves, ...plan } = await runYielding(planning(fleet, () => after, moment));
+    const { moves, ...plan } = await runYielding(planChangeInSteps(fleet, () => after, moment));
     const visible: (typeof moves)[number][] = [];
     for (const move of moves) {
       const { resource } = kindOf(fleet, after, move.kind);
@@ -129,7 +135,7 @@ export class PlacementReviewer {
     const hidden = moves.length - visible.length;
     if (!maySeeClusters) return { ...plan, moves: visible, hidden, unseenWorkspaces: 0 };
     const shared = { client: client(), signal };
-    const others = await planOthers(fleet, after, moment, shared);
+    const others = await planTenants(fleet, after, moment, shared);
     return {
       moves: [...visible, ...others.moves],
       replicas: plan.replicas + others.replicas,
@@ -140,7 +146,7 @@ export class PlacementReviewer {
   }
 
   async #clusters(
-    question: PlacementQuestion,
+    question: PlacementReviewRequest,
     { selector: text = "", namespace = "" }: NonNullable<PlacementReviewSpec["clusters"]>,
   ): Promise<readonly string[]> {
     const { cluster, signal } = question;
@@ -149,14 +155,14 @@ export class PlacementReviewer {
     const kinds = strategiesDefault.map(({ wholes }) => wholes as unknown as Kind);
     const accesses = kinds.map((resource) => ({ ...clustersAccess, resource, namespace }));
     const allowed = await Promise.all([clustersAccess, ...accesses].map(question.may));
-    if (!allowed.includes(true)) await demand(question, clustersAccess);
+    if (!allowed.includes(true)) await requireAccess(question, clustersAccess);
     const client = this.#options.client();
     const [own, homes] = await Promise.all([
       client.inCluster(cluster).resource(syncTargets).list({ signal }),
-      readHomes(client, cluster, { signal }),
+      readComputeWorkspaces(client, cluster, { signal }),
     ]);
-    const named = { cluster, targets: own.items } as unknown as Fleet;
-    return withHomes(named, homes)
+    const named = { cluster, targets: own.items } as unknown as WorkspaceSnapshot;
+    return withComputeWorkspaces(named, homes)
       .targets.filter(({ metadata }) =>
         selector.matches({ ...metadata.labels, [clusterLabel]: metadata.name }),
       )
@@ -168,23 +174,23 @@ export class PlacementReviewer {
     cluster: ClusterName,
     strategies: readonly Strategy[],
     signal: AbortSignal,
-  ): Promise<Fleet> {
+  ): Promise<WorkspaceSnapshot> {
     const client = this.#options.client();
     const [own, homes] = await Promise.all([
-      readFleet({
+      readSnapshot({
         client: client.inCluster(cluster),
         root: client.inCluster("root"),
         cluster,
         strategies,
         signal,
       }),
-      readHomes(client, cluster, { signal }),
+      readComputeWorkspaces(client, cluster, { signal }),
     ]);
-    return withHomes(own, homes);
+    return withComputeWorkspaces(own, homes);
   }
 
   /** A cluster that has become Ready is trusted here: what is told is where it leads. */
-  #moment(): Moment {
+  #moment(): EvaluationTime {
     const { patience, clock } = this.#options;
     return { patience: { ...patience(), settleMs: 0 }, nowMs: clock.now() };
   }
@@ -213,7 +219,10 @@ const shortNames: Readonly<Record<string, string>> = {
   poddisruptionbudgets: "pdb",
 };
 
-async function demand({ may, username }: PlacementQuestion, access: Access): Promise<void> {
+async function requireAccess(
+  { may, username }: PlacementReviewRequest,
+  access: AccessCheck,
+): Promise<void> {
   if (await may(access)) return;
   const { verb, resource, namespace, name } = access;
   const { group, resource: plural } = resource;
@@ -236,18 +245,18 @@ function changeOf(
   planned: PlannedChange,
   nowMs: number,
   strategies: readonly Strategy[],
-): FleetChange {
+): SnapshotChange {
   const { drain, cordon, uncordon, join, objects } = planned;
-  if (drain !== undefined) return drained(drain);
-  if (cordon !== undefined) return cordoned(cordon, true);
-  if (uncordon !== undefined) return cordoned(uncordon, false);
-  if (join !== undefined) return joined(join, nowMs);
+  if (drain !== undefined) return withDrainedTarget(drain);
+  if (cordon !== undefined) return withCordonedTarget(cordon, true);
+  if (uncordon !== undefined) return withCordonedTarget(uncordon, false);
+  if (join !== undefined) return withJoinedTarget(join, nowMs);
   return (fleet) =>
-    (objects ?? []).reduce((now, one) => applied(one, nowMs, strategies)(now), fleet);
+    (objects ?? []).reduce((now, one) => applyToSnapshot(one, nowMs, strategies)(now), fleet);
 }
 
 /** What cannot be, is the question's fault. */
-function changed(fleet: Fleet, change: FleetChange): Fleet {
+function changed(fleet: WorkspaceSnapshot, change: SnapshotChange): WorkspaceSnapshot {
   try {
     return change(fleet);
   } catch (error) {
@@ -255,7 +264,7 @@ function changed(fleet: Fleet, change: FleetChange): Fleet {
   }
 }
 
-function kindOf(before: Fleet, after: Fleet, kind: string) {
+function kindOf(before: WorkspaceSnapshot, after: WorkspaceSnapshot, kind: string) {
   const all = [...after.workloads, ...before.workloads];
   const found = all.find(({ strategy }) => strategy.wholes.kind === kind);
   return { resource: found?.strategy.wholes as unknown as Resource<KubernetesObject> };

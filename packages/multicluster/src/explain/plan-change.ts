@@ -1,11 +1,17 @@
 /** What would move if something were another way: the fleet as it is and the fleet as it would be, decided alike, and compared. */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { SyncTarget } from "../api/index.ts";
-import { type Decision, goalAtRest, obstacle } from "../coordination/index.ts";
-import { forecastRefusals, type PlannedUser, type RefusedClaim } from "../volumes/index.ts";
-import { decideEach, type Fleet, type FleetWorkload, type Moment, settled } from "./fleet.ts";
+import { type Decision, finalAssignment, unschedulableReason } from "../coordination/index.ts";
+import { type PlannedUser, predictVolumeRefusals, type RefusedClaim } from "../volumes/index.ts";
+import {
+  decideEach,
+  type EvaluationTime,
+  type SnapshotWorkload,
+  type WorkspaceSnapshot,
+  withPlacementStatus,
+} from "./fleet.ts";
 
-export interface FleetPlan {
+export interface PlacementPlan {
   readonly moves: readonly PlannedMove[];
   /** Replicas that would be started somewhere else. */
   readonly replicas: number;
@@ -30,14 +36,22 @@ export interface PlannedMove {
 }
 
 /** A change of a fleet, as somebody would make it. */
-export type FleetChange = (fleet: Fleet) => Fleet;
+export type SnapshotChange = (fleet: WorkspaceSnapshot) => WorkspaceSnapshot;
 
-export function planChange(fleet: Fleet, change: FleetChange, moment: Moment): FleetPlan {
-  return runSync(planning(fleet, change, moment));
+export function planChange(
+  fleet: WorkspaceSnapshot,
+  change: SnapshotChange,
+  moment: EvaluationTime,
+): PlacementPlan {
+  return runSync(planChangeInSteps(fleet, change, moment));
 }
 
 /** The same in pieces, a decision each. */
-export function* planning(fleet: Fleet, change: FleetChange, moment: Moment): Resumable<FleetPlan> {
+export function* planChangeInSteps(
+  fleet: WorkspaceSnapshot,
+  change: SnapshotChange,
+  moment: EvaluationTime,
+): Resumable<PlacementPlan> {
   const before = new Map<string, Outcome>();
   for (const [workload, { plan }] of decideEach(fleet, moment)) {
     before.set(idOf(workload), { shares: sharesOf(plan.goal), unplaced: plan.unplaced });
@@ -45,9 +59,9 @@ export function* planning(fleet: Fleet, change: FleetChange, moment: Moment): Re
   }
   const moves: PlannedMove[] = [];
   let staying = 0;
-  const changed = settled(change(fleet), moment.nowMs);
+  const changed = withPlacementStatus(change(fleet), moment.nowMs);
   for (const [workload, decision] of decideEach(changed, moment)) {
-    const move = moveOf(changed, workload, before.get(idOf(workload)) ?? nothingYet, decision);
+    const move = moveOf(changed, workload, before.get(idOf(workload)) ?? noChange, decision);
     if (move === undefined) staying++;
     else moves.push(move);
     yield;
@@ -62,9 +76,9 @@ interface Outcome {
 }
 
 /** Of a workload that is new. */
-const nothingYet: Outcome = { shares: {}, unplaced: 0 };
+const noChange: Outcome = { shares: {}, unplaced: 0 };
 
-export function withTarget(name: string, edit: (target: SyncTarget) => SyncTarget): FleetChange {
+export function withTarget(name: string, edit: (target: SyncTarget) => SyncTarget): SnapshotChange {
   return (fleet) => {
     const found = fleet.targets.some(({ metadata }) => metadata.name === name);
     if (!found) {
@@ -76,14 +90,14 @@ export function withTarget(name: string, edit: (target: SyncTarget) => SyncTarge
   };
 }
 
-export function drained(name: string): FleetChange {
+export function withDrainedTarget(name: string): SnapshotChange {
   return withTarget(name, (target) => ({
     ...target,
     spec: { ...target.spec, unschedulable: true, drain: {} },
   }));
 }
 
-export function cordoned(name: string, isCordoned: boolean): FleetChange {
+export function withCordonedTarget(name: string, isCordoned: boolean): SnapshotChange {
   return withTarget(name, (target) => {
     const { drain: _, evictAfter: __, ...spec } = target.spec ?? {};
     return { ...target, spec: { ...spec, unschedulable: isCordoned } };
@@ -91,7 +105,7 @@ export function cordoned(name: string, isCordoned: boolean): FleetChange {
 }
 
 /** A cluster that is Ready and serves what the others do. */
-export function joined(target: SyncTarget, nowMs: number): FleetChange {
+export function withJoinedTarget(target: SyncTarget, nowMs: number): SnapshotChange {
   return (fleet) => {
     const resources = new Set(fleet.targets.flatMap(({ status }) => status?.syncedResources ?? []));
     const ready = {
@@ -112,23 +126,25 @@ export function joined(target: SyncTarget, nowMs: number): FleetChange {
 }
 
 function moveOf(
-  { cluster, targets, storage }: Fleet,
-  { strategy, whole, parts }: FleetWorkload,
+  { cluster, targets, storage }: WorkspaceSnapshot,
+  { strategy, whole, parts }: SnapshotWorkload,
   before: Outcome,
   after: Decision,
 ): PlannedMove | undefined {
-  const [from, to] = [before.shares, sharesOf(goalAtRest(strategy, whole, after))];
+  const [from, to] = [before.shares, sharesOf(finalAssignment(strategy, whole, after))];
   const unplaced = Math.max(0, after.plan.unplaced - before.unplaced);
   const names = new Set([...Object.keys(from), ...Object.keys(to)]);
   const isSame = [...names].every((name) => from[name] === to[name]);
   if (isSame && unplaced === 0) return undefined;
   const { namespace = "", name } = whole.metadata;
   const because =
-    unplaced === 0 ? [] : after.places.map(obstacle).filter((text) => text !== undefined);
+    unplaced === 0
+      ? []
+      : after.places.map(unschedulableReason).filter((text) => text !== undefined);
   const { kind } = strategy.wholes;
   const user = { kind, whole, parts, from, to } as PlannedUser;
   const options = storage && { cluster, targets, storage };
-  const refused = options === undefined ? [] : forecastRefusals(options, user);
+  const refused = options === undefined ? [] : predictVolumeRefusals(options, user);
   return { kind, namespace, name, from, to, unplaced, because, refused };
 }
 
@@ -144,6 +160,6 @@ function started({ from, to }: PlannedMove): number {
   );
 }
 
-function idOf({ strategy, whole: { metadata } }: FleetWorkload): string {
+function idOf({ strategy, whole: { metadata } }: SnapshotWorkload): string {
   return `${strategy.name} ${metadata.namespace}/${metadata.name}`;
 }

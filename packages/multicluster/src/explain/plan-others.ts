@@ -2,12 +2,18 @@
 import { runYielding } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
 import { isSharedTargetName, sharedTargetName } from "../api/index.ts";
-import type { Fleet, Moment } from "./fleet.ts";
-import { type Home, readHome, readHomes, readTenants, withHomes } from "./homes.ts";
-import { type PlannedMove, planning } from "./plan-change.ts";
-import { readFleet } from "./read-fleet.ts";
+import type { EvaluationTime, WorkspaceSnapshot } from "./fleet.ts";
+import {
+  type ComputeWorkspace,
+  readComputeWorkspace,
+  readComputeWorkspaces,
+  readTenants,
+  withComputeWorkspaces,
+} from "./homes.ts";
+import { type PlannedMove, planChangeInSteps } from "./plan-change.ts";
+import { readSnapshot } from "./read-fleet.ts";
 
-export interface OthersPlan {
+export interface TenantsPlan {
   readonly moves: readonly PlannedMove[];
   readonly replicas: number;
   readonly staying: number;
@@ -15,7 +21,7 @@ export interface OthersPlan {
   readonly unseenWorkspaces: number;
 }
 
-export interface PlanOthersOptions {
+export interface PlanTenantsOptions {
   /** Of the server; may read everywhere. */
   readonly client: Client;
   readonly signal: AbortSignal;
@@ -25,17 +31,17 @@ export interface PlanOthersOptions {
 export const reviewedWorkspacesMax = 500;
 
 /** Of a cluster that is not the home's. */
-const elsewhere = "elsewhere";
+const tenantPrefix = "elsewhere";
 
-export async function planOthers(
-  before: Fleet,
-  after: Fleet,
-  moment: Moment,
-  { client, signal }: PlanOthersOptions,
-): Promise<OthersPlan> {
-  const found = await readHome(client, before.cluster, [], { signal });
+export async function planTenants(
+  before: WorkspaceSnapshot,
+  after: WorkspaceSnapshot,
+  moment: EvaluationTime,
+  { client, signal }: PlanTenantsOptions,
+): Promise<TenantsPlan> {
+  const found = await readComputeWorkspace(client, before.cluster, [], { signal });
   if (found === undefined) return { moves: [], replicas: 0, staying: 0, unseenWorkspaces: 0 };
-  const changed: Home = {
+  const changed: ComputeWorkspace = {
     ...found,
     targets: after.targets.filter(isOwn),
     locations: after.locations,
@@ -45,43 +51,48 @@ export async function planOthers(
   let [replicas, staying] = [0, 0];
   for (const cluster of tenants.slice(0, reviewedWorkspacesMax)) {
     const [own, homes] = await Promise.all([
-      readFleet({ client: client.inCluster(cluster), cluster, signal }),
-      readHomes(client, cluster, { signal }),
+      readSnapshot({ client: client.inCluster(cluster), cluster, signal }),
+      readComputeWorkspaces(client, cluster, { signal }),
     ]);
     const fleet = { ...own, global: before.global };
     const then = homes.map((home) =>
       home.cluster === found.cluster ? { ...changed, paths: home.paths } : home,
     );
-    const now = withHomes(fleet, homes);
-    const plan = await runYielding(planning(now, () => withHomes(fleet, then), moment));
+    const now = withComputeWorkspaces(fleet, homes);
+    const plan = await runYielding(
+      planChangeInSteps(now, () => withComputeWorkspaces(fleet, then), moment),
+    );
     replicas += plan.replicas;
     staying += plan.staying;
-    moves.push(...plan.moves.map((move) => told(move, changed)));
+    moves.push(...plan.moves.map((move) => describeTenantMove(move, changed)));
   }
   const unseenWorkspaces = Math.max(0, tenants.length - reviewedWorkspacesMax);
   return { moves, replicas, staying, unseenWorkspaces };
 }
 
-function isOwn({ metadata }: Fleet["targets"][number]): boolean {
+function isOwn({ metadata }: WorkspaceSnapshot["targets"][number]): boolean {
   return !isSharedTargetName(metadata.name);
 }
 
 /** By the names that the home has for its clusters. Why something has no place, or may not go, is its owner's to know. */
-function told(move: PlannedMove, { cluster, targets }: Home): PlannedMove {
+function describeTenantMove(
+  move: PlannedMove,
+  { cluster, targets }: ComputeWorkspace,
+): PlannedMove {
   const names = new Map(
     targets.map(({ metadata: { name } }) => [sharedTargetName({ cluster, name }), name]),
   );
   const shares = (all: PlannedMove["from"]) => {
     const sums: Record<string, number> = {};
     for (const [shared, count] of Object.entries(all)) {
-      const name = names.get(shared) ?? elsewhere;
+      const name = names.get(shared) ?? tenantPrefix;
       sums[name] = (sums[name] ?? 0) + count;
     }
     return sums;
   };
   const refused = move.refused.map((one) => ({
     ...one,
-    cluster: names.get(one.cluster) ?? elsewhere,
+    cluster: names.get(one.cluster) ?? tenantPrefix,
     message: "its owner is told why",
   }));
   const { kind, namespace, name, unplaced } = move;

@@ -1,12 +1,12 @@
 /** Goal: a plan says what claims would refuse, and why, before anybody asks them; and where numbers go in the end. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { stateLabel, volumesInAnnotation } from "../api/index.ts";
-import { newPart, strategiesDefault, type Workload } from "../coordination/index.ts";
+import { stateLabel, volumeClusterAnnotation } from "../api/index.ts";
+import { newClusterCopy, strategiesDefault, type Workload } from "../coordination/index.ts";
 import { explainPlacement } from "./explain-placement.ts";
-import type { Fleet, FleetWorkload } from "./fleet.ts";
-import { drained, planChange } from "./plan-change.ts";
-import { fleet, moment, target } from "./test-support/pretend-fleet.ts";
+import type { SnapshotWorkload, WorkspaceSnapshot } from "./fleet.ts";
+import { planChange, withDrainedTarget } from "./plan-change.ts";
+import { evaluationTime, snapshot, target } from "./test-support/pretend-fleet.ts";
 
 const synced = ["deployments.apps", "statefulsets.apps", "jobs.batch", "persistentvolumeclaims"];
 const targets = ["east", "west"].map((name) => {
@@ -28,7 +28,7 @@ function claim(
       name,
       namespace: "demo",
       labels: { [stateLabel("east")]: "Sync" },
-      annotations: { [volumesInAnnotation]: "east", ...annotations },
+      annotations: { [volumeClusterAnnotation]: "east", ...annotations },
     },
     spec: { accessModes: modes },
     status: { phase: "Bound" },
@@ -39,13 +39,13 @@ function workload(
   resource: string,
   spec: object,
   shares: readonly (readonly [string, number, number?])[],
-): FleetWorkload {
+): SnapshotWorkload {
   const strategy = strategiesDefault.find(({ wholes }) => wholes.resource === resource);
   assert.ok(strategy !== undefined);
   const { group, version, kind } = strategy.wholes;
   const apiVersion = `${group}/${version}`;
   const metadata = { name: "db", namespace: "demo", uid: "db", generation: 1 };
-  const tied = resource === "statefulsets" ? {} : { [volumesInAnnotation]: "east" };
+  const tied = resource === "statefulsets" ? {} : { [volumeClusterAnnotation]: "east" };
   const whole = {
     apiVersion,
     kind,
@@ -54,7 +54,13 @@ function workload(
   } as unknown as Workload;
   const parts = shares.map(([cluster, replicas, start]): Workload => {
     const share = { replicas, ...(start === undefined ? {} : { start }) };
-    const made = newPart({ strategy, parent: whole, cluster, share, askedReplicas: replicas });
+    const made = newClusterCopy({
+      strategy,
+      parent: whole,
+      cluster,
+      share,
+      askedReplicas: replicas,
+    });
     const status = {
       observedGeneration: 1,
       replicas,
@@ -91,13 +97,13 @@ const set = workload(
 );
 
 function planned(
-  one: FleetWorkload,
+  one: SnapshotWorkload,
   claims: readonly ReturnType<typeof claim>[],
   volumes: readonly object[] = [],
 ) {
-  const storage = { claims, volumes } as unknown as NonNullable<Fleet["storage"]>;
-  const now = fleet({ targets, workloads: [one], storage });
-  const [move] = planChange(now, drained("east"), moment).moves;
+  const storage = { claims, volumes } as unknown as NonNullable<WorkspaceSnapshot["storage"]>;
+  const now = snapshot({ targets, workloads: [one], storage });
+  const [move] = planChange(now, withDrainedTarget("east"), evaluationTime).moves;
   assert.ok(move !== undefined);
   return { ...move, now };
 }
@@ -116,8 +122,8 @@ describe("a plan of what has volumes", () => {
       refused[0]?.message ?? "",
       /annotate it with workloads\.kcp\.io\/volume-move=detach/,
     );
-    assert.equal(planChange(now, drained("east"), moment).replicas, 0);
-    const { keptBy } = explainPlacement(now, deployment, moment);
+    assert.equal(planChange(now, withDrainedTarget("east"), evaluationTime).replicas, 0);
+    const { keptBy } = explainPlacement(now, deployment, evaluationTime);
     assert.deepEqual(keptBy, refused);
   });
 
@@ -162,13 +168,13 @@ describe("a plan of what has volumes", () => {
       [["east", 1]],
     );
     const move = planChange(
-      fleet({
+      snapshot({
         targets,
         workloads: [job],
         storage: { claims: [claim("data", detachable)], volumes: [] } as never,
       }),
-      drained("east"),
-      moment,
+      withDrainedTarget("east"),
+      evaluationTime,
     ).moves[0];
     // It ends where it is, or it would be refused: in neither case is it stopped.
     assert.ok(move === undefined || move.refused[0]?.reason === "Busy");

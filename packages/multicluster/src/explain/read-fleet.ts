@@ -17,9 +17,9 @@ import {
   workloadStrategies,
 } from "../api/index.ts";
 import {
-  belongsTo,
   customStrategy,
-  isWhole,
+  isCopyOf,
+  isUnassigned,
   ownerLabelOf,
   ownerLabelValue,
   type Strategy,
@@ -32,9 +32,9 @@ import {
   storageClasses,
   volumeSnapshotClasses,
 } from "../volumes/index.ts";
-import type { Fleet, FleetWorkload } from "./fleet.ts";
+import type { SnapshotWorkload, WorkspaceSnapshot } from "./fleet.ts";
 
-export interface ReadFleetOptions {
+export interface ReadSnapshotOptions {
   /** Of the workspace. */
   readonly client: Client;
   /** Of `root`, for the Placement that is everybody's; it is left out for who may not read it. */
@@ -46,7 +46,7 @@ export interface ReadFleetOptions {
   readonly signal?: AbortSignal;
 }
 
-export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
+export async function readSnapshot(options: ReadSnapshotOptions): Promise<WorkspaceSnapshot> {
   const { client, root } = options;
   const call = options.signal === undefined ? {} : { signal: options.signal };
   const strategies = options.strategies ?? (await readStrategies(client, call));
@@ -122,11 +122,11 @@ async function unlessForbidden<Value>(reading: Promise<Value>): Promise<Value | 
 async function workloadsOf(
   strategy: Strategy,
   all: (resource: Resource<KubernetesObject>) => Promise<readonly KubernetesObject[]>,
-): Promise<readonly FleetWorkload[]> {
+): Promise<readonly SnapshotWorkload[]> {
   const { wholes, parts } = strategy;
   const objects = await all(wholes);
   const made = parts === wholes ? objects : await all(parts);
-  const accepted = objects.filter(isWhole).flatMap((one) => strategy.accept(one) ?? []);
+  const accepted = objects.filter(isUnassigned).flatMap((one) => strategy.accept(one) ?? []);
   const byOwner = new Map<string, KubernetesObject[]>();
   for (const part of made) {
     const { namespace = "", labels } = part.metadata;
@@ -138,7 +138,7 @@ async function workloadsOf(
   return accepted.map((whole) => {
     const { namespace = "", name } = whole.metadata;
     const near = byOwner.get(`${namespace}/${ownerLabelValue(name)}`) ?? [];
-    const own = near.filter((one) => belongsTo(one, whole));
+    const own = near.filter((one) => isCopyOf(one, whole));
     return { strategy, whole, parts: own.flatMap((one) => strategy.acceptPart(one) ?? []) };
   });
 }

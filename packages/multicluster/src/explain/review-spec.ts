@@ -2,9 +2,9 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { SyncTarget } from "../api/index.ts";
-import type { FollowerExplanation } from "./explain-follower.ts";
+import type { DependencyExplanation } from "./explain-follower.ts";
 import type { Explanation } from "./explain-placement.ts";
-import type { FleetPlan } from "./plan-change.ts";
+import type { PlacementPlan } from "./plan-change.ts";
 
 /** One of its members. */
 export interface PlacementReviewSpec {
@@ -34,13 +34,13 @@ export interface PlannedChange {
 
 export interface PlacementReviewStatus {
   readonly explanation?: Explanation;
-  readonly follower?: FollowerExplanation;
+  readonly follower?: DependencyExplanation;
   readonly plan?: ReviewedPlan;
   /** Names of the clusters that the workspace may use, as far as they are selected. */
   readonly clusters?: readonly string[];
 }
 
-export interface ReviewedPlan extends FleetPlan {
+export interface ReviewedPlan extends PlacementPlan {
   /** Workloads that would move, and that who asks may not see. */
   readonly hidden: number;
   /** Workspaces that use these clusters and were not looked at, because there are too many. */

@@ -5,7 +5,7 @@ import { compileSchemaProps, readSchema } from "@kcp-ts/machinery/schema";
 import fc from "fast-check";
 import type { ApiResourceSpec } from "../api/index.ts";
 import { compareApis } from "./compare-apis.ts";
-import { foldImports, type Member } from "./fold-imports.ts";
+import { type ImportMember, negotiateImports } from "./fold-imports.ts";
 
 function api(schema: JsonObject, more: Partial<ApiResourceSpec> = {}): ApiResourceSpec {
   return {
@@ -49,14 +49,18 @@ const value: fc.Arbitrary<JsonValue> = fc
   .map((spec) => ({ spec: { ...spec } }));
 const strategy = fc.constantFrom("UpdateUnpublished", "UpdatePublished", "UpdateNever" as const);
 
-function member(location: string, schema: JsonObject, strategy: Member["strategy"]): Member {
+function member(
+  location: string,
+  schema: JsonObject,
+  strategy: ImportMember["strategy"],
+): ImportMember {
   return { name: `things.${location}`, location, strategy, api: api(schema) };
 }
 
-const members: fc.Arbitrary<Member[]> = fc
+const members: fc.Arbitrary<ImportMember[]> = fc
   .array(fc.tuple(schema, strategy), { minLength: 1, maxLength: 5 })
   .map((all) =>
-    all.map(([one, how], index) => member(`c${index}`, one, how as Member["strategy"])),
+    all.map(([one, how], index) => member(`c${index}`, one, how as ImportMember["strategy"])),
   );
 
 function accepts(schema: JsonObject, document: JsonValue): boolean {
@@ -82,7 +86,7 @@ describe("folding imports", () => {
           .map((one) => ({ one, at: dice.next().value as number }))
           .toSorted((a, b) => a.at - b.at)
           .map(({ one }) => one);
-        const [straight, mixed] = [foldImports(all), foldImports(shuffled)];
+        const [straight, mixed] = [negotiateImports(all), negotiateImports(shuffled)];
         assert.deepEqual(mixed?.api, straight?.api);
         for (const { name } of all)
           assert.equal(
@@ -100,7 +104,7 @@ describe("folding imports", () => {
         fc.option(schema, { nil: undefined }),
         value,
         (all, published, document) => {
-          const folded = foldImports(all, published && api(published));
+          const folded = negotiateImports(all, published && api(published));
           assert.ok(folded !== undefined);
           const { openAPIV3Schema: common } = folded.api;
           if (!accepts(common, document) || !isKnown(common, document)) return;
@@ -126,7 +130,7 @@ describe("folding imports", () => {
             ? { ...one, strategy: "UpdateUnpublished" as const }
             : one,
         );
-        const folded = foldImports(patient, api(published));
+        const folded = negotiateImports(patient, api(published));
         assert.ok(folded !== undefined);
         assert.equal(compareApis(api(published), folded.api).verdict, "compatible");
       }),
@@ -137,9 +141,9 @@ describe("folding imports", () => {
   it("comes to rest: what was published is what is negotiated the next time", () => {
     fc.assert(
       fc.property(members, schema, (all, published) => {
-        const first = foldImports(all, api(published));
-        const second = foldImports(all, first?.api);
-        const third = foldImports(all, second?.api);
+        const first = negotiateImports(all, api(published));
+        const second = negotiateImports(all, first?.api);
+        const third = negotiateImports(all, second?.api);
         assert.deepEqual(third?.api, second?.api);
       }),
     );
@@ -148,7 +152,7 @@ describe("folding imports", () => {
   it("says which field stands in a cluster's way", () => {
     const wide = object({ spec: object({ old: { type: "string" }, new: { type: "string" } }) });
     const narrow = object({ spec: object({ old: { type: "string" } }) });
-    const folded = foldImports([member("west", narrow, "UpdateUnpublished")], api(wide));
+    const folded = negotiateImports([member("west", narrow, "UpdateUnpublished")], api(wide));
     const verdict = folded?.verdicts.get("things.west");
     assert.ok(verdict?.isCompatible === false && verdict.isNarrowable);
     assert.match(JSON.stringify(verdict.findings), /\.spec.*new/);

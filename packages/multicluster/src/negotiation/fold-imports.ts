@@ -8,7 +8,7 @@ import type { Finding } from "@kcp-ts/machinery/compat";
 import type { ApiResourceSpec, SchemaUpdateStrategy } from "../api/index.ts";
 import { compareApis } from "./compare-apis.ts";
 
-export interface Member {
+export interface ImportMember {
   /** Of the import. */
   readonly name: string;
   readonly location: string;
@@ -16,14 +16,14 @@ export interface Member {
   readonly api: ApiResourceSpec;
 }
 
-export interface Folded {
+export interface NegotiationResult {
   /** What all who take part accept. */
   readonly api: ApiResourceSpec;
   /** By the name of the import. */
-  readonly verdicts: ReadonlyMap<string, MemberVerdict>;
+  readonly verdicts: ReadonlyMap<string, ImportCompatibility>;
 }
 
-export type MemberVerdict =
+export type ImportCompatibility =
   | {
       readonly isCompatible: true;
       /** What it took away from those before it. */
@@ -38,14 +38,14 @@ export type MemberVerdict =
     };
 
 /** Not published yet, if `published` is left out. Undefined without members, and without anything published. */
-export function foldImports(
-  members: readonly Member[],
+export function negotiateImports(
+  members: readonly ImportMember[],
   published?: ApiResourceSpec,
-): Folded | undefined {
+): NegotiationResult | undefined {
   const sorted = members.toSorted(byLocation);
   if (published === undefined) return foldAll(sorted);
-  const verdicts = new Map<string, MemberVerdict>();
-  const taking: Member[] = [];
+  const verdicts = new Map<string, ImportCompatibility>();
+  const taking: ImportMember[] = [];
   for (const member of sorted) {
     const { verdict, findings } = compareApis(published, member.api);
     if (verdict === "compatible" || member.strategy === "UpdatePublished") taking.push(member);
@@ -62,8 +62,11 @@ export function foldImports(
 }
 
 /** All for one: whoever is only compared comes last, and changes nothing. */
-export function compareAll(members: readonly Member[], fixed: ApiResourceSpec): Folded {
-  const verdicts = new Map<string, MemberVerdict>();
+export function compareImports(
+  members: readonly ImportMember[],
+  fixed: ApiResourceSpec,
+): NegotiationResult {
+  const verdicts = new Map<string, ImportCompatibility>();
   for (const { name, api } of members) {
     const { verdict, findings } = compareApis(fixed, api);
     const isCompatible = verdict === "compatible";
@@ -77,11 +80,11 @@ export function compareAll(members: readonly Member[], fixed: ApiResourceSpec): 
   return { api: fixed, verdicts };
 }
 
-function foldAll(sorted: readonly Member[]): Folded | undefined {
-  const isPassive = ({ strategy }: Member) => strategy === "UpdateNever";
+function foldAll(sorted: readonly ImportMember[]): NegotiationResult | undefined {
+  const isPassive = ({ strategy }: ImportMember) => strategy === "UpdateNever";
   const order = [...sorted.filter((one) => !isPassive(one)), ...sorted.filter(isPassive)];
   let api: ApiResourceSpec | undefined;
-  const verdicts = new Map<string, MemberVerdict>();
+  const verdicts = new Map<string, ImportCompatibility>();
   for (const member of order) {
     if (api === undefined) {
       api = member.api;
@@ -103,10 +106,10 @@ function foldAll(sorted: readonly Member[]): Folded | undefined {
 function refused(
   verdict: "compatible" | "narrowable" | "incompatible",
   findings: readonly Finding[],
-): MemberVerdict {
+): ImportCompatibility {
   return { isCompatible: false, findings, isNarrowable: verdict === "narrowable" };
 }
 
-function byLocation(one: Member, other: Member): number {
+function byLocation(one: ImportMember, other: ImportMember): number {
   return one.location < other.location ? -1 : one.location > other.location ? 1 : 0;
 }

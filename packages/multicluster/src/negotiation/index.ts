@@ -6,11 +6,16 @@ export {
   type DefinitionVersion,
   definitionFor,
 } from "./definitions.ts";
-export { type Folded, foldImports, type Member, type MemberVerdict } from "./fold-imports.ts";
+export {
+  type ImportCompatibility,
+  type ImportMember,
+  type NegotiationResult,
+  negotiateImports,
+} from "./fold-imports.ts";
 export { negotiatedInformer } from "./negotiated-informer.ts";
 export {
-  keptRecheckMs,
   NegotiationController,
   type NegotiationOptions,
+  retainedRecheckMs,
 } from "./negotiation-controller.ts";
 export { describeFindings, findingsShownMax, isPublished } from "./sayings.ts";

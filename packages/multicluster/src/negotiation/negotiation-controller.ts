@@ -9,12 +9,12 @@ import {
   type Client,
   type Clusters,
   Controller,
-  Follower,
   isBeingDeleted,
   type ObjectKey,
   type ObjectSource,
   type ReconcileContext,
   type ReconcileResult,
+  StorelessInformer,
 } from "@kcp-ts/sdk";
 import {
   type APIResourceImport,
@@ -27,7 +27,7 @@ import {
 } from "../api/index.ts";
 import { customResourceDefinitions } from "./definitions.ts";
 import { negotiatedInformer } from "./negotiated-informer.ts";
-import { negotiate } from "./negotiation-round.ts";
+import { reconcileNegotiation } from "./negotiation-round.ts";
 
 export interface NegotiationOptions {
   /** Of the control plane, not of one cluster of it. */
@@ -42,7 +42,7 @@ export interface NegotiationOptions {
 }
 
 /** How long after a round that kept something for the sake of stored objects the next one looks. */
-export const keptRecheckMs = 60_000;
+export const retainedRecheckMs = 60_000;
 const concurrency = 2;
 
 export class NegotiationController {
@@ -92,7 +92,7 @@ export class NegotiationController {
     this.#follow();
     const { autoPublish } = this.#options;
     const nowMs = this.#clock.now();
-    const { isWaiting } = await negotiate({
+    const { isWaiting } = await reconcileNegotiation({
       name,
       imports,
       negotiated,
@@ -101,7 +101,7 @@ export class NegotiationController {
       nowMs,
       signal,
     });
-    return isWaiting ? { requeueAfterMs: keptRecheckMs } : undefined;
+    return isWaiting ? { requeueAfterMs: retainedRecheckMs } : undefined;
   }
 
   /** From the first negotiation on: a definition that is made, changed or deleted begins a round if anybody negotiates about it. */
@@ -112,7 +112,7 @@ export class NegotiationController {
     const enqueue = (key: ObjectKey) => {
       if (this.#isNegotiated(key)) this.controller.enqueue(key);
     };
-    const follower = new Follower({
+    const follower = new StorelessInformer({
       client,
       resource: customResourceDefinitions,
       scope: "all-clusters",

@@ -30,15 +30,15 @@ import {
   definitionFor,
   isNegotiated,
 } from "./definitions.ts";
-import { type Plan, type PlannedVersion, planNegotiation } from "./plan.ts";
+import { type NegotiationPlan, type PlannedVersion, planNegotiation } from "./plan.ts";
 import {
   availableCondition,
   compatibleCondition,
   negotiatedStatus,
-  type Publication,
+  type PublicationState,
 } from "./sayings.ts";
 
-export interface RoundInput {
+export interface NegotiationRequest {
   /** Of the definition: `deployments.apps`. */
   readonly name: string;
   readonly imports: readonly APIResourceImport[];
@@ -49,25 +49,25 @@ export interface RoundInput {
   readonly signal: AbortSignal;
 }
 
-export interface RoundResult {
+export interface NegotiationOutcome {
   /** Something is kept only because objects are stored: look again later. */
   readonly isWaiting: boolean;
 }
 
-export function negotiate(input: RoundInput): Promise<RoundResult> {
-  return new Round(input).run();
+export function reconcileNegotiation(input: NegotiationRequest): Promise<NegotiationOutcome> {
+  return new NegotiationReconciler(input).run();
 }
 
 const options = { fieldManager: negotiationFieldManager } as const;
 
-class Round {
-  readonly #input: RoundInput;
+class NegotiationReconciler {
+  readonly #input: NegotiationRequest;
 
-  constructor(input: RoundInput) {
+  constructor(input: NegotiationRequest) {
     this.#input = input;
   }
 
-  async run(): Promise<RoundResult> {
+  async run(): Promise<NegotiationOutcome> {
     const { name, imports, negotiated, autoPublish, client, signal } = this.#input;
     const definitions = client.resource(customResourceDefinitions);
     let definition = await definitions.find({ name }, { signal });
@@ -93,7 +93,7 @@ class Round {
       definition = outcome.definition ?? definition;
       refusal = outcome.refusal;
     }
-    const publication: Publication = { plan, definition, refusal, kept };
+    const publication: PublicationState = { plan, definition, refusal, kept };
     await this.#sayNegotiated(publication, written);
     await this.#sayImports(publication);
     await this.#removeAbandoned(plan, definition);
@@ -177,7 +177,7 @@ class Round {
   }
 
   async #sayNegotiated(
-    publication: Publication,
+    publication: PublicationState,
     written: ReadonlyMap<string, NegotiatedAPIResource>,
   ): Promise<void> {
     const { plan } = publication;
@@ -200,7 +200,7 @@ class Round {
     }
   }
 
-  async #sayImports(publication: Publication): Promise<void> {
+  async #sayImports(publication: PublicationState): Promise<void> {
     const { plan } = publication;
     const byName = new Map(this.#input.imports.map((one) => [one.metadata.name, one]));
     for (const planned of plan.versions) {
@@ -218,7 +218,7 @@ class Round {
   }
 
   /** What owns a definition stays as long as the definition: garbage collection would take the one with the other. */
-  async #removeAbandoned(plan: Plan, definition: Definition | undefined): Promise<void> {
+  async #removeAbandoned(plan: NegotiationPlan, definition: Definition | undefined): Promise<void> {
     const { client, signal } = this.#input;
     const owners = new Set(definition?.metadata.ownerReferences?.map(({ uid }) => uid));
     for (const { metadata } of plan.abandoned) {
@@ -257,7 +257,7 @@ export function negotiatedName({ plural, groupVersion }: ApiResourceSpec): strin
 }
 
 /** Why what is published should be published no more, or not like this. */
-function reasonToGo({ chosen, betterIf, versions }: Plan): string | undefined {
+function reasonToGo({ chosen, betterIf, versions }: NegotiationPlan): string | undefined {
   if (chosen !== undefined) return betterIf;
   return versions.length === 0 ? "no cluster serves it any more" : "spec.publish is false";
 }

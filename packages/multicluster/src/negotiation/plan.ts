@@ -8,9 +8,14 @@
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { APIResourceImport, ApiResourceSpec, NegotiatedAPIResource } from "../api/index.ts";
 import { apiOf, type Definition, isNegotiated, versionOf } from "./definitions.ts";
-import { compareAll, foldImports, type Member, type MemberVerdict } from "./fold-imports.ts";
+import {
+  compareImports,
+  type ImportCompatibility,
+  type ImportMember,
+  negotiateImports,
+} from "./fold-imports.ts";
 
-export interface Situation {
+export interface NegotiationInput {
   /** Of all versions. */
   readonly imports: readonly APIResourceImport[];
   readonly negotiated: readonly NegotiatedAPIResource[];
@@ -19,7 +24,7 @@ export interface Situation {
   readonly autoPublish: boolean;
 }
 
-export interface Plan {
+export interface NegotiationPlan {
   readonly versions: readonly PlannedVersion[];
   /** Negotiated once, and served by no cluster any more. */
   readonly abandoned: readonly NegotiatedAPIResource[];
@@ -33,14 +38,14 @@ export interface Plan {
 
 export interface PlannedVersion {
   readonly version: string;
-  readonly members: readonly Member[];
+  readonly members: readonly ImportMember[];
   /** Undefined when a definition made by hand does not serve it: nothing is negotiated then. */
   readonly api: ApiResourceSpec | undefined;
   readonly publish: boolean;
-  readonly verdicts: ReadonlyMap<string, MemberVerdict>;
+  readonly verdicts: ReadonlyMap<string, ImportCompatibility>;
 }
 
-export function planNegotiation(situation: Situation): Plan {
+export function planNegotiation(situation: NegotiationInput): NegotiationPlan {
   const { negotiated, definition } = situation;
   const byVersion = membersByVersion(situation.imports);
   const abandoned = negotiated.filter(({ spec }) => !byVersion.has(spec.groupVersion.version));
@@ -55,13 +60,13 @@ export function planNegotiation(situation: Situation): Plan {
   const versions = [...byVersion].map(([version, members]) => {
     const isPublished = published?.name === version && definition !== undefined;
     const base = isPublished ? apiOf(definition, published) : undefined;
-    return foldedVersion(version, members, base, situation);
+    return negotiatedVersion(version, members, base, situation);
   });
   return { versions, abandoned, isEnforced, ...choose(versions, published?.name) };
 }
 
-function membersByVersion(imports: readonly APIResourceImport[]): Map<string, Member[]> {
-  const byVersion = new Map<string, Member[]>();
+function membersByVersion(imports: readonly APIResourceImport[]): Map<string, ImportMember[]> {
+  const byVersion = new Map<string, ImportMember[]>();
   for (const { metadata, spec } of imports) {
     const { location, schemaUpdateStrategy: strategy = "UpdateUnpublished", ...api } = spec;
     const { version } = spec.groupVersion;
@@ -72,32 +77,32 @@ function membersByVersion(imports: readonly APIResourceImport[]): Map<string, Me
   return byVersion;
 }
 
-function foldedVersion(
+function negotiatedVersion(
   version: string,
-  members: readonly Member[],
+  members: readonly ImportMember[],
   published: ApiResourceSpec | undefined,
-  { negotiated, autoPublish }: Situation,
+  { negotiated, autoPublish }: NegotiationInput,
 ): PlannedVersion {
   const known = negotiated.find(({ spec }) => spec.groupVersion.version === version);
   const publish = known === undefined ? autoPublish : known.spec.publish === true;
-  const folded = foldImports(members, published);
+  const folded = negotiateImports(members, published);
   return { version, members, publish, api: folded?.api, verdicts: folded?.verdicts ?? new Map() };
 }
 
 function enforcedVersion(
   version: string,
-  members: readonly Member[],
+  members: readonly ImportMember[],
   definition: Definition,
 ): PlannedVersion {
   const served = versionOf(definition, version);
   if (served !== undefined) {
-    const { api, verdicts } = compareAll(members, apiOf(definition, served));
+    const { api, verdicts } = compareImports(members, apiOf(definition, served));
     return { version, members, publish: true, api, verdicts };
   }
   const names = definition.spec.versions.map(({ name }) => name).join(", ");
   const message = `the definition that was made by hand has ${names}, and not ${version}`;
   const findings = [{ kind: "incompatible" as const, path: "version", message }];
-  const verdict: MemberVerdict = { isCompatible: false, findings, isNarrowable: false };
+  const verdict: ImportCompatibility = { isCompatible: false, findings, isNarrowable: false };
   const verdicts = new Map(members.map(({ name }) => [name, verdict]));
   return { version, members, publish: false, api: undefined, verdicts };
 }
@@ -105,25 +110,26 @@ function enforcedVersion(
 function choose(
   versions: readonly PlannedVersion[],
   published: string | undefined,
-): Pick<Plan, "chosen" | "betterIf"> {
+): Pick<NegotiationPlan, "chosen" | "betterIf"> {
   const candidates = versions.filter(({ publish, api }) => publish && api !== undefined);
   const [best] = candidates.toSorted(
     (one, other) =>
-      takingPart(other) - takingPart(one) || compareVersionPriority(one.version, other.version),
+      participatingImports(other) - participatingImports(one) ||
+      compareVersionPriority(one.version, other.version),
   );
   const current = candidates.find(({ version }) => version === published);
   if (current === undefined || best === undefined) return { chosen: best, betterIf: undefined };
-  if (takingPart(best) > takingPart(current)) {
-    const message = `${best.version} suits ${takingPart(best)} clusters, ${current.version} only ${takingPart(current)}`;
+  if (participatingImports(best) > participatingImports(current)) {
+    const message = `${best.version} suits ${participatingImports(best)} clusters, ${current.version} only ${participatingImports(current)}`;
     return { chosen: current, betterIf: message };
   }
   // Whoever it was negotiated for has left, and nobody who is there can take it.
-  const isDeserted = takingPart(current) === 0;
+  const isDeserted = participatingImports(current) === 0;
   const message = `no cluster accepts ${current.version} as it was published`;
   return { chosen: current, betterIf: isDeserted ? message : undefined };
 }
 
-export function takingPart({ verdicts }: PlannedVersion): number {
+export function participatingImports({ verdicts }: PlannedVersion): number {
   let count = 0;
   for (const { isCompatible } of verdicts.values()) if (isCompatible) count += 1;
   return count;

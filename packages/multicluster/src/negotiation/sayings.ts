@@ -7,8 +7,8 @@ import {
   negotiatedConditions,
 } from "../api/index.ts";
 import { type Definition, isServed, whyNotServed } from "./definitions.ts";
-import type { Member, MemberVerdict } from "./fold-imports.ts";
-import type { Plan, PlannedVersion } from "./plan.ts";
+import type { ImportCompatibility, ImportMember } from "./fold-imports.ts";
+import type { NegotiationPlan, PlannedVersion } from "./plan.ts";
 
 export const findingsShownMax = 10;
 const messageCharactersMax = 2048;
@@ -23,8 +23,8 @@ export function describeFindings(findings: readonly Finding[]): string {
 }
 
 export function compatibleCondition(
-  { name, location }: Member,
-  verdict: MemberVerdict,
+  { name, location }: ImportMember,
+  verdict: ImportCompatibility,
   isEnforced: boolean,
 ): ConditionInput {
   const type = importConditions.compatible;
@@ -48,8 +48,8 @@ export function compatibleCondition(
   };
 }
 
-export interface Publication {
-  readonly plan: Plan;
+export interface PublicationState {
+  readonly plan: NegotiationPlan;
   readonly definition: Definition | undefined;
   /** Why the server did not take the definition. */
   readonly refusal: string | undefined;
@@ -58,7 +58,7 @@ export interface Publication {
 }
 
 /** Whether this version is published, and if not, why. */
-export function publishedCondition(version: string, publication: Publication): ConditionInput {
+export function publishedCondition(version: string, publication: PublicationState): ConditionInput {
   const type = negotiatedConditions.published;
   const { plan, definition, refusal, kept } = publication;
   const no = (reason: string, message: string): ConditionInput => ({
@@ -88,7 +88,7 @@ export function publishedCondition(version: string, publication: Publication): C
 export function negotiatedStatus(
   version: string,
   planned: PlannedVersion | undefined,
-  publication: Publication,
+  publication: PublicationState,
 ): ConditionInput[] {
   const { plan, definition, refusal } = publication;
   const published = publishedCondition(version, publication);

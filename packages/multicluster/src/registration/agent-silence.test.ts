@@ -5,24 +5,24 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { formatKey, timestamp } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
 import {
-  promisedMsOf,
-  promptHeartbeatMs,
+  heartbeatIntervalMsOf,
   type SyncTarget,
   type SyncTargetStatus,
+  tunnellessHeartbeatMs,
 } from "../api/index.ts";
-import { AgentSilence, promisePatienceMs } from "./agent-silence.ts";
+import { AgentLivenessMonitor, heartbeatToleranceMs } from "./agent-silence.ts";
 import { targetStatus } from "./target-status.ts";
 
 const key = { cluster: "root" as ClusterName, namespace: "", name: "east" };
 const longMs = 20_000;
 /** Of one that keeps to its word, nothing is heard for less. */
-const silentMs = promptHeartbeatMs + promisePatienceMs + awakeGraceMs;
+const silentMs = tunnellessHeartbeatMs + heartbeatToleranceMs + awakeGraceMs;
 
 /** What one process sees of an agent. */
 class Watching {
   readonly clock = new FakeClock();
   readonly looksAsked: string[] = [];
-  readonly silence = new AgentSilence({
+  readonly silence = new AgentLivenessMonitor({
     clock: this.clock,
     onOver: ({ name }) => void this.looksAsked.push(name),
   });
@@ -65,7 +65,7 @@ class Watching {
 describe("an agent that promises its next heartbeat within seconds", () => {
   it("is silent when that stays away, and not a moment earlier, until the next one comes", () => {
     const watching = new Watching();
-    watching.beat(promptHeartbeatMs);
+    watching.beat(tunnellessHeartbeatMs);
     assert.equal(watching.look(), undefined);
     watching.clock.advance(silentMs - 1);
     assert.equal(watching.look(), undefined);
@@ -76,18 +76,18 @@ describe("an agent that promises its next heartbeat within seconds", () => {
       watching.said(),
       "Unknown AgentSilent no heartbeat has come since 2026-01-01T00:00:00Z, and the agent promised one every 2 s: look at the agent's log, and at its way to the control plane",
     );
-    watching.beat(promptHeartbeatMs);
+    watching.beat(tunnellessHeartbeatMs);
     assert.equal(watching.said(), "True ClusterReady");
   });
 
   it("is counted from when the promise was seen, whatever the agent's clock shows", () => {
     for (const aheadMs of [-86_400_000, 86_400_000]) {
       const watching = new Watching();
-      watching.beat(promptHeartbeatMs, aheadMs);
+      watching.beat(tunnellessHeartbeatMs, aheadMs);
       watching.look();
       for (let beats = 0; beats < 5; beats++) {
         watching.clock.advance(silentMs - 1);
-        watching.beat(promptHeartbeatMs, aheadMs);
+        watching.beat(tunnellessHeartbeatMs, aheadMs);
         assert.equal(watching.look(), undefined);
       }
       watching.clock.advance(silentMs);
@@ -97,20 +97,20 @@ describe("an agent that promises its next heartbeat within seconds", () => {
 
   it("was said to be silent by another process, and is until it is heard of", () => {
     const watching = new Watching();
-    watching.beat(promptHeartbeatMs);
+    watching.beat(tunnellessHeartbeatMs);
     const since = { lastTransitionTime: timestamp(0), message: "" };
     const ready = { type: "Ready", status: "Unknown", reason: "AgentSilent", ...since } as const;
     watching.status = { ...watching.status, conditions: [ready] };
     assert.equal(watching.look(), "late");
     watching.clock.advance(1000);
-    watching.beat(promptHeartbeatMs);
+    watching.beat(tunnellessHeartbeatMs);
     assert.equal(watching.look(), undefined);
   });
 
   it("leaves no timer behind when it is gone, or nobody looks any more", () => {
     for (const leave of ["forget", "close"] as const) {
       const watching = new Watching();
-      watching.beat(promptHeartbeatMs);
+      watching.beat(tunnellessHeartbeatMs);
       watching.look();
       assert.equal(watching.clock.pendingTimers, 1);
       watching.silence[leave](formatKey(key));
@@ -186,7 +186,7 @@ describe("an agent that promises no more than who has a tunnel", () => {
 describe("an agent that promises nothing", () => {
   it("is judged by its lease alone, also where another has promised something before it", () => {
     const watching = new Watching();
-    watching.beat(promptHeartbeatMs);
+    watching.beat(tunnellessHeartbeatMs);
     const { nextHeartbeatTime = "" } = watching.status;
     watching.clock.advance(longMs);
     watching.beat(undefined);
@@ -199,7 +199,7 @@ describe("an agent that promises nothing", () => {
   it("promises nothing either by times that are none", () => {
     const lastHeartbeatTime = "2026-01-01T00:00:00Z";
     for (const nextHeartbeatTime of ["", "soon", lastHeartbeatTime])
-      assert.equal(promisedMsOf({ lastHeartbeatTime, nextHeartbeatTime }), undefined);
-    assert.equal(promisedMsOf({ nextHeartbeatTime: lastHeartbeatTime }), undefined);
+      assert.equal(heartbeatIntervalMsOf({ lastHeartbeatTime, nextHeartbeatTime }), undefined);
+    assert.equal(heartbeatIntervalMsOf({ nextHeartbeatTime: lastHeartbeatTime }), undefined);
   });
 });

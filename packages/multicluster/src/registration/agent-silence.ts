@@ -10,68 +10,68 @@
 import { awakeDeadline, type Clock, type Timer } from "@kcp-ts/machinery/base";
 import { findCondition, formatKey, type ObjectKey } from "@kcp-ts/sdk";
 import {
-  promisedMsOf,
-  promptHeartbeatMs,
+  heartbeatIntervalMsOf,
   type SyncTarget,
   type SyncTargetStatus,
   targetConditions,
+  tunnellessHeartbeatMs,
 } from "../api/index.ts";
 
-export type Silence = "late" | "orphaned";
+export type AgentLiveness = "late" | "orphaned";
 
-export interface AgentSilenceOptions {
+export interface AgentLivenessOptions {
   readonly clock: Clock;
   /** Is to be looked at again: it may have fallen silent. */
   readonly onOver: (key: ObjectKey) => void;
 }
 
 /** Of `Ready`. */
-export const agentSilentReason = "AgentSilent";
+export const agentHeartbeatMissedReason = "AgentSilent";
 /** A heartbeat may be so much later than it was promised: two requests over a slow way, or one try that fails. */
-export const promisePatienceMs = 2000;
+export const heartbeatToleranceMs = 2000;
 
 /** What is waited for. */
-interface Expected {
-  readonly silence: Silence;
+interface ExpectedHeartbeat {
+  readonly silence: AgentLiveness;
   readonly withinMs: number;
 }
 
 /** How an agent was last seen. */
-interface Seen {
+interface ObservedHeartbeat {
   /** Changes with every sign of life. */
   readonly sign: string;
   readonly tunnel: string | undefined;
-  readonly silence: Silence | undefined;
+  readonly silence: AgentLiveness | undefined;
   /** Its server is not known, and yet the agent says that it has its tunnel: it knows better. */
   readonly isExcused: boolean;
   isOver: boolean;
   timer?: Timer;
 }
 
-export class AgentSilence {
-  readonly #options: AgentSilenceOptions;
-  readonly #seen = new Map<string, Seen>();
+export class AgentLivenessMonitor {
+  readonly #options: AgentLivenessOptions;
+  readonly #seen = new Map<string, ObservedHeartbeat>();
 
-  constructor(options: AgentSilenceOptions) {
+  constructor(options: AgentLivenessOptions) {
     this.#options = options;
   }
 
   /** `isServerThere`: the server that is said to have the agent's tunnel. */
-  look(key: ObjectKey, target: SyncTarget, isServerThere: boolean): Silence | undefined {
+  look(key: ObjectKey, target: SyncTarget, isServerThere: boolean): AgentLiveness | undefined {
     const id = formatKey(key);
     const { lastHeartbeatTime, nextHeartbeatTime, tunnel } = target.status ?? {};
     const sign = JSON.stringify([lastHeartbeatTime, nextHeartbeatTime, tunnel?.id]);
     const known = this.#seen.get(id);
     const wanted = expectedOf(target.status ?? {}, isServerThere);
-    const isExcused = wanted?.silence === "orphaned" && saysSo(known, sign, tunnel?.id);
+    const isExcused = wanted?.silence === "orphaned" && reportsLiveness(known, sign, tunnel?.id);
     const expected = isExcused ? undefined : wanted;
     if (known?.sign === sign && known.silence === expected?.silence)
       return known.isOver ? known.silence : undefined;
     known?.timer?.cancel();
     // Who was silent before this process looked is so until he is heard of.
-    const isOver = known === undefined && expected !== undefined && isSaidSilent(target);
+    const isOver = known === undefined && expected !== undefined && isReportedMissed(target);
     const silence = expected?.silence;
-    const seen: Seen = { sign, tunnel: tunnel?.id, silence, isExcused, isOver };
+    const seen: ObservedHeartbeat = { sign, tunnel: tunnel?.id, silence, isExcused, isOver };
     this.#seen.set(id, seen);
     if (isOver) return silence;
     if (expected !== undefined) this.#await(key, seen, expected.withinMs);
@@ -87,7 +87,7 @@ export class AgentSilence {
     for (const id of [...this.#seen.keys()]) this.forget(id);
   }
 
-  #await(key: ObjectKey, seen: Seen, withinMs: number): void {
+  #await(key: ObjectKey, seen: ObservedHeartbeat, withinMs: number): void {
     const { clock, onOver } = this.#options;
     seen.timer = awakeDeadline(clock, withinMs, () => {
       seen.isOver = true;
@@ -97,23 +97,32 @@ export class AgentSilence {
 }
 
 /** Undefined where nobody promised anything, or the tunnel tells. */
-function expectedOf(status: SyncTargetStatus, isServerThere: boolean): Expected | undefined {
-  const promisedMs = promisedMsOf(status);
+function expectedOf(
+  status: SyncTargetStatus,
+  isServerThere: boolean,
+): ExpectedHeartbeat | undefined {
+  const promisedMs = heartbeatIntervalMsOf(status);
   if (promisedMs === undefined) return undefined;
-  if (promisedMs <= promptHeartbeatMs)
-    return { silence: "late", withinMs: promisedMs + promisePatienceMs };
+  if (promisedMs <= tunnellessHeartbeatMs)
+    return { silence: "late", withinMs: promisedMs + heartbeatToleranceMs };
   const { tunnel } = status;
   const hasTunnel = tunnel !== undefined && tunnel.brokenAfter === undefined && isServerThere;
   if (hasTunnel) return undefined;
-  return { silence: "orphaned", withinMs: promptHeartbeatMs + promisePatienceMs };
+  return { silence: "orphaned", withinMs: tunnellessHeartbeatMs + heartbeatToleranceMs };
 }
 
 /** A heartbeat came since, and it promised as little as who has a tunnel. */
-function saysSo(known: Seen | undefined, sign: string, tunnel: string | undefined): boolean {
+function reportsLiveness(
+  known: ObservedHeartbeat | undefined,
+  sign: string,
+  tunnel: string | undefined,
+): boolean {
   if (known === undefined || known.tunnel !== tunnel) return false;
   return known.isExcused || (known.silence === "orphaned" && known.sign !== sign);
 }
 
-function isSaidSilent({ status }: SyncTarget): boolean {
-  return findCondition(status?.conditions, targetConditions.ready)?.reason === agentSilentReason;
+function isReportedMissed({ status }: SyncTarget): boolean {
+  return (
+    findCondition(status?.conditions, targetConditions.ready)?.reason === agentHeartbeatMissedReason
+  );
 }

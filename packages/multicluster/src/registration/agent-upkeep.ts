@@ -11,12 +11,12 @@ import {
 import type { SyncTarget } from "../api/index.ts";
 import { diagnose } from "./diagnose.ts";
 import { keyOf, type TargetConnection } from "./targets.ts";
-import { bounded } from "./verdict.ts";
+import { boundedMessage } from "./verdict.ts";
 
 /** How far the installation in a cluster is; undefined while it is not known. */
 export type AgentState = Installation | { readonly state: "failed"; readonly message: string };
 
-export interface AgentUpkeepOptions {
+export interface AgentInstallationsOptions {
   /** Undefined where agents are not installed from here. */
   readonly installer: AgentInstaller | undefined;
   readonly clock: Clock;
@@ -24,11 +24,11 @@ export interface AgentUpkeepOptions {
 
 const installTimeoutMs = 30_000;
 
-export class AgentUpkeep {
-  readonly #options: AgentUpkeepOptions;
+export class AgentInstallations {
+  readonly #options: AgentInstallationsOptions;
   readonly #states = new Map<string, AgentState>();
 
-  constructor(options: AgentUpkeepOptions) {
+  constructor(options: AgentInstallationsOptions) {
     this.#options = options;
   }
 
@@ -63,7 +63,8 @@ export class AgentUpkeep {
       const request = { target, cluster, upstream, downstream, resources, signal };
       this.#states.set(id, await installer.install(request));
     } catch (error) {
-      if (!ending.aborted) this.#states.set(id, { state: "failed", message: whyNot(error) });
+      if (!ending.aborted)
+        this.#states.set(id, { state: "failed", message: installProblemOf(error) });
     } finally {
       deadline.cancel();
     }
@@ -87,10 +88,10 @@ export class AgentUpkeep {
   }
 }
 
-function whyNot(error: unknown): string {
+function installProblemOf(error: unknown): string {
   const { reason, message } = diagnose(error);
   // What our own code found says what to do by itself.
   const said = reason === "UnexpectedAnswer" && error instanceof Error ? error.message : message;
   const hint = isStatusError(error, "NotFound") ? "; the cluster does not serve what it takes" : "";
-  return bounded(`the agent could not be installed in the cluster: ${said}${hint}`);
+  return boundedMessage(`the agent could not be installed in the cluster: ${said}${hint}`);
 }

@@ -6,7 +6,7 @@ const backslash = 0x5c;
 const comma = 0x2c;
 const newline = 0x0a;
 
-export class AnswerCount {
+export class ResponseSizeCounter {
   readonly #bound: Bound;
   /** Each line is an answer of its own: the events of a watch. */
   readonly #isByLine: boolean;

@@ -4,7 +4,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
 import type { Transport } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
-import { boundedTransport, paceBytes } from "./bounded-transport.ts";
+import { boundedTransport, responseBytesPerSecond } from "./bounded-transport.ts";
 
 const encoder = new TextEncoder();
 
@@ -126,9 +126,12 @@ describe("an answer of a cluster", () => {
     })();
     await clock.advanceAndSettle(0);
     const burst = told.bytes;
-    assert.ok(burst <= paceBytes.burst + 2 * event.length, `${burst}`);
+    assert.ok(burst <= responseBytesPerSecond.burst + 2 * event.length, `${burst}`);
     for (let second = 0; second < 40; second++) await clock.advanceAndSettle(250);
-    assert.ok(told.bytes - burst <= 10 * paceBytes.perSecond + 2 * event.length, `${told.bytes}`);
+    assert.ok(
+      told.bytes - burst <= 10 * responseBytesPerSecond.perSecond + 2 * event.length,
+      `${told.bytes}`,
+    );
     stop.abort();
     for (let turn = 0; turn < 4; turn++) await clock.advanceAndSettle(1000);
     await reading;

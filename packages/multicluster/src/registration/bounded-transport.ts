@@ -19,7 +19,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "@kcp-ts/sdk";
-import { AnswerCount } from "./answer-count.ts";
+import { ResponseSizeCounter } from "./answer-count.ts";
 
 /** A Status, with what admission of the cluster has to say. */
 const errorAnswer: Bound = {
@@ -34,7 +34,7 @@ const gathered = new BytesInFlight(bytesInFlight.clusterAnswers);
 let connections = 0;
 
 /** What a cluster may say at once, and in a second from then on. */
-export const paceBytes = { burst: 64 << 20, perSecond: 8 << 20 } as const;
+export const responseBytesPerSecond = { burst: 64 << 20, perSecond: 8 << 20 } as const;
 
 export interface BoundedTransportOptions {
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export interface BoundedTransportOptions {
 
 export function boundedTransport(inner: Transport, { clock }: BoundedTransportOptions): Transport {
   const upgrade = inner.upgrade?.bind(inner);
-  const pace = new AnswerPace(clock);
+  const pace = new ResponseRateLimiter(clock);
   const id = `connection ${++connections}`;
   return {
     // Behind an upgrade both sides keep each other to a pace, and nothing is collected.
@@ -55,7 +55,8 @@ export function boundedTransport(inner: Transport, { clock }: BoundedTransportOp
       const isWatch = !isError && watchPath.test(request.path);
       const whole = isError ? errorAnswer : bounds.clusterAnswer;
       const streamed = isWatch ? bounds.clusterObject : isError ? errorAnswer : bounds.clusterList;
-      const counted = (bound: Bound) => limited(body, new AnswerCount(bound, isWatch), pace);
+      const counted = (bound: Bound) =>
+        limited(body, new ResponseSizeCounter(bound, isWatch), pace);
       return {
         ...response,
         body: {
@@ -78,8 +79,8 @@ function isPassedOn(path: string): boolean {
 
 async function* limited(
   body: ResponseBody,
-  count: AnswerCount,
-  pace: AnswerPace,
+  count: ResponseSizeCounter,
+  pace: ResponseRateLimiter,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of body) {
     try {
@@ -115,9 +116,9 @@ async function gather(chunks: AsyncIterable<Uint8Array>, id: string): Promise<st
 }
 
 /** A bucket that is full at first. */
-class AnswerPace {
+class ResponseRateLimiter {
   readonly #clock: Clock;
-  #left: number = paceBytes.burst;
+  #left: number = responseBytesPerSecond.burst;
   #atMs: number;
 
   constructor(clock: Clock) {
@@ -128,10 +129,10 @@ class AnswerPace {
   /** Undefined when there is nothing to wait for. */
   take(bytes: number): Promise<void> | undefined {
     const nowMs = this.#clock.monotonic();
-    const gained = ((nowMs - this.#atMs) * paceBytes.perSecond) / 1000;
-    this.#left = Math.min(paceBytes.burst, this.#left + gained) - bytes;
+    const gained = ((nowMs - this.#atMs) * responseBytesPerSecond.perSecond) / 1000;
+    this.#left = Math.min(responseBytesPerSecond.burst, this.#left + gained) - bytes;
     this.#atMs = nowMs;
     if (this.#left >= 0) return undefined;
-    return sleep(this.#clock, (-this.#left * 1000) / paceBytes.perSecond);
+    return sleep(this.#clock, (-this.#left * 1000) / responseBytesPerSecond.perSecond);
   }
 }

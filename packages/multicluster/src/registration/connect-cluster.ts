@@ -4,11 +4,11 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import {
   Client,
   type Connection,
-  clusterAnswerBounds,
   connect,
   type Kubeconfig,
   KubeconfigError,
   type PermitsAddress,
+  untrustedServerLimits,
 } from "@kcp-ts/sdk";
 import { boundedTransport } from "./bounded-transport.ts";
 import { checkKubeconfig, isProblem } from "./check-kubeconfig.ts";
@@ -39,7 +39,7 @@ export function connectCluster(
     const connection = connect(kubeconfig, { clock, permits, pings: clusterPings });
     const transport = boundedTransport(connection.transport, { clock });
     const { basePath } = connection.client;
-    const answers = clusterAnswerBounds;
+    const answers = untrustedServerLimits;
     const client = new Client({ transport, basePath, clock, userAgent: "kcp", answers });
     return { ...connection, transport, client };
   } catch (error) {

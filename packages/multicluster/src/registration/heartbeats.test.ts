@@ -7,10 +7,10 @@ import {
   type SeverityCondition,
   type SyncTargetStatus,
 } from "../api/index.ts";
-import { Heartbeats, heartbeatLateMs, lostTimesLate, skewMaxMs } from "./heartbeats.ts";
+import { clockSkewMaxMs, Heartbeats, heartbeatTimeoutMs, timeoutsUntilLost } from "./heartbeats.ts";
 import { targetStatus } from "./target-status.ts";
 
-const heartbeatLostMs = heartbeatLateMs * lostTimesLate;
+const heartbeatLostMs = heartbeatTimeoutMs * timeoutsUntilLost;
 
 const target = {
   apiVersion: "workload.kcp.io/v1alpha1",
@@ -47,11 +47,11 @@ describe("an agent's heartbeat", () => {
     look();
     await clock.advance(20_000);
     assert.equal(beat().status, "True");
-    await clock.advance(heartbeatLateMs);
+    await clock.advance(heartbeatTimeoutMs);
     assert.equal(look().status, "True");
     await clock.advance(1);
     assert.deepEqual([look().status, look().reason], ["Unknown", "HeartbeatLate"]);
-    await clock.advance(heartbeatLostMs - heartbeatLateMs - 1);
+    await clock.advance(heartbeatLostMs - heartbeatTimeoutMs - 1);
     assert.equal(look().status, "Unknown");
     await clock.advance(1);
     assert.deepEqual([look().status, look().reason], ["False", "ErrorHeartbeat"]);
@@ -94,10 +94,10 @@ describe("an agent's heartbeat", () => {
       return `${found?.status} ${found?.lastTransitionTime}`;
     };
     sinceOf("Ready");
-    await clock.advance(heartbeatLateMs + 1);
+    await clock.advance(heartbeatTimeoutMs + 1);
     const late = sinceOf("Ready");
     assert.match(late, /^Unknown/);
-    await clock.advance(heartbeatLostMs - heartbeatLateMs);
+    await clock.advance(heartbeatLostMs - heartbeatTimeoutMs);
     for (const type of ["Ready", "HeartbeatHealthy"])
       assert.equal(sinceOf(type), late.replace("Unknown", "False"));
   });
@@ -122,8 +122,8 @@ describe("an agent's heartbeat", () => {
 
   it("does not speak of a difference below the limit", async () => {
     for (const [aheadMs, isSaid] of [
-      [skewMaxMs - 1, false],
-      [skewMaxMs, true],
+      [clockSkewMaxMs - 1, false],
+      [clockSkewMaxMs, true],
     ] as const) {
       const { clock, look, beat } = listening(aheadMs);
       look();

@@ -6,11 +6,11 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { leaseMsMax, leaseMsMin, type SyncTargetStatus } from "../api/index.ts";
 
 /** Nobody was heard of for so long: it cannot be told how the agent does. Agents with a lease of their own say another time; all write three times as often. */
-export const heartbeatLateMs = 60_000;
+export const heartbeatTimeoutMs = 60_000;
 /** And for so many times as long: it is gone. */
-export const lostTimesLate = 2;
+export const timeoutsUntilLost = 2;
 /** Clocks that are further apart are spoken of: tokens and certificates are good for times. */
-export const skewMaxMs = 30_000;
+export const clockSkewMaxMs = 30_000;
 
 export interface Heartbeat {
   /** As the agent wrote it. */
@@ -22,17 +22,17 @@ export interface Heartbeat {
   readonly skewMs: number | undefined;
 }
 
-type Beating = Pick<SyncTargetStatus, "lastHeartbeatTime" | "leaseDurationSeconds">;
+type HeartbeatStatus = Pick<SyncTargetStatus, "lastHeartbeatTime" | "leaseDurationSeconds">;
 
 /** Who promises to stop things so long after a heartbeat is not to be relied on for longer. */
-export function lateMsOf({
+export function heartbeatTimeoutMsOf({
   leaseDurationSeconds: seconds,
 }: Pick<SyncTargetStatus, "leaseDurationSeconds"> = {}): number {
-  if (seconds === undefined) return heartbeatLateMs;
+  if (seconds === undefined) return heartbeatTimeoutMs;
   return Math.min(Math.max(leaseMsMin, seconds * 1000), leaseMsMax);
 }
 
-interface Seen {
+interface ObservedHeartbeat {
   readonly last: string;
   readonly atMs: number;
   readonly skewMs: number | undefined;
@@ -40,16 +40,19 @@ interface Seen {
 
 export class Heartbeats {
   readonly #clock: Clock;
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, ObservedHeartbeat>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Undefined when there was none yet. */
-  observe(id: string, { lastHeartbeatTime: last, ...status }: Beating): Heartbeat | undefined {
+  observe(
+    id: string,
+    { lastHeartbeatTime: last, ...status }: HeartbeatStatus,
+  ): Heartbeat | undefined {
     if (last === undefined) return undefined;
-    const lateMs = lateMsOf(status);
+    const lateMs = heartbeatTimeoutMsOf(status);
     const nowMs = this.#clock.monotonic();
     const known = this.#seen.get(id);
     if (known?.last === last)

@@ -3,14 +3,18 @@ export { missingAccess } from "./access.ts";
 export { boundedTransport } from "./bounded-transport.ts";
 export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
 export { diagnose } from "./diagnose.ts";
-export { kubeconfigInSecret, type OpenSealed } from "./kubeconfig-source.ts";
-export { leftoverOf, originalsOf } from "./originals.ts";
+export { kubeconfigInSecret, type Unseal } from "./kubeconfig-source.ts";
+export { describeHeldObject, heldObjectResources } from "./originals.ts";
 export { registeredServerAnnotation, serverIn } from "./registered-server.ts";
-export { isSealed, type SealedPlace, seal, sealingKeyBytes, unseal } from "./seal.ts";
-export { runSelfReport, type SelfReportOptions, selfReportMs } from "./self-report.ts";
+export { isSealed, type SealContext, seal, sealingKeyBytes, unseal } from "./seal.ts";
+export {
+  runStatusReporter,
+  type StatusReporterOptions,
+  statusReportIntervalMs,
+} from "./self-report.ts";
 export {
   drainTimeoutMsDefault,
-  type IsServerThere,
+  type IsServerAlive,
   TargetController,
   type TargetControllerOptions,
 } from "./target-controller.ts";

@@ -2,18 +2,18 @@
 import { type Client, type ObjectKey, stringMember } from "@kcp-ts/sdk";
 import { secrets } from "../agent/index.ts";
 import { defaultSecretKey, type SyncTarget } from "../api/index.ts";
-import { ledByRegistration } from "./registered-server.ts";
-import { isSealed, type SealedPlace } from "./seal.ts";
+import { checkRegisteredServer } from "./registered-server.ts";
+import { isSealed, type SealContext } from "./seal.ts";
 import { type Problem, problem } from "./verdict.ts";
 
 /** Opens what is sealed; undefined when it cannot. Whoever holds the key supplies it. */
-export type OpenSealed = (sealed: string, place: SealedPlace) => Promise<string | undefined>;
+export type Unseal = (sealed: string, place: SealContext) => Promise<string | undefined>;
 
 export interface KubeconfigRequest {
   readonly key: ObjectKey;
   /** Of the logical cluster. */
   readonly client: Client;
-  readonly openSealed: OpenSealed | undefined;
+  readonly openSealed: Unseal | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +27,7 @@ export async function readKubeconfig(
   if (kubeconfig !== undefined && kubeconfig !== "") return await opened(kubeconfig, request);
   if (reference === undefined) return undefined;
   const text = await kubeconfigInSecret(reference, request);
-  return typeof text === "string" ? ledByRegistration(target, text) : text;
+  return typeof text === "string" ? checkRegisteredServer(target, text) : text;
 }
 
 async function opened(text: string, request: KubeconfigRequest): Promise<string | Problem> {

@@ -20,13 +20,13 @@ import {
 } from "../api/index.ts";
 import { releasePatch, type TargetIdentity } from "../syncer/index.ts";
 
-export interface HeldOriginal {
+export interface HeldObject {
   readonly object: KubernetesObject;
   /** Lets it go: what is in the cluster stays there, and belongs to nobody. */
   release(): Promise<void>;
 }
 
-export interface HeldOriginalsOptions {
+export interface HeldObjectsOptions {
   /** Of the logical cluster of the SyncTarget; may do everything. */
   readonly client: Client;
   readonly target: TargetIdentity;
@@ -36,7 +36,7 @@ export interface HeldOriginalsOptions {
 }
 
 /** Of all APIs that the cluster lends. One by one: there may be many. */
-export async function* heldOriginals(options: HeldOriginalsOptions): AsyncGenerator<HeldOriginal> {
+export async function* heldObjects(options: HeldObjectsOptions): AsyncGenerator<HeldObject> {
   const { client, target, natives, signal } = options;
   for (const name of natives) yield* heldOf(syncedNative(name), options);
   for await (const page of client.resource(apiResourceImports).pages({ signal })) {
@@ -58,12 +58,12 @@ export async function* heldOriginals(options: HeldOriginalsOptions): AsyncGenera
 
 async function* heldOf(
   resource: Resource,
-  { client, target, signal }: HeldOriginalsOptions,
-): AsyncGenerator<HeldOriginal> {
-  const own: Way = { listed: client, inCluster: () => client, absences: ["NotFound"] };
+  { client, target, signal }: HeldObjectsOptions,
+): AsyncGenerator<HeldObject> {
+  const own: HeldObjectLookup = { listed: client, inCluster: () => client, absences: ["NotFound"] };
   yield* heldIn(own, resource, target, signal);
   const view = client.withBasePath(agentViewPath(target));
-  const shared: Way = {
+  const shared: HeldObjectLookup = {
     listed: view.inCluster("*"),
     inCluster: (cluster) => view.inCluster(cluster),
     // Where nobody else may use the SyncTarget, there is no view of others.
@@ -72,7 +72,7 @@ async function* heldOf(
   yield* heldIn(shared, resource, target, signal);
 }
 
-interface Way {
+interface HeldObjectLookup {
   readonly listed: Client;
   readonly inCluster: (cluster: string) => Client;
   /** What says that there is nothing: an API that is not served has no objects. */
@@ -80,11 +80,11 @@ interface Way {
 }
 
 async function* heldIn(
-  { listed, inCluster, absences }: Way,
+  { listed, inCluster, absences }: HeldObjectLookup,
   resource: Resource,
   target: TargetIdentity,
   signal: AbortSignal,
-): AsyncGenerator<HeldOriginal> {
+): AsyncGenerator<HeldObject> {
   try {
     for await (const { items } of listed.resource<KubernetesObject>(resource as never).pages({
       signal,
@@ -116,19 +116,19 @@ async function* heldIn(
 }
 
 /** What of a SyncTarget's originals there is to look for. */
-export function originalsOf(
+export function heldObjectResources(
   client: Client,
   { metadata: { name, uid = "" }, spec }: SyncTarget,
   cluster: string,
   { resources, signal }: { readonly resources: readonly string[]; readonly signal: AbortSignal },
-): HeldOriginalsOptions {
+): HeldObjectsOptions {
   const natives = (spec?.resources ?? resources).filter(isSyncedNative);
   return { client, target: { cluster, name, uid }, natives, signal };
 }
 
 /** One of them, for people to read. */
-export async function leftoverOf(options: HeldOriginalsOptions): Promise<string | undefined> {
-  for await (const { object } of heldOriginals(options)) {
+export async function describeHeldObject(options: HeldObjectsOptions): Promise<string | undefined> {
+  for await (const { object } of heldObjects(options)) {
     const { namespace = "", name } = object.metadata;
     return `${object.kind ?? "the object"} ${namespace}/${name}`;
   }

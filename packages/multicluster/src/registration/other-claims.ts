@@ -3,7 +3,7 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, defineResource, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
 import { downstreamLabel, namespaceLocatorAnnotation } from "../api/index.ts";
 import { parseLocator, type TargetIdentity, targetKey } from "../syncer/index.ts";
-import { bounded } from "./verdict.ts";
+import { boundedMessage } from "./verdict.ts";
 
 const namespaces = defineResource<KubernetesObject>({
   group: "",
@@ -17,7 +17,7 @@ const lookedAtMax = 50;
 const namedMax = 3;
 
 /** As in `SyncTarget west (uid …)`; undefined when it cannot be told. */
-export async function otherClaims(
+export async function otherSyncTargets(
   client: Client,
   target: TargetIdentity,
   signal: AbortSignal,
@@ -32,7 +32,7 @@ export async function otherClaims(
       const text = stringMember(metadata.annotations, namespaceLocatorAnnotation);
       const other = parseLocator(text)?.syncTarget;
       if (other === undefined || other.uid === target.uid) continue;
-      claims.set(other.uid, bounded(`SyncTarget ${other.name} (uid ${other.uid})`, 128));
+      claims.set(other.uid, boundedMessage(`SyncTarget ${other.name} (uid ${other.uid})`, 128));
     }
     return [...claims.values()].sort().slice(0, namedMax);
   } catch (error) {

@@ -4,9 +4,9 @@ import { isJsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError, StatusError } from "@kcp-ts/machinery/status";
 import { type Client, headerText, startDeadline } from "@kcp-ts/sdk";
 import { diagnose } from "./diagnose.ts";
-import { bounded, type Problem, problem } from "./verdict.ts";
+import { boundedMessage, type Problem, problem } from "./verdict.ts";
 
-export interface Answer {
+export interface ProbeResult {
   /** Of Kubernetes: v1.36.0. */
   readonly version: string;
   /** How far the cluster's clock is ahead of ours; undefined when it does not say. */
@@ -21,7 +21,7 @@ export interface ProbeOptions {
 
 const versionCharactersMax = 100;
 
-export async function probe(client: Client, options: ProbeOptions): Promise<Answer | Problem> {
+export async function probe(client: Client, options: ProbeOptions): Promise<ProbeResult | Problem> {
   const deadline = startDeadline({ ...options, what: "asking the cluster how it does" });
   const { signal } = deadline;
   try {
@@ -35,8 +35,8 @@ export async function probe(client: Client, options: ProbeOptions): Promise<Answ
         "UnexpectedAnswer",
         "the server in the kubeconfig does not say which version of Kubernetes it is: check its address",
       );
-    await askReadiness(client, signal);
-    return { version: bounded(text, versionCharactersMax), skewMs };
+    await checkReadyz(client, signal);
+    return { version: boundedMessage(text, versionCharactersMax), skewMs };
   } catch (error) {
     return diagnose(error);
   } finally {
@@ -50,7 +50,7 @@ function aheadOf(clock: Clock, date: string | undefined): number | undefined {
 }
 
 /** Clusters before 1.16 only have healthz; who may not ask is content with an answer to anything. */
-async function askReadiness(client: Client, signal: AbortSignal): Promise<void> {
+async function checkReadyz(client: Client, signal: AbortSignal): Promise<void> {
   for (const path of ["/readyz", "/healthz"]) {
     try {
       await client.read({ method: "GET", path, signal, retriesMax: 0 });

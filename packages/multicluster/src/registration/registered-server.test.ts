@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SyncTarget } from "../api/index.ts";
-import { ledByRegistration, registeredServerAnnotation, serverIn } from "./registered-server.ts";
+import {
+  checkRegisteredServer,
+  registeredServerAnnotation,
+  serverIn,
+} from "./registered-server.ts";
 
 function kubeconfig(cluster: object, token = "t"): string {
   return JSON.stringify({
@@ -25,9 +29,9 @@ const registered = (server: string | undefined): SyncTarget => ({
 describe("a kubeconfig in a Secret", () => {
   it("is followed to the registered server, whatever its credentials are", () => {
     for (const text of [kubeconfig({ server: east }), kubeconfig({ server: east }, "renewed")])
-      assert.equal(ledByRegistration(registered(east), text), text);
+      assert.equal(checkRegisteredServer(registered(east), text), text);
     const proxied = kubeconfig({ server: east, "proxy-url": "http://proxy.example:3128" });
-    assert.equal(ledByRegistration(registered(serverIn(proxied)), proxied), proxied);
+    assert.equal(checkRegisteredServer(registered(serverIn(proxied)), proxied), proxied);
   });
 
   it("is not followed anywhere else: to another server or port, by way of a proxy, or when none was registered", () => {
@@ -37,7 +41,7 @@ describe("a kubeconfig in a Secret", () => {
       [east, { server: east, "proxy-url": "http://evil.example:3128" }],
       [undefined, { server: east }],
     ] as const) {
-      const led = ledByRegistration(registered(server), kubeconfig(cluster));
+      const led = checkRegisteredServer(registered(server), kubeconfig(cluster));
       assert.ok(typeof led !== "string", JSON.stringify(cluster));
       assert.equal(led.reason, "ServerNotRegistered");
     }

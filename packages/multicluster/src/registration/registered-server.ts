@@ -20,7 +20,7 @@ export function serverIn(text: string): string | undefined {
 }
 
 /** The text, or why it is not followed. What cannot be used is said by whoever connects. */
-export function ledByRegistration({ metadata }: SyncTarget, text: string): string | Problem {
+export function checkRegisteredServer({ metadata }: SyncTarget, text: string): string | Problem {
   const server = serverIn(text);
   const registered = stringMember(metadata.annotations, registeredServerAnnotation);
   if (server === undefined || server === registered) return text;

@@ -6,7 +6,7 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
-export interface SealedPlace {
+export interface SealContext {
   readonly cluster: string;
   readonly name: string;
 }
@@ -21,7 +21,7 @@ export function isSealed(text: string): boolean {
   return text.startsWith(prefix);
 }
 
-export function seal(text: string, place: SealedPlace, key: Uint8Array): string {
+export function seal(text: string, place: SealContext, key: Uint8Array): string {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key, nonce).setAAD(placeBytes(place));
   const sealed = Buffer.concat([
@@ -34,7 +34,7 @@ export function seal(text: string, place: SealedPlace, key: Uint8Array): string 
 }
 
 /** Undefined when it was sealed for another place or with another key, or is damaged. */
-export function unseal(sealed: string, place: SealedPlace, key: Uint8Array): string | undefined {
+export function unseal(sealed: string, place: SealContext, key: Uint8Array): string | undefined {
   if (!isSealed(sealed)) return undefined;
   const bytes = Buffer.from(sealed.slice(prefix.length), "base64");
   if (bytes.length < nonceBytes + tagBytes) return undefined;
@@ -52,6 +52,6 @@ export function unseal(sealed: string, place: SealedPlace, key: Uint8Array): str
   }
 }
 
-function placeBytes({ cluster, name }: SealedPlace): Uint8Array {
+function placeBytes({ cluster, name }: SealContext): Uint8Array {
   return new TextEncoder().encode(JSON.stringify([cluster, name]));
 }

@@ -8,12 +8,12 @@ import type { TargetIdentity } from "../syncer/index.ts";
 import { missingAccess } from "./access.ts";
 import { type Capacity, readCapacity } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
-import { otherClaims } from "./other-claims.ts";
+import { otherSyncTargets } from "./other-claims.ts";
 import { probe } from "./probe.ts";
-import { happenings } from "./status-events.ts";
-import { clusterConditions, settled } from "./target-status.ts";
+import { statusEvents } from "./status-events.ts";
+import { clusterConditions, withTransitionTime } from "./target-status.ts";
 
-export interface SelfReportOptions {
+export interface StatusReporterOptions {
   readonly target: TargetIdentity & { readonly cluster: ClusterName };
   /** The logical cluster of the SyncTarget. */
   readonly upstream: Client;
@@ -26,15 +26,15 @@ export interface SelfReportOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export const selfReportMs = 60_000;
+export const statusReportIntervalMs = 60_000;
 const retryMs = 5000;
 const timeoutMs = 20_000;
 
-export async function runSelfReport(
-  options: SelfReportOptions,
+export async function runStatusReporter(
+  options: StatusReporterOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, onError, upstream, intervalMs = selfReportMs } = options;
+  const { clock, random, onError, upstream, intervalMs = statusReportIntervalMs } = options;
   const component = syncerFieldManager;
   const events = new EventRecorder({ component, client: () => upstream, clock, onError });
   while (!signal.aborted) {
@@ -59,7 +59,7 @@ export async function runSelfReport(
 }
 
 async function report(
-  options: SelfReportOptions,
+  options: StatusReporterOptions,
   events: EventRecorder,
   signal: AbortSignal,
 ): Promise<void> {
@@ -73,10 +73,12 @@ async function report(
   const resources = spec?.resources ?? options.resources;
   const drafts = clusterConditions({
     missingAccess: await missingAccess(downstream, resources, signal),
-    otherClaims: await otherClaims(downstream, target, signal),
+    otherClaims: await otherSyncTargets(downstream, target, signal),
   });
   const nowMs = clock.now();
-  const conditions = drafts.map((draft) => settled(known.conditions ?? [], draft, nowMs));
+  const conditions = drafts.map((draft) =>
+    withTransitionTime(known.conditions ?? [], draft, nowMs),
+  );
   const facts = { version: answer.version, ...(await capacityOf(downstream, signal)) };
   const isSaid =
     conditions.every((one) => {
@@ -92,7 +94,7 @@ async function report(
   if (isSaid) return;
   const apply = { fieldManager: agentFieldManager, force: true, signal };
   await resource.applyStatus({ metadata: { name }, status: { ...facts, conditions } }, apply);
-  for (const happening of happenings(name, known.conditions, conditions))
+  for (const happening of statusEvents(name, known.conditions, conditions))
     events.record(target.cluster, found, happening);
 }
 

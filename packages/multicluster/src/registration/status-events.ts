@@ -1,26 +1,30 @@
 /** What is told in Events when conditions of a SyncTarget change: whoever looks at Events sees the same words as whoever looks at conditions. Pure. */
-import { findCondition, type Happening } from "@kcp-ts/sdk";
+import { type EventInput, findCondition } from "@kcp-ts/sdk";
 import { type SeverityCondition, targetConditions } from "../api/index.ts";
-import { exclusiveCondition, installedCondition } from "./target-status.ts";
+import { installedCondition, sharedOwnershipCondition } from "./target-status.ts";
 
 /** Ready sums up most of them; these say more than it. */
-const told: ReadonlySet<string> = new Set([
+const reportedConditions: ReadonlySet<string> = new Set([
   targetConditions.ready,
-  exclusiveCondition,
+  sharedOwnershipCondition,
   installedCondition,
 ]);
 
-export function happenings(
+export function statusEvents(
   name: string,
   before: readonly SeverityCondition[] | undefined,
   after: readonly SeverityCondition[] | undefined,
-): readonly Happening[] {
-  const found: Happening[] = [];
+): readonly EventInput[] {
+  const found: EventInput[] = [];
   for (const condition of after ?? []) {
     const { type, status, reason, message } = condition;
     const known = findCondition(before, type);
     const isNew = known?.status !== status || known.reason !== reason;
-    if (told.has(type) && isNew && (known !== undefined || status !== "True" || type === "Ready")) {
+    if (
+      reportedConditions.has(type) &&
+      isNew &&
+      (known !== undefined || status !== "True" || type === "Ready")
+    ) {
       found.push({
         type: status === "True" ? "Normal" : "Warning",
         reason,

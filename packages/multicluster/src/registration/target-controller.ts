@@ -33,16 +33,16 @@ import {
   syncTargetFinalizer,
   syncTargets,
 } from "../api/index.ts";
-import { AgentSilence } from "./agent-silence.ts";
-import { AgentUpkeep } from "./agent-upkeep.ts";
+import { AgentLivenessMonitor } from "./agent-silence.ts";
+import { AgentInstallations } from "./agent-upkeep.ts";
 import { connectCluster } from "./connect-cluster.ts";
 import { diagnose } from "./diagnose.ts";
-import { Heartbeats, lateMsOf } from "./heartbeats.ts";
-import { type OpenSealed, readKubeconfig } from "./kubeconfig-source.ts";
-import { heldOriginals, leftoverOf, originalsOf } from "./originals.ts";
-import { happenings } from "./status-events.ts";
+import { Heartbeats, heartbeatTimeoutMsOf } from "./heartbeats.ts";
+import { readKubeconfig, type Unseal } from "./kubeconfig-source.ts";
+import { describeHeldObject, heldObjectResources, heldObjects } from "./originals.ts";
+import { statusEvents } from "./status-events.ts";
 import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
-import { isSaid, type Observation, targetStatus } from "./target-status.ts";
+import { isStatusCurrent, type Observation, targetStatus } from "./target-status.ts";
 import type { TargetConnection, Targets } from "./targets.ts";
 import { type Problem, problem } from "./verdict.ts";
 
@@ -51,7 +51,7 @@ export interface TargetControllerOptions {
   readonly targets: Targets;
   /** What is synced where a SyncTarget does not say. */
   readonly resources: readonly string[];
-  readonly openSealed?: OpenSealed | undefined;
+  readonly openSealed?: Unseal | undefined;
   /** How long a cluster may take to be emptied before its SyncTarget goes all the same. */
   readonly drainTimeoutMs?: number | undefined;
   readonly settings?: Partial<LinkSettings> | undefined;
@@ -60,7 +60,7 @@ export interface TargetControllerOptions {
   /** Installs agents; without it people apply what `kubectl kcp workload sync` prints. */
   readonly installer?: AgentInstaller | undefined;
   /** Whether a server process that has had an agent's tunnel is still there; none is held for gone if left out. */
-  readonly isServerThere?: IsServerThere | undefined;
+  readonly isServerThere?: IsServerAlive | undefined;
   /** Whether somebody imports APIs from where the connections are: a cluster is not ready before that was done once. */
   readonly awaitsImport?: boolean | undefined;
   readonly clock?: Clock | undefined;
@@ -69,7 +69,7 @@ export interface TargetControllerOptions {
 }
 
 /** By what AgentPresence calls it. */
-export type IsServerThere = (server: string, signal: AbortSignal) => Promise<boolean>;
+export type IsServerAlive = (server: string, signal: AbortSignal) => Promise<boolean>;
 
 export const drainTimeoutMsDefault = 300_000;
 const drainPollMs = 2000;
@@ -84,7 +84,7 @@ interface OpenLink {
 }
 
 /** With the way into the cluster, if there is one. */
-interface AgentLook {
+interface AgentObservationRequest {
   readonly waitMs: number;
   readonly report?: LinkReport;
   readonly signal: AbortSignal;
@@ -97,9 +97,9 @@ export class TargetController {
   readonly #source: ObjectSource<SyncTarget>;
   readonly #events: EventRecorder;
   readonly #links = new Map<string, OpenLink>();
-  readonly #agents: AgentUpkeep;
+  readonly #agents: AgentInstallations;
   readonly #heartbeats: Heartbeats;
-  readonly #silence: AgentSilence;
+  readonly #silence: AgentLivenessMonitor;
   /** Since when SyncTargets are being deleted, as far as this process has seen it. */
   readonly #leavingSinceMs = new Map<string, number>();
 
@@ -109,11 +109,11 @@ export class TargetController {
     this.#clock = options.clock ?? systemClock;
     this.#source = clusters.source(syncTargets);
     this.#heartbeats = new Heartbeats(this.#clock);
-    this.#silence = new AgentSilence({
+    this.#silence = new AgentLivenessMonitor({
       clock: this.#clock,
       onOver: (key) => this.controller.enqueue(key),
     });
-    this.#agents = new AgentUpkeep({ installer: options.installer, clock: this.#clock });
+    this.#agents = new AgentInstallations({ installer: options.installer, clock: this.#clock });
     this.#events = new EventRecorder({
       component: registrationFieldManager,
       client: (cluster) => clusters.client(cluster),
@@ -197,7 +197,7 @@ export class TargetController {
   async #observeAgent(
     key: ObjectKey,
     target: SyncTarget,
-    { waitMs, report, signal }: AgentLook,
+    { waitMs, report, signal }: AgentObservationRequest,
   ): Promise<{ readonly observation: Observation; readonly waitMs: number }> {
     const id = formatKey(key);
     const { server } = target.status?.tunnel ?? {};
@@ -210,7 +210,7 @@ export class TargetController {
     const silence = this.#silence.look(key, target, isServerThere);
     const observation = { kind: "agent" as const, heartbeat, agent, silence };
     const { inventoryMs } = this.#settings;
-    const often = Math.min(waitMs, inventoryMs, lateMsOf(target.status) / 4);
+    const often = Math.min(waitMs, inventoryMs, heartbeatTimeoutMsOf(target.status) / 4);
     // Just then, and not at the next look: endpoints wait for it.
     const lateInMs = heartbeat === undefined ? 0 : heartbeat.lateMs - heartbeat.silentMs + 1;
     return { observation, waitMs: lateInMs > 0 ? Math.min(often, lateInMs) : often };
@@ -290,7 +290,7 @@ export class TargetController {
     }
     // Nobody works in the cluster from here on: what is let go of is not taken again.
     await this.#close(id);
-    const held = heldOriginals(this.#held(key, target, client, signal));
+    const held = heldObjects(this.#held(key, target, client, signal));
     for await (const original of held) await original.release();
     await this.#agents.revoke(client, target, signal);
     await this.#removeImports(key, target, client, signal);
@@ -312,7 +312,7 @@ export class TargetController {
     const { cluster } = key;
     const state = await targets.drain(target, { cluster, connection, signal });
     if (state === "pending") return "what was synced to the cluster is being removed from it";
-    const leftover = await leftoverOf(this.#held(key, target, client, signal));
+    const leftover = await describeHeldObject(this.#held(key, target, client, signal));
     if (leftover !== undefined) return `${leftover} is still in the cluster`;
     try {
       await this.#agents.uninstall(target, connection, signal);
@@ -324,7 +324,7 @@ export class TargetController {
 
   #held({ cluster }: ObjectKey, target: SyncTarget, client: Client, signal: AbortSignal) {
     const { resources } = this.#options;
-    return originalsOf(client, target, cluster, { resources, signal });
+    return heldObjectResources(client, target, cluster, { resources, signal });
   }
 
   #tellOrphaned({ cluster }: ObjectKey, target: SyncTarget, drainTimeoutMs: number): void {
@@ -361,10 +361,10 @@ export class TargetController {
   ): Promise<void> {
     const { awaitsImport } = this.#options;
     const status = targetStatus(target, observation, this.#clock.now(), { awaitsImport });
-    if (isSaid(target, status)) return;
+    if (isStatusCurrent(target, status)) return;
     const options = { fieldManager: registrationFieldManager, force: true, signal };
     await client.resource(syncTargets).applyStatus({ metadata: { name }, status }, options);
-    for (const happening of happenings(name, target.status?.conditions, status.conditions))
+    for (const happening of statusEvents(name, target.status?.conditions, status.conditions))
       this.#events.record(cluster, target, happening);
   }
 

@@ -9,7 +9,7 @@ import { type Connection, type StringMap, startDeadline } from "@kcp-ts/sdk";
 import { missingAccess } from "./access.ts";
 import { readCapacity } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
-import { otherClaims } from "./other-claims.ts";
+import { otherSyncTargets } from "./other-claims.ts";
 import { probe } from "./probe.ts";
 import type { TargetConnection } from "./targets.ts";
 import type { Problem } from "./verdict.ts";
@@ -172,7 +172,7 @@ export class TargetLink {
         const missing = await missingAccess(client, resources, deadline.signal);
         this.#report = { ...this.#report, missingAccess: missing };
       }
-      const claims = await otherClaims(client, this.connection, deadline.signal);
+      const claims = await otherSyncTargets(client, this.connection, deadline.signal);
       this.#report = { ...this.#report, otherClaims: claims };
       const found = await readCapacity(client, deadline.signal);
       this.#report = { ...this.#report, ...found };

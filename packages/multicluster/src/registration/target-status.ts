@@ -2,18 +2,18 @@
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { findCondition, type StringMap, setCondition, timestamp } from "@kcp-ts/sdk";
 import {
-  promisedMsOf,
+  heartbeatIntervalMsOf,
   type Severity,
   type SeverityCondition,
   type SyncTarget,
   type SyncTargetStatus,
   targetConditions,
 } from "../api/index.ts";
-import { agentSilentReason, type Silence } from "./agent-silence.ts";
+import { type AgentLiveness, agentHeartbeatMissedReason } from "./agent-silence.ts";
 import type { AgentState } from "./agent-upkeep.ts";
-import { type Heartbeat, lostTimesLate, skewMaxMs } from "./heartbeats.ts";
+import { clockSkewMaxMs, type Heartbeat, timeoutsUntilLost } from "./heartbeats.ts";
 import type { LinkReport } from "./target-link.ts";
-import { bounded, type Problem } from "./verdict.ts";
+import { boundedMessage, type Problem } from "./verdict.ts";
 
 /** How the cluster was found, or why it could not be looked for. */
 export type Observation =
@@ -29,12 +29,12 @@ export interface AgentObservation {
   /** How far its installation is, where it is installed from here. */
   readonly agent?: AgentState | undefined;
   /** It has not kept its word. */
-  readonly silence?: Silence | undefined;
+  readonly silence?: AgentLiveness | undefined;
 }
 
 export const accessCondition = "SyncerAuthorized";
 export const installedCondition = "SyncerInstalled";
-export const exclusiveCondition = "Exclusive";
+export const sharedOwnershipCondition = "Exclusive";
 
 /** The part of the status that is ours, with the conditions that are. Others write theirs beside it. */
 export function targetStatus(
@@ -51,13 +51,13 @@ export function targetStatus(
     ...(observation.kind === "link" ? clusterConditions(observation.report) : []),
   ];
   const own = drafts.filter((one) => one !== undefined);
-  const isOther = ({ type }: Draft) =>
+  const isOther = ({ type }: ConditionDraft) =>
     others.has(type) || (observation.kind === "agent" && type === accessCondition);
   const isNotImported =
     awaitsImport &&
     observation.kind === "link" &&
     findCondition(known, targetConditions.apiImporterReady) === undefined;
-  const silent = observation.kind === "agent" ? silentOf(target, observation) : undefined;
+  const silent = observation.kind === "agent" ? heartbeatMissedOf(target, observation) : undefined;
   const ready = summary([
     ...own,
     ...known.filter(isOther),
@@ -68,13 +68,13 @@ export function targetStatus(
   const report = observation.kind === "link" ? observation.report : undefined;
   const isOurs = (target.spec?.mode ?? "Push") === "Push";
   return {
-    conditions: [shown, ...own].map((one) => settled(known, one, nowMs)),
+    conditions: [shown, ...own].map((one) => withTransitionTime(known, one, nowMs)),
     ...(isOurs ? factsOf(target.status ?? {}, report) : {}),
   };
 }
 
 /** Without the time of its last transition. */
-export type Draft = Omit<SeverityCondition, "lastTransitionTime">;
+export type ConditionDraft = Omit<SeverityCondition, "lastTransitionTime">;
 
 const others: ReadonlySet<string> = new Set([
   targetConditions.apiImporterReady,
@@ -88,19 +88,22 @@ const notImported = unknown(
   "the cluster answers, and its APIs are looked at for the first time",
 );
 
-function silentOf(target: SyncTarget, { silence }: AgentObservation): Draft | undefined {
+function heartbeatMissedOf(
+  target: SyncTarget,
+  { silence }: AgentObservation,
+): ConditionDraft | undefined {
   const why = isTunnelBroken(target)
     ? "the agent's tunnel broke off, and no heartbeat has come since"
-    : silence && silenceSaid(target.status ?? {}, silence);
+    : silence && heartbeatMissedMessage(target.status ?? {}, silence);
   const next = "look at the agent's log, and at its way to the control plane";
   if (why === undefined) return undefined;
-  return unknown(targetConditions.ready, agentSilentReason, `${why}: ${next}`);
+  return unknown(targetConditions.ready, agentHeartbeatMissedReason, `${why}: ${next}`);
 }
 
-function silenceSaid(status: SyncTargetStatus, silence: Silence): string {
+function heartbeatMissedMessage(status: SyncTargetStatus, silence: AgentLiveness): string {
   if (silence === "orphaned")
     return "no server has the agent's tunnel any more, and it has neither dialled again nor written a heartbeat";
-  const seconds = (promisedMsOf(status) ?? 0) / 1000;
+  const seconds = (heartbeatIntervalMsOf(status) ?? 0) / 1000;
   return `no heartbeat has come since ${status.lastHeartbeatTime}, and the agent promised one every ${seconds} s`;
 }
 
@@ -112,11 +115,11 @@ function isTunnelBroken({ status: { tunnel, lastHeartbeatTime = "" } = {} }: Syn
 /** What was found in the cluster, by whoever works there. */
 export function clusterConditions(
   found: Pick<LinkReport, "missingAccess" | "otherClaims">,
-): readonly Draft[] {
-  return [accessOf(found), exclusiveOf(found)].filter((one) => one !== undefined);
+): readonly ConditionDraft[] {
+  return [accessOf(found), sharedOwnershipOf(found)].filter((one) => one !== undefined);
 }
 
-function healthOf(target: SyncTarget, observation: Observation): Draft {
+function healthOf(target: SyncTarget, observation: Observation): ConditionDraft {
   const type = targetConditions.heartbeatHealthy;
   switch (observation.kind) {
     case "problem":
@@ -128,7 +131,7 @@ function healthOf(target: SyncTarget, observation: Observation): Draft {
     case "link": {
       const { health, problem, skewMs } = observation.report;
       if (health === "True")
-        return passed(type, "ClusterReady", `the cluster answers${skewSaid(skewMs)}`);
+        return passed(type, "ClusterReady", `the cluster answers${clockSkewMessage(skewMs)}`);
       if (problem === undefined)
         return unknown(type, "Connecting", "the cluster is asked for the first time");
       return health === "False"
@@ -141,7 +144,7 @@ function healthOf(target: SyncTarget, observation: Observation): Draft {
 function heartbeatOf(
   { metadata, spec }: SyncTarget,
   { heartbeat, agent }: AgentObservation,
-): Draft {
+): ConditionDraft {
   const type = targetConditions.heartbeatHealthy;
   const { name } = metadata;
   if (heartbeat === undefined) {
@@ -154,23 +157,23 @@ function heartbeatOf(
   }
   const { last, silentMs, lateMs, skewMs } = heartbeat;
   if (silentMs <= lateMs)
-    return passed(type, "HeartbeatHealthy", skewSaid(skewMs).replace(/^, but /, ""));
+    return passed(type, "HeartbeatHealthy", clockSkewMessage(skewMs).replace(/^, but /, ""));
   const message = `No heartbeat since ${last}: look at the syncer's log, and at its way to the control plane`;
-  if (silentMs <= lateMs * lostTimesLate) return unknown(type, "HeartbeatLate", message);
+  if (silentMs <= lateMs * timeoutsUntilLost) return unknown(type, "HeartbeatLate", message);
   return failed(type, { reason: "ErrorHeartbeat", message });
 }
 
 /** A cluster whose clock is off is not worse for it, but its tokens and certificates may be. */
-export function skewSaid(skewMs: number | undefined): string {
-  if (skewMs === undefined || Math.abs(skewMs) < skewMaxMs) return "";
+export function clockSkewMessage(skewMs: number | undefined): string {
+  if (skewMs === undefined || Math.abs(skewMs) < clockSkewMaxMs) return "";
   // In steps, so that the sentence does not change with every look.
-  const seconds = Math.round(Math.abs(skewMs) / skewMaxMs) * (skewMaxMs / 1000);
+  const seconds = Math.round(Math.abs(skewMs) / clockSkewMaxMs) * (clockSkewMaxMs / 1000);
   const where = skewMs > 0 ? "ahead of" : "behind";
   return `, but its clock is about ${seconds} s ${where} the control plane's: set both by the same time, or tokens and certificates count as expired`;
 }
 
 /** An installation that fails matters as long as no agent reports. */
-function installedOf(observation: Observation, health: Draft): Draft | undefined {
+function installedOf(observation: Observation, health: ConditionDraft): ConditionDraft | undefined {
   if (observation.kind !== "agent" || observation.agent === undefined) return undefined;
   const { state, message } = observation.agent;
   const type = installedCondition;
@@ -182,13 +185,13 @@ function installedOf(observation: Observation, health: Draft): Draft | undefined
 }
 
 /** Two may share a cluster; that they do is said, for nobody may have meant it. */
-function exclusiveOf({ otherClaims: others }: Pick<LinkReport, "otherClaims">) {
+function sharedOwnershipOf({ otherClaims: others }: Pick<LinkReport, "otherClaims">) {
   if (others === undefined) return undefined;
-  if (others.length === 0) return passed(exclusiveCondition, "NoOtherClaims", "");
+  if (others.length === 0) return passed(sharedOwnershipCondition, "NoOtherClaims", "");
   const message = `${others.join(", ")} also has work in this cluster: both use its capacity. If one of them should not, delete that SyncTarget; if it is gone already, delete the namespaces with its uid in the annotation kcp.io/namespace-locator`;
   return failed(
-    exclusiveCondition,
-    { reason: "ClaimedByOthers", message: bounded(message) },
+    sharedOwnershipCondition,
+    { reason: "ClaimedByOthers", message: boundedMessage(message) },
     "Info",
   );
 }
@@ -197,11 +200,14 @@ function accessOf({ missingAccess: missing }: Pick<LinkReport, "missingAccess">)
   if (missing === undefined) return undefined;
   if (missing.length === 0) return passed(accessCondition, "SyncerAuthorized", "");
   const message = `the user that the syncer has in the cluster may not ${missing.join(", ")}: grant it by a ClusterRole and a ClusterRoleBinding in the cluster`;
-  return failed(accessCondition, { reason: "SyncerUnauthorized", message: bounded(message, 1024) });
+  return failed(accessCondition, {
+    reason: "SyncerUnauthorized",
+    message: boundedMessage(message, 1024),
+  });
 }
 
 /** The worst of all: False before Unknown before True, and of equals the first. */
-function summary(conditions: readonly Draft[]): Draft {
+function summary(conditions: readonly ConditionDraft[]): ConditionDraft {
   const type = targetConditions.ready;
   for (const status of ["False", "Unknown"] as const) {
     const worst = conditions.find((one) => one.status === status && one.severity !== "Info");
@@ -210,15 +216,21 @@ function summary(conditions: readonly Draft[]): Draft {
   return passed(type, "ClusterReady", "");
 }
 
-function withoutObserved({ type, status, reason, message, severity }: Draft): Draft {
+function withoutObserved({
+  type,
+  status,
+  reason,
+  message,
+  severity,
+}: ConditionDraft): ConditionDraft {
   return { type, status, reason, message, ...(severity === undefined ? {} : { severity }) };
 }
 
-function draining(message: string): Draft {
+function draining(message: string): ConditionDraft {
   return failed(targetConditions.ready, { reason: "Terminating", message }, "Info");
 }
 
-function passed(type: string, reason: string, message: string): Draft {
+function passed(type: string, reason: string, message: string): ConditionDraft {
   return { type, status: "True", reason, message };
 }
 
@@ -226,18 +238,18 @@ function failed(
   type: string,
   { reason, message }: { readonly reason: string; readonly message: string },
   severity: Severity = "Error",
-): Draft {
+): ConditionDraft {
   return { type, status: "False", severity, reason, message };
 }
 
-function unknown(type: string, reason: string, message: string): Draft {
+function unknown(type: string, reason: string, message: string): ConditionDraft {
   return { type, status: "Unknown", severity: "Warning", reason, message };
 }
 
 /** With the time of its last transition. */
-export function settled(
+export function withTransitionTime(
   known: readonly SeverityCondition[],
-  draft: Draft,
+  draft: ConditionDraft,
   nowMs: number,
 ): SeverityCondition {
   const { type, status } = draft;
@@ -273,7 +285,7 @@ function factsOf(
 }
 
 /** Whether the object says all of this already. */
-export function isSaid({ status = {} }: SyncTarget, said: SyncTargetStatus): boolean {
+export function isStatusCurrent({ status = {} }: SyncTarget, said: SyncTargetStatus): boolean {
   const { conditions = [], ...facts } = said;
   const isFactSaid = Object.entries(facts).every(([name, value]) =>
     jsonEqual(value as JsonValue, ((status as Record<string, unknown>)[name] ?? null) as JsonValue),

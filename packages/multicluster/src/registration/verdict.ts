@@ -27,10 +27,10 @@ export type ProblemReason =
 export const messageCharactersMax = 512;
 
 export function problem(reason: ProblemReason, message: string): Problem {
-  return { reason, message: bounded(message) };
+  return { reason, message: boundedMessage(message) };
 }
 
-export function bounded(message: string, charactersMax = messageCharactersMax): string {
+export function boundedMessage(message: string, charactersMax = messageCharactersMax): string {
   const line = message.replaceAll(/\s+/g, " ").trim();
   return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 1)}…`;
 }

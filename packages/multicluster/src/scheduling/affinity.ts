@@ -12,11 +12,11 @@
  */
 import type { StringMap } from "@kcp-ts/sdk";
 import type { WorkloadAffinity } from "../api/index.ts";
-import type { Candidate } from "./candidate.ts";
+import type { ClusterCandidate } from "./candidate.ts";
 import type { Policy } from "./policy.ts";
 import { selectorOf } from "./selectors.ts";
 
-export interface Neighbour {
+export interface ExistingWorkload {
   readonly name: string;
   readonly labels: StringMap;
   /** Where it has, or is to have, replicas. */
@@ -29,30 +29,30 @@ export interface Neighbour {
   readonly leads?: boolean | undefined;
 }
 
-export interface Affinity {
+export interface WorkloadAffinityTerms {
   /** Why nothing new goes there. */
-  refusals(candidate: Candidate): readonly string[];
+  refusals(candidate: ClusterCandidate): readonly string[];
   /** Why rather somewhere else. */
-  dislikes(candidate: Candidate): readonly string[];
+  dislikes(candidate: ClusterCandidate): readonly string[];
   /** Whether anything may have to leave for others. */
   readonly hasConflicts: boolean;
   /** Why what is there should leave, if it can. */
-  conflicts(candidate: Candidate): readonly string[];
+  conflicts(candidate: ClusterCandidate): readonly string[];
   /** Whether anything may have to go after others. */
   readonly mayStray: boolean;
   /** Why what is there should go where others are, if it can. */
-  strays(candidate: Candidate): readonly string[];
+  strays(candidate: ClusterCandidate): readonly string[];
   /** Why that is not here: nobody is whom it goes after. */
-  unled(candidate: Candidate): readonly string[];
+  unled(candidate: ClusterCandidate): readonly string[];
 }
 
-interface Term {
+interface AffinityTerm {
   readonly isRequired: boolean;
-  isViolatedBy(candidate: Candidate): string | undefined;
+  isViolatedBy(candidate: ClusterCandidate): string | undefined;
 }
 
 const none: readonly string[] = [];
-const indifferent: Affinity = {
+const noAffinity: WorkloadAffinityTerms = {
   refusals: () => none,
   dislikes: () => none,
   hasConflicts: false,
@@ -62,18 +62,18 @@ const indifferent: Affinity = {
   unled: () => none,
 };
 
-export function affinityTo(
+export function affinityTermsOf(
   { affinity = [], antiAffinity = [] }: Policy,
-  others: readonly Neighbour[],
-  candidates: readonly Candidate[],
-): Affinity {
-  if (affinity.length + antiAffinity.length === 0) return indifferent;
+  others: readonly ExistingWorkload[],
+  candidates: readonly ClusterCandidate[],
+): WorkloadAffinityTerms {
+  if (affinity.length + antiAffinity.length === 0) return noAffinity;
   const labels = new Map(candidates.map((one) => [one.name, one.labels]));
   const terms = [
     ...affinity.map((term) => termOf(term, others, labels, true)),
     ...antiAffinity.map((term) => termOf(term, others, labels, false)),
   ].filter((term) => term !== undefined);
-  const violated = (candidate: Candidate, isRequired: boolean) =>
+  const violated = (candidate: ClusterCandidate, isRequired: boolean) =>
     terms
       .filter((term) => term.isRequired === isRequired)
       .map((term) => term.isViolatedBy(candidate))
@@ -95,13 +95,13 @@ export function affinityTo(
 
 function nearness(
   affinity: readonly WorkloadAffinity[],
-  others: readonly Neighbour[],
+  others: readonly ExistingWorkload[],
   labels: ReadonlyMap<string, StringMap>,
-): Pick<Affinity, "mayStray" | "strays" | "unled"> {
+): Pick<WorkloadAffinityTerms, "mayStray" | "strays" | "unled"> {
   const near = affinity
     .filter(({ required }) => required === true)
     .map((term) => {
-      let led: Term | undefined | "unknown" = "unknown";
+      let led: AffinityTerm | undefined | "unknown" = "unknown";
       return {
         toAny: termOf(term, others, labels, true),
         /** Who leads is found out when it is asked for. */
@@ -131,10 +131,10 @@ function nearness(
 
 function termOf(
   { workloadSelector, topologyKey = "", required = false }: WorkloadAffinity,
-  others: readonly Neighbour[],
+  others: readonly ExistingWorkload[],
   labels: ReadonlyMap<string, StringMap>,
   isWanted: boolean,
-): Term | undefined {
+): AffinityTerm | undefined {
   const selector = selectorOf(workloadSelector);
   const inDomain = new Map<string, string>();
   for (const other of others) {

@@ -4,14 +4,16 @@
  */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
-import { type Bounds, formatNanos, nanosOf } from "../api/index.ts";
+import { formatNanos, nanosOf, type ResourceLimits } from "../api/index.ts";
 
-export type Amounts = ReadonlyMap<string, number>;
+export type ResourceAmounts = ReadonlyMap<string, number>;
 
-export const nothing: Amounts = new Map();
+export const noResources: ResourceAmounts = new Map();
 
 /** What is no quantity is left out. */
-export function amountsOf(quantities: Bounds | StringMap | JsonValue | undefined): Amounts {
+export function parseResourceAmounts(
+  quantities: ResourceLimits | StringMap | JsonValue | undefined,
+): ResourceAmounts {
   const amounts = new Map<string, number>();
   if (quantities === undefined || !isJsonObject(quantities as JsonValue)) return amounts;
   for (const [name, quantity] of Object.entries(quantities as Record<string, JsonValue>)) {
@@ -39,7 +41,7 @@ function amountOf(quantity: JsonValue): number | undefined {
 
 const printed = { binary: new Map<number, string>(), decimal: new Map<number, string>() };
 
-export function formatAmount(name: string, amount: number): string {
+export function formatQuantity(name: string, amount: number): string {
   const isBinary = binaries.test(name);
   const texts = isBinary ? printed.binary : printed.decimal;
   let text = texts.get(amount);
@@ -55,16 +57,16 @@ export function formatAmount(name: string, amount: number): string {
 const binaries = /memory|storage|hugepages/;
 
 /** In the order of the names. */
-export function quantitiesOf(amounts: Amounts): StringMap {
+export function formatResourceAmounts(amounts: ResourceAmounts): StringMap {
   const sorted = [...amounts].filter(([, amount]) => amount > 0).sort(byName);
-  return Object.fromEntries(sorted.map(([name, amount]) => [name, formatAmount(name, amount)]));
+  return Object.fromEntries(sorted.map(([name, amount]) => [name, formatQuantity(name, amount)]));
 }
 
-export function times(amounts: Amounts, count: number): Amounts {
+export function multipliedBy(amounts: ResourceAmounts, count: number): ResourceAmounts {
   return new Map([...amounts].map(([name, amount]) => [name, amount * count]));
 }
 
-export function addTo(sum: Map<string, number>, amounts: Amounts, sign: 1 | -1 = 1): void {
+export function addTo(sum: Map<string, number>, amounts: ResourceAmounts, sign: 1 | -1 = 1): void {
   for (const [name, amount] of amounts) {
     const next = (sum.get(name) ?? 0) + sign * amount;
     if (next === 0) sum.delete(name);
@@ -73,7 +75,7 @@ export function addTo(sum: Map<string, number>, amounts: Amounts, sign: 1 | -1 =
 }
 
 /** The greater of each. */
-export function atLeast(one: Amounts, other: Amounts): Amounts {
+export function maxOfEach(one: ResourceAmounts, other: ResourceAmounts): ResourceAmounts {
   const most = new Map(one);
   for (const [name, amount] of other) most.set(name, Math.max(amount, most.get(name) ?? 0));
   return most;

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
-import type { Bounds, Placement } from "../api/index.ts";
-import type { Neighbour } from "./affinity.ts";
-import { amountsOf } from "./amounts.ts";
-import { type AssessInput, assess } from "./assess.ts";
-import type { Candidate } from "./candidate.ts";
-import type { Allowance, Instance } from "./located.ts";
-import { type Policy, policyOf, type Statement, statementsFor } from "./policy.ts";
-import { reservationOf, workloadOf } from "./workload.ts";
+import type { Placement, ResourceLimits } from "../api/index.ts";
+import type { ExistingWorkload } from "./affinity.ts";
+import { parseResourceAmounts } from "./amounts.ts";
+import { filterAndScore, type SchedulingInput } from "./assess.ts";
+import type { ClusterCandidate } from "./candidate.ts";
+import type { LocationInstance, LocationLimits } from "./located.ts";
+import { type ApplicablePlacement, applicablePlacements, type Policy, policyOf } from "./policy.ts";
+import { reservationOf, schedulableWorkloadOf } from "./workload.ts";
 
 const resource = "deployments.apps";
 const container = (requests: object) => ({ name: "web", resources: { requests } });
 const web = (spec: object = { containers: [container({ cpu: "500m", memory: "1Gi" })] }) =>
-  workloadOf(
+  schedulableWorkloadOf(
     {
       metadata: { namespace: "demo", name: "web", labels: { app: "web" } },
       spec: { template: { spec } } as never,
@@ -21,12 +21,12 @@ const web = (spec: object = { containers: [container({ cpu: "500m", memory: "1Gi
     { resource },
   );
 
-const east: Candidate = { name: "east", labels: { region: "us" } };
-const west: Candidate = { name: "west", labels: { region: "eu" } };
+const east: ClusterCandidate = { name: "east", labels: { region: "us" } };
+const west: ClusterCandidate = { name: "west", labels: { region: "eu" } };
 
-function prospects(input: Partial<AssessInput> = {}) {
+function prospects(input: Partial<SchedulingInput> = {}) {
   const present = () => ({ replicas: 0, available: 0 });
-  return assess({ workload: web(), candidates: [east, west], present, ...input }).prospects;
+  return filterAndScore({ workload: web(), candidates: [east, west], present, ...input }).prospects;
 }
 
 const policy = (more: Partial<Policy>): Policy => ({ sources: [], ...more });
@@ -45,7 +45,7 @@ describe("who may be where", () => {
       ...east,
       taints: [{ key: "dedicated", value: "gpu", effect }],
     });
-    const found = (effect: Parameters<typeof tainted>[0], more: Partial<AssessInput> = {}) =>
+    const found = (effect: Parameters<typeof tainted>[0], more: Partial<SchedulingInput> = {}) =>
       prospects({ candidates: [tainted(effect), west], ...more });
     const said = ["taint dedicated=gpu:NoSchedule is not tolerated"];
     assert.deepEqual(found("NoSchedule").get("east")?.refused, said);
@@ -79,7 +79,7 @@ describe("who may be where", () => {
     const choice = {
       placement: "p",
       location: "eu",
-      includes: ({ labels }: Instance) => labels?.["region"] === "eu",
+      includes: ({ labels }: LocationInstance) => labels?.["region"] === "eu",
     };
     const chosen = policy({ choice, weights: { east: 5 } });
     const found = prospects({ policy: chosen });
@@ -103,7 +103,7 @@ describe("who may be where", () => {
 });
 
 describe("affinity between workloads", () => {
-  const cache: Neighbour = { name: "cache", labels: { app: "cache" }, clusters: ["east"] };
+  const cache: ExistingWorkload = { name: "cache", labels: { app: "cache" }, clusters: ["east"] };
   const term = { workloadSelector: { matchLabels: { app: "cache" } }, topologyKey: "region" };
   const neighbours = [cache];
 
@@ -140,10 +140,10 @@ describe("what must be near others", () => {
     topologyKey: "region",
     required: true,
   };
-  const cache = (...clusters: string[]): Neighbour => ({
+  const cache = (...clusters: string[]): ExistingWorkload => ({
     ...{ name: "cache", labels: { app: "cache" }, clusters, leads: true },
   });
-  const near = (neighbours: readonly Neighbour[], more: Partial<AssessInput> = {}) => {
+  const near = (neighbours: readonly ExistingWorkload[], more: Partial<SchedulingInput> = {}) => {
     const present = (name: string) => ({ replicas: name === "east" ? 2 : 0, available: 2 });
     return prospects({ neighbours, policy: policy({ affinity: [required] }), present, ...more });
   };
@@ -167,20 +167,20 @@ describe("what must be near others", () => {
   });
 
   it("stays where it is while there is no room for all of it", () => {
-    const small = { ...west, bounds: { pods: "1" } as Bounds };
+    const small = { ...west, bounds: { pods: "1" } as ResourceLimits };
     const stays = near([cache("west")], { candidates: [east, small] });
     assert.deepEqual(stays.get("east")?.expelled, []);
     // Nothing more comes, as ever.
     assert.deepEqual(stays.get("east")?.refused, [reason]);
     const fits = near([cache("west")], {
-      candidates: [east, { ...west, bounds: { pods: "2" } as Bounds }],
+      candidates: [east, { ...west, bounds: { pods: "2" } as ResourceLimits }],
     });
     assert.deepEqual(fits.get("east")?.expelled, [reason]);
   });
 
   it("goes on when the move has taken up the last of the room, as what must be apart does", () => {
     const both = () => ({ replicas: 2, available: 2 });
-    const fits = { ...west, bounds: { pods: "2" } as Bounds };
+    const fits = { ...west, bounds: { pods: "2" } as ResourceLimits };
     const half = { candidates: [east, fits], present: both, asked: 2 };
     assert.deepEqual(near([cache("west")], half).get("east")?.expelled, [reason]);
     const antiAffinity = [required];
@@ -193,7 +193,7 @@ describe("what must be near others", () => {
     const stays = near([{ ...cache("west"), leads: false }]);
     assert.deepEqual(stays.get("east")?.expelled, []);
     // Nor to one of these, when it goes after another.
-    const north: Candidate = { name: "north", labels: { region: "north" } };
+    const north: ClusterCandidate = { name: "north", labels: { region: "north" } };
     const follower = { ...cache("north"), name: "other", leads: false };
     const goes = near([cache("west"), follower], { candidates: [east, west, north] });
     assert.deepEqual(goes.get("east")?.expelled, [reason]);
@@ -203,11 +203,11 @@ describe("what must be near others", () => {
 
 describe("room", () => {
   const used = (quantities: Record<string, string>) => ({
-    inCluster: () => (resource: string) => amountsOf(quantities).get(resource) ?? 0,
-    byWorkspace: () => amountsOf(quantities),
+    inCluster: () => (resource: string) => parseResourceAmounts(quantities).get(resource) ?? 0,
+    byWorkspace: () => parseResourceAmounts(quantities),
   });
   const allocatable = { cpu: "4", memory: "6Gi", pods: "110" };
-  const room = (candidate: Partial<Candidate>, input: Partial<AssessInput> = {}) =>
+  const room = (candidate: Partial<ClusterCandidate>, input: Partial<SchedulingInput> = {}) =>
     prospects({ candidates: [{ ...east, ...candidate }], ...input }).get("east")?.room;
 
   it("is what is left of the scarcest resource", () => {
@@ -246,13 +246,13 @@ describe("room", () => {
   });
 
   it("is bounded for a workspace by its Location, in all clusters together", () => {
-    const allowance = (bounds: Bounds, includes = (_: Instance) => true) => ({
+    const allowance = (bounds: ResourceLimits, includes = (_: LocationInstance) => true) => ({
       location: "l",
       bounds,
       includes,
     });
-    const found = (...allowances: Allowance[]) =>
-      assess({
+    const found = (...allowances: LocationLimits[]) =>
+      filterAndScore({
         workload: web(),
         candidates: [east, west],
         present: () => ({ replicas: 0, available: 0 }),
@@ -314,8 +314,8 @@ describe("policy over the levels", () => {
     spec: { locationResource: { version: "v1alpha1", resource: "synctargets" }, ...spec },
   });
   const subject = { namespaceLabels: { team: "a" }, workloadLabels: { app: "web" } };
-  const found = (own: readonly Placement[], global?: Placement): readonly Statement[] =>
-    statementsFor(subject, own, global, () => []);
+  const found = (own: readonly Placement[], global?: Placement): readonly ApplicablePlacement[] =>
+    applicablePlacements(subject, own, global, () => []);
 
   it("takes each matter from the most specific one that speaks of it", () => {
     const own = [

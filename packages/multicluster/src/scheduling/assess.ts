@@ -6,54 +6,60 @@
  */
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import type { Taint, Toleration } from "../api/index.ts";
-import { type Affinity, affinityTo, type Neighbour } from "./affinity.ts";
-import type { Candidate } from "./candidate.ts";
-import type { Allowance } from "./located.ts";
-import { builtIn, type Policy } from "./policy.ts";
-import { allowedRoom, type Demand, noUsage, roomIn, type Usage } from "./room.ts";
-import type { Workload } from "./workload.ts";
+import { affinityTermsOf, type ExistingWorkload, type WorkloadAffinityTerms } from "./affinity.ts";
+import type { ClusterCandidate } from "./candidate.ts";
+import type { LocationLimits } from "./located.ts";
+import { defaultPolicy, type Policy } from "./policy.ts";
+import {
+  maxAvailableReplicas,
+  maxReplicasWithinLocation,
+  noUsage,
+  type ReplicaRequirements,
+  type Usage,
+} from "./room.ts";
+import type { SchedulableWorkload } from "./workload.ts";
 
-export interface AssessInput {
-  readonly workload: Workload;
-  readonly candidates: readonly Candidate[];
+export interface SchedulingInput {
+  readonly workload: SchedulableWorkload;
+  readonly candidates: readonly ClusterCandidate[];
   readonly policy?: Policy | undefined;
   /** What the workspace may use of clusters at most, whatever chose them. */
-  readonly allowances?: readonly Allowance[] | undefined;
+  readonly allowances?: readonly LocationLimits[] | undefined;
   /** What the object itself says. */
-  readonly wish?: Wish | undefined;
+  readonly wish?: WorkloadPreferences | undefined;
   /** How many of it there should be; as many as there are if left out. */
   readonly asked?: number | undefined;
   /** What each cluster has of it. */
-  readonly present: (cluster: string) => Presence;
+  readonly present: (cluster: string) => CurrentReplicas;
   /** What others take of the clusters; nothing if left out. */
   readonly usage?: Usage | undefined;
   /** Other workloads of the namespace. */
-  readonly neighbours?: readonly Neighbour[] | undefined;
+  readonly neighbours?: readonly ExistingWorkload[] | undefined;
 }
 
-export interface Wish {
+export interface WorkloadPreferences {
   readonly selector?: LabelSelector | undefined;
   readonly weights: ReadonlyMap<string, number>;
 }
 
-export interface Presence {
+export interface CurrentReplicas {
   readonly replicas: number;
   /** Those of them that surely run. */
   readonly available: number;
 }
 
-export interface Assessment {
+export interface SchedulingResult {
   /** What was followed. */
   readonly policy: Policy;
-  readonly prospects: ReadonlyMap<string, Prospect>;
+  readonly prospects: ReadonlyMap<string, ClusterSchedulingResult>;
   /** What bounds some clusters together. */
-  readonly quotas: readonly Quota[];
+  readonly quotas: readonly SharedReplicaLimit[];
   /** Of each domain that is spread over, from the widest: how uneven it may be. */
   readonly maxSkews: readonly number[];
 }
 
 /** What a cluster is to a workload. */
-export interface Prospect {
+export interface ClusterSchedulingResult {
   /** Why it may not be there at all: what is there has to leave. */
   readonly expelled: readonly string[];
   /** Why nothing new may go there: what is there stays. */
@@ -61,27 +67,27 @@ export interface Prospect {
   /** Relative to the others; whole, and at least 1. */
   readonly weight: number;
   /** How its weight came about, where it is not the usual one. */
-  readonly scores: readonly Score[];
+  readonly scores: readonly ScoreFactor[];
   /** Replicas that there is room for, those that are there included; undefined: any number. */
-  readonly room: Bound | undefined;
+  readonly room: ReplicaLimit | undefined;
   /** Its values of the labels that are spread over, the widest first. */
   readonly domains: readonly string[];
 }
 
-export interface Score {
+export interface ScoreFactor {
   readonly text: string;
   /** What the weight is multiplied by. */
   readonly factor: number;
 }
 
 /** What the workspace may use of some clusters together. */
-export interface Quota {
+export interface SharedReplicaLimit {
   readonly clusters: ReadonlySet<string>;
   /** How many there may be of the workload, with what it has there; undefined: any number. */
-  boundWith(present: Presence): Bound | undefined;
+  boundWith(present: CurrentReplicas): ReplicaLimit | undefined;
 }
 
-export interface Bound {
+export interface ReplicaLimit {
   readonly replicas: number;
   readonly because: string;
 }
@@ -91,41 +97,44 @@ const preference = 10;
 /** So many preferences count. */
 const preferencesMax = 3;
 /** The greatest weight that there can be, for sums that are exact. */
-export const prospectWeightMax = 1000 * preference ** preferencesMax;
+export const clusterWeightMax = 1000 * preference ** preferencesMax;
 
 /** Most clusters have nothing against a workload: that costs nothing to say. */
 const none: readonly string[] = [];
-const noScores: readonly Score[] = [];
+const noScores: readonly ScoreFactor[] = [];
 
 function joined(one: readonly string[], other: readonly string[]): readonly string[] {
   if (one.length === 0) return other;
   return other.length === 0 ? one : [...one, ...other];
 }
 
-export function assess(input: AssessInput): Assessment {
-  const { workload, candidates, policy = builtIn, wish, usage = noUsage } = input;
-  const affinity = affinityTo(policy, input.neighbours ?? [], candidates);
+export function filterAndScore(input: SchedulingInput): SchedulingResult {
+  const { workload, candidates, policy = defaultPolicy, wish, usage = noUsage } = input;
+  const affinity = affinityTermsOf(policy, input.neighbours ?? [], candidates);
   const spread = policy.spread ?? [];
   const opinions = candidates.map((one) => {
     const penalties = joined(preferNoSchedule(one, workload, policy), affinity.dislikes(one));
     return { candidate: one, penalties: penalties.slice(0, preferencesMax) };
   });
   const worst = Math.max(0, ...opinions.map(({ penalties }) => penalties.length));
-  const prospects = new Map<string, Prospect>();
+  const prospects = new Map<string, ClusterSchedulingResult>();
   for (const { candidate, penalties } of opinions) {
     const { name } = candidate;
     const weight = weightOf(name, policy, wish);
-    const demand: Demand = { requests: workload.requests, present: input.present(name) };
-    const scores: readonly Score[] =
+    const demand: ReplicaRequirements = {
+      requests: workload.requests,
+      present: input.present(name),
+    };
+    const scores: readonly ScoreFactor[] =
       penalties.length === 0
         ? noScores
         : penalties.map((text) => ({ text, factor: 1 / preference }));
     prospects.set(name, {
-      expelled: expulsions(candidate, input, weight),
-      refused: refusals(candidate, input, affinity.refusals(candidate)),
+      expelled: evictionReasonsFor(candidate, input, weight),
+      refused: filterReasonsFor(candidate, input, affinity.refusals(candidate)),
       weight: Math.max(1, weight) * preference ** (worst - penalties.length),
       scores: weight === 1 ? scores : [{ text: `weight ${weight}`, factor: weight }, ...scores],
-      room: roomIn(candidate, demand, usage),
+      room: maxAvailableReplicas(candidate, demand, usage),
       domains:
         spread.length === 0
           ? none
@@ -133,8 +142,9 @@ export function assess(input: AssessInput): Assessment {
     });
   }
   if (affinity.hasConflicts)
-    for (const candidate of candidates) putApart(candidate, affinity, prospects, input);
-  if (affinity.mayStray) bringTogether(affinity, prospects, input);
+    for (const candidate of candidates)
+      evictAntiAffinityConflicts(candidate, affinity, prospects, input);
+  if (affinity.mayStray) evictAffinityViolations(affinity, prospects, input);
   return {
     policy,
     prospects,
@@ -144,17 +154,17 @@ export function assess(input: AssessInput): Assessment {
 }
 
 /** What must not be beside another workload leaves it, where there is somewhere else for all of it. */
-function putApart(
-  candidate: Candidate,
-  affinity: Affinity,
-  prospects: Map<string, Prospect>,
-  input: AssessInput,
+function evictAntiAffinityConflicts(
+  candidate: ClusterCandidate,
+  affinity: WorkloadAffinityTerms,
+  prospects: Map<string, ClusterSchedulingResult>,
+  input: SchedulingInput,
 ): void {
   const { name } = candidate;
   const prospect = prospects.get(name);
   const conflicts = input.present(name).replicas === 0 ? none : affinity.conflicts(candidate);
   if (conflicts.length === 0 || prospect === undefined) return;
-  if (!isRoomWithout(new Set([name]), prospects, input)) return;
+  if (!hasCapacityWithout(new Set([name]), prospects, input)) return;
   prospects.set(name, { ...prospect, expelled: [...prospect.expelled, ...conflicts] });
 }
 
@@ -162,10 +172,10 @@ function putApart(
  * Whether all that is asked for has a place without some clusters. It does not depend on how far a move has come: what is in the new place already is in its room, too, and
  * a move that takes up the last of it is not called off for that.
  */
-function isRoomWithout(
+function hasCapacityWithout(
   left: ReadonlySet<string>,
-  prospects: ReadonlyMap<string, Prospect>,
-  { present, candidates, asked }: AssessInput,
+  prospects: ReadonlyMap<string, ClusterSchedulingResult>,
+  { present, candidates, asked }: SchedulingInput,
 ): boolean {
   let places = 0;
   for (const { name } of candidates) {
@@ -180,10 +190,10 @@ function isRoomWithout(
 }
 
 /** What must be near others and is not any more goes where they went, if there is room for all of it. */
-function bringTogether(
-  affinity: Affinity,
-  prospects: Map<string, Prospect>,
-  input: AssessInput,
+function evictAffinityViolations(
+  affinity: WorkloadAffinityTerms,
+  prospects: Map<string, ClusterSchedulingResult>,
+  input: SchedulingInput,
 ): void {
   const { present, candidates } = input;
   const strays = new Map<string, readonly string[]>();
@@ -201,16 +211,16 @@ function bringTogether(
     if (because.length === 0) continue;
     led.set(candidate.name, { ...prospect, refused: joined(prospect.refused, because) });
   }
-  if (!isRoomWithout(new Set(strays.keys()), led, input)) return;
+  if (!hasCapacityWithout(new Set(strays.keys()), led, input)) return;
   for (const [name, prospect] of led) {
     const because = strays.get(name) ?? none;
     prospects.set(name, { ...prospect, expelled: joined(prospect.expelled, because) });
   }
 }
 
-const noQuotas: readonly Quota[] = [];
+const noQuotas: readonly SharedReplicaLimit[] = [];
 
-function quotasOf(input: AssessInput): readonly Quota[] {
+function quotasOf(input: SchedulingInput): readonly SharedReplicaLimit[] {
   const { allowances = [], workload, candidates, usage = noUsage } = input;
   if (allowances.length === 0) return noQuotas;
   return allowances.map((allowance) => {
@@ -218,25 +228,33 @@ function quotasOf(input: AssessInput): readonly Quota[] {
     return {
       clusters: new Set(names),
       boundWith: (present) =>
-        allowedRoom(allowance, { requests: workload.requests, present }, usage.byWorkspace(names)),
+        maxReplicasWithinLocation(
+          allowance,
+          { requests: workload.requests, present },
+          usage.byWorkspace(names),
+        ),
     };
   });
 }
 
 /** The weights of the object take the place of those of the policy, all of them. */
-function weightOf(name: string, policy: Policy, wish: Wish | undefined): number {
+function weightOf(name: string, policy: Policy, wish: WorkloadPreferences | undefined): number {
   if (wish !== undefined && wish.weights.size > 0) return wish.weights.get(name) ?? 1;
   return policy.weights?.[name] ?? 1;
 }
 
-function isSelected(candidate: Candidate, policy: Policy, wish: Wish | undefined): boolean {
+function isSelected(
+  candidate: ClusterCandidate,
+  policy: Policy,
+  wish: WorkloadPreferences | undefined,
+): boolean {
   if (wish?.selector !== undefined) return wish.selector.matches(candidate.labels);
   return policy.choice?.includes(candidate) ?? true;
 }
 
-function expulsions(
-  candidate: Candidate,
-  { policy = builtIn, wish, workload }: AssessInput,
+function evictionReasonsFor(
+  candidate: ClusterCandidate,
+  { policy = defaultPolicy, wish, workload }: SchedulingInput,
   weight: number,
 ): readonly string[] {
   const { choice } = policy;
@@ -255,9 +273,9 @@ function expulsions(
   return found;
 }
 
-function refusals(
-  candidate: Candidate,
-  { policy = builtIn, wish, workload }: AssessInput,
+function filterReasonsFor(
+  candidate: ClusterCandidate,
+  { policy = defaultPolicy, wish, workload }: SchedulingInput,
   byAffinity: readonly string[],
 ): readonly string[] {
   const { choice } = policy;
@@ -277,8 +295,8 @@ function refusals(
 }
 
 function preferNoSchedule(
-  candidate: Candidate,
-  workload: Workload,
+  candidate: ClusterCandidate,
+  workload: SchedulableWorkload,
   policy: Policy,
 ): readonly string[] {
   const found = untolerated(candidate, workload, policy, "PreferNoSchedule");
@@ -286,8 +304,8 @@ function preferNoSchedule(
 }
 
 function untolerated(
-  { taints }: Candidate,
-  workload: Workload,
+  { taints }: ClusterCandidate,
+  workload: SchedulableWorkload,
   { tolerations = [] }: Policy,
   effect: Taint["effect"],
 ): readonly Taint[] {

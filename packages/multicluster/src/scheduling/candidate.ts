@@ -1,21 +1,21 @@
 /** A physical cluster as the scheduler sees it: what its SyncTarget says but for its health, which is judged elsewhere. */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
-import { type Bounds, clusterLabel, type SyncTarget, type Taint } from "../api/index.ts";
+import { clusterLabel, type ResourceLimits, type SyncTarget, type Taint } from "../api/index.ts";
 
-export interface Candidate {
+export interface ClusterCandidate {
   readonly name: string;
   readonly labels: StringMap;
   /** The logical cluster of the SyncTarget; that of the workload if left out. */
   readonly home?: string | undefined;
   readonly taints?: readonly Taint[] | undefined;
-  readonly bounds?: Bounds | undefined;
+  readonly bounds?: ResourceLimits | undefined;
   readonly allocatable?: StringMap | undefined;
   /** What it takes, as in `deployments.apps`: its own API is compatible with what is served here. Unknown if left out. */
   readonly resources?: readonly string[] | undefined;
 }
 
-export function candidateOf({ metadata, spec, status }: SyncTarget): Candidate {
+export function clusterCandidateOf({ metadata, spec, status }: SyncTarget): ClusterCandidate {
   const { taints, bounds } = spec ?? {};
   const { allocatable, syncedResources: resources } = status ?? {};
   return {

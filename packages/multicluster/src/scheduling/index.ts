@@ -1,85 +1,93 @@
 /** Scheduling: policy by Locations and Placements, and for every workload and cluster whether it may be there, how much of it, and why. */
 
-export type { Neighbour } from "./affinity.ts";
-export { type Amounts, amountsOf, quantitiesOf } from "./amounts.ts";
+export type { ExistingWorkload } from "./affinity.ts";
+export { formatResourceAmounts, parseResourceAmounts, type ResourceAmounts } from "./amounts.ts";
 export {
-  type AssessInput,
-  type Assessment,
-  assess,
-  type Bound,
-  type Presence,
-  type Prospect,
-  prospectWeightMax,
-  type Quota,
-  type Score,
-  type Wish,
+  type ClusterSchedulingResult,
+  type CurrentReplicas,
+  clusterWeightMax,
+  filterAndScore,
+  type ReplicaLimit,
+  type SchedulingInput,
+  type SchedulingResult,
+  type ScoreFactor,
+  type SharedReplicaLimit,
+  type WorkloadPreferences,
 } from "./assess.ts";
-export { type Candidate, candidateOf } from "./candidate.ts";
-export { Ledger, type LedgerOptions, type SeenPart, type WholeName } from "./ledger.ts";
+export { type ClusterCandidate, clusterCandidateOf } from "./candidate.ts";
 export {
-  type Allowance,
-  allowancesOf,
-  type Includes,
-  type Instance,
-  instancesIn,
-  type LocatedLocation,
+  type ObservedCopy,
+  ReservationCache,
+  type ReservationCacheOptions,
+  type WorkloadKey,
+} from "./ledger.ts";
+export {
+  type LocationInstance,
+  type LocationInWorkspace,
+  type LocationLimits,
+  type LocationMatcher,
+  locationLimitsOf,
+  locationMatcher,
 } from "./located.ts";
 export {
-  type LocationSaying,
-  type NamespaceSaying,
-  type PlacementSaying,
+  type LocationUpdate,
+  type NamespaceUpdate,
+  type PlacementUpdate,
   planWorkspace,
   type WorkspacePlan,
   type WorkspaceState,
 } from "./plan-workspace.ts";
 export {
   type Namespace,
-  type NamespaceFacts,
+  type NamespaceInfo,
   namespaces,
   Policies,
-  type PolicyFacts,
+  type PolicyLister,
 } from "./policies.ts";
 export {
-  builtIn,
+  type ApplicablePlacement,
+  applicablePlacements,
   choosesLocation,
+  defaultPolicy,
   isAboutNamespace,
-  type Level,
-  type LocationChoice,
   levelOf,
+  type PlacementRules,
   type Policy,
+  type PolicyLevel,
   type PolicySubject,
   policyOf,
-  type Statement,
-  statementsFor,
-  type Treatment,
+  type SelectedLocation,
 } from "./policy.ts";
 export { formatReservation, readReservation } from "./reservation.ts";
-export { ReservedController, type ReservedControllerOptions } from "./reserved-controller.ts";
+export {
+  ReservedResourcesController,
+  type ReservedResourcesControllerOptions,
+} from "./reserved-controller.ts";
 export { noUsage, type Usage } from "./room.ts";
 export {
-  factsFrom,
-  type News,
+  observedCopyOf,
   Scheduler,
   type SchedulerOptions,
-  type SchedulingFacts,
-  type Subject,
-  seenPart,
+  type SchedulingNotification,
+  type SchedulingSnapshot,
+  type SchedulingSubject,
+  snapshotFrom,
 } from "./scheduler.ts";
 export { selectorOf } from "./selectors.ts";
 export {
-  type AllUnderWay,
-  formatUnderWay,
-  readUnderWay,
-  replicasUnderWay,
-  type UnderWay,
-  underWayAnnotation,
+  formatInFlight,
+  type InFlightByCluster,
+  type InFlightReplicas,
+  inFlightAnnotation,
+  inFlightReplicas,
+  readInFlight,
 } from "./under-way.ts";
 export {
   requestsOf,
   reservationOf,
-  type Workload,
+  type SchedulableWorkload,
+  schedulableWorkloadOf,
   type WorkloadObject,
   type WorkloadShape,
-  workloadOf,
 } from "./workload.ts";
 export { WorkspaceController, type WorkspaceControllerOptions } from "./workspace-controller.ts";

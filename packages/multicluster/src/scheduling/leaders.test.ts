@@ -3,17 +3,21 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
 import type { WorkloadAffinity } from "../api/index.ts";
-import { assess } from "./assess.ts";
-import type { Candidate } from "./candidate.ts";
-import { leadersOf, type Social } from "./leaders.ts";
+import { filterAndScore } from "./assess.ts";
+import type { ClusterCandidate } from "./candidate.ts";
+import { type AffinitySubject, affinityTargetsOf } from "./leaders.ts";
 import { type Policy, policyOf } from "./policy.ts";
-import { workloadOf } from "./workload.ts";
+import { schedulableWorkloadOf } from "./workload.ts";
 
 const resource = "deployments.apps";
 const to = (...apps: string[]): WorkloadAffinity[] =>
   apps.map((app) => ({ workloadSelector: { matchLabels: { app } }, required: true }));
 
-function social(name: string, near: readonly string[], apart: readonly string[] = []): Social {
+function social(
+  name: string,
+  near: readonly string[],
+  apart: readonly string[] = [],
+): AffinitySubject {
   const policy: Policy = {
     ...policyOf([]),
     affinity: to(...near),
@@ -23,18 +27,18 @@ function social(name: string, near: readonly string[], apart: readonly string[] 
 }
 
 /** Whom each one goes after, of those that it must be near. */
-function leading(...all: readonly Social[]): Record<string, string> {
+function leading(...all: readonly AffinitySubject[]): Record<string, string> {
   return Object.fromEntries(
     all.map((self) => {
       const others = all.filter((one) => one !== self);
-      const leads = leadersOf(self, others);
+      const leads = affinityTargetsOf(self, others);
       const led = others.filter((one) => nearOf(self).includes(one.name) && leads(one));
       return [self.name, led.map(({ name }) => name).join()];
     }),
   );
 }
 
-function nearOf({ policy: { affinity = [] } }: Social): readonly string[] {
+function nearOf({ policy: { affinity = [] } }: AffinitySubject): readonly string[] {
   return affinity.map(({ workloadSelector }) => workloadSelector.matchLabels?.["app"] ?? "");
 }
 
@@ -60,12 +64,12 @@ describe("whom workloads go after", () => {
 
 const names = ["a", "b", "c", "d", "e"] as const;
 const clusters = ["east", "north", "west"] as const;
-const candidates: readonly Candidate[] = clusters.map((name) => ({ name, labels: {} }));
+const candidates: readonly ClusterCandidate[] = clusters.map((name) => ({ name, labels: {} }));
 
 /** Workloads of one replica each, that go where they may be. */
 class Group {
   readonly random: SeededRandom;
-  readonly members: readonly Social[];
+  readonly members: readonly AffinitySubject[];
   readonly places = new Map<string, string>();
 
   constructor(seed: number) {
@@ -84,10 +88,11 @@ class Group {
   }
 
   /** Whether it went elsewhere. */
-  decide(self: Social): boolean {
+  decide(self: AffinitySubject): boolean {
     const others = this.members.filter((one) => one !== self);
-    const leads = leadersOf(self, others);
-    const rank = ({ name, policy }: Social) => `${policy.antiAffinity?.length !== 0} ${name}`;
+    const leads = affinityTargetsOf(self, others);
+    const rank = ({ name, policy }: AffinitySubject) =>
+      `${policy.antiAffinity?.length !== 0} ${name}`;
     const neighbours = others.map((one) => ({
       ...one,
       clusters: [this.places.get(one.name) ?? ""],
@@ -97,9 +102,9 @@ class Group {
     const here = this.places.get(self.name) ?? "";
     const present = (name: string) => ({ replicas: name === here ? 1 : 0, available: 1 });
     const metadata = { namespace: "demo", name: self.name, labels: self.labels };
-    const workload = workloadOf({ metadata, spec: {} as never }, { resource });
+    const workload = schedulableWorkloadOf({ metadata, spec: {} as never }, { resource });
     const { policy } = self;
-    const { prospects } = assess({ workload, candidates, policy, neighbours, present });
+    const { prospects } = filterAndScore({ workload, candidates, policy, neighbours, present });
     if (prospects.get(here)?.expelled.length === 0) return false;
     const [first, ...more] = clusters.filter((name) => {
       const { expelled = [], refused = [] } = prospects.get(name) ?? {};
@@ -110,13 +115,13 @@ class Group {
     return true;
   }
 
-  memberAt(index: number): Social {
+  memberAt(index: number): AffinitySubject {
     return this.members[index] ?? assert.fail();
   }
 
   /** Those that must be near one that depends on nobody, and from nobody apart, and are not. */
   astray(): readonly string[] {
-    const isFree = ({ policy: { affinity = [], antiAffinity = [] } }: Social) =>
+    const isFree = ({ policy: { affinity = [], antiAffinity = [] } }: AffinitySubject) =>
       affinity.length + antiAffinity.length === 0;
     return this.members.flatMap((one) => {
       const [near, ...more] = nearOf(one);

@@ -13,18 +13,18 @@ import type { WorkloadAffinity } from "../api/index.ts";
 import type { Policy } from "./policy.ts";
 import { selectorOf } from "./selectors.ts";
 
-export interface Social {
+export interface AffinitySubject {
   readonly name: string;
   readonly resource: string;
   readonly labels: StringMap;
   readonly policy: Policy;
 }
 
-type Way = "near" | "apart";
+type AffinityKind = "near" | "apart";
 
 /** Found out when it is first asked. */
-export function leadersOf<Other extends Social>(
-  self: Social,
+export function affinityTargetsOf<Other extends AffinitySubject>(
+  self: AffinitySubject,
   others: readonly Other[],
 ): (other: Other) => boolean {
   let dependents: Dependents | undefined;
@@ -36,29 +36,32 @@ export function leadersOf<Other extends Social>(
   };
 }
 
-function orderOf({ name, resource }: Social): string {
+function orderOf({ name, resource }: AffinitySubject): string {
   return `${name} ${resource}`;
 }
 
 /** By policy: by which ways those that have it depend on somebody, directly or through others. */
-type Dependents = ReadonlyMap<string, ReadonlySet<Way>>;
+type Dependents = ReadonlyMap<string, ReadonlySet<AffinityKind>>;
 
-function dependentsOf(self: Social, others: readonly Social[]): Dependents {
-  const members = new Map<string, { readonly terms: Terms; readonly labels: StringMap[] }>();
+function dependentsOf(self: AffinitySubject, others: readonly AffinitySubject[]): Dependents {
+  const members = new Map<
+    string,
+    { readonly terms: AffinityDependencies; readonly labels: StringMap[] }
+  >();
   for (const { policy, labels } of others) {
     const terms = termsOf(policy);
     const known = members.get(terms.id);
     if (known === undefined) members.set(terms.id, { terms, labels: [labels] });
     else known.labels.push(labels);
   }
-  const found = new Map<string, Set<Way>>();
-  const waiting: { readonly labels: readonly StringMap[]; readonly way: Way }[] = [
+  const found = new Map<string, Set<AffinityKind>>();
+  const waiting: { readonly labels: readonly StringMap[]; readonly way: AffinityKind }[] = [
     { labels: [self.labels], way: "near" },
   ];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     for (const [id, { terms, labels }] of members)
       for (const way of terms.waysTo(next.labels)) {
-        const along: Way = way === "apart" ? "apart" : next.way;
+        const along: AffinityKind = way === "apart" ? "apart" : next.way;
         const known = found.get(id) ?? new Set();
         if (known.has(along)) continue;
         found.set(id, known.add(along));
@@ -68,13 +71,13 @@ function dependentsOf(self: Social, others: readonly Social[]): Dependents {
   return found;
 }
 
-interface Terms {
+interface AffinityDependencies {
   readonly id: string;
   /** How they depend on any of these. */
-  waysTo(labels: readonly StringMap[]): readonly Way[];
+  waysTo(labels: readonly StringMap[]): readonly AffinityKind[];
 }
 
-function termsOf({ affinity = [], antiAffinity = [] }: Policy): Terms {
+function termsOf({ affinity = [], antiAffinity = [] }: Policy): AffinityDependencies {
   const required = (terms: readonly WorkloadAffinity[]) =>
     terms.filter((term) => term.required === true).map(({ workloadSelector }) => workloadSelector);
   const [near, apart] = [required(affinity), required(antiAffinity)];

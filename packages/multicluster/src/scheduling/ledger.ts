@@ -5,29 +5,29 @@
  * in a row do not give away the same room. Of what is seen and what is held the greater counts: while replicas move, both places are taken.
  */
 import type { StringMap } from "@kcp-ts/sdk";
-import type { Neighbour } from "./affinity.ts";
-import { type Amounts, addTo, atLeast, nothing } from "./amounts.ts";
-import type { AllUnderWay } from "./under-way.ts";
+import type { ExistingWorkload } from "./affinity.ts";
+import { addTo, maxOfEach, noResources, type ResourceAmounts } from "./amounts.ts";
+import type { InFlightByCluster } from "./under-way.ts";
 
 /** Of a workload: its logical cluster, namespace, resource, and the name that its parts have for it. */
-export interface WholeName {
+export interface WorkloadKey {
   readonly cluster: string;
   readonly namespace: string;
   readonly resource: string;
   readonly name: string;
 }
 
-export interface SeenPart extends WholeName {
+export interface ObservedCopy extends WorkloadKey {
   /** Unique among all parts. */
   readonly key: string;
   readonly target: string;
   readonly labels: StringMap;
-  readonly amounts: Amounts;
+  readonly amounts: ResourceAmounts;
   /** Its cluster is lost. */
   readonly isLost?: boolean | undefined;
 }
 
-export interface LedgerOptions {
+export interface ReservationCacheOptions {
   /** One text for one physical cluster, by whatever name the SyncTarget goes in a workspace. */
   readonly placeOf?: (cluster: string, target: string) => string;
   /** Something of a cluster is free again. */
@@ -35,43 +35,43 @@ export interface LedgerOptions {
   /** The sum of a cluster has changed. */
   readonly onChanged?: (place: string) => void;
   /** A workload is in other clusters than before. */
-  readonly onMoved?: (whole: WholeName) => void;
+  readonly onMoved?: (whole: WorkloadKey) => void;
 }
 
-interface Whole extends WholeName {
+interface ReservedWorkload extends WorkloadKey {
   labels: StringMap;
-  readonly cells: Map<string, Cell>;
+  readonly cells: Map<string, ClusterReservation>;
 }
 
 /** What one workload takes of one cluster. */
-interface Cell {
+interface ClusterReservation {
   readonly target: string;
   /** By part: one, but for a moment. */
-  seen: Map<string, Amounts> | undefined;
+  seen: Map<string, ResourceAmounts> | undefined;
   /** To come from another cluster, by what the whole says. */
-  underWay: Amounts | undefined;
-  held: Amounts | undefined;
-  counted: Amounts;
+  underWay: ResourceAmounts | undefined;
+  held: ResourceAmounts | undefined;
+  counted: ResourceAmounts;
 }
 
-export class Ledger {
-  readonly #options: LedgerOptions;
+export class ReservationCache {
+  readonly #options: ReservationCacheOptions;
   readonly #placeOf: (cluster: string, target: string) => string;
-  readonly #wholes = new Map<string, Whole>();
-  readonly #byNamespace = new Map<string, Set<Whole>>();
+  readonly #wholes = new Map<string, ReservedWorkload>();
+  readonly #byNamespace = new Map<string, Set<ReservedWorkload>>();
   readonly #places = new Map<string, Map<string, number>>();
   /** By logical cluster, and in it by target. */
   readonly #workspaces = new Map<string, Map<string, Map<string, number>>>();
-  readonly #parts = new Map<string, SeenPart>();
+  readonly #parts = new Map<string, ObservedCopy>();
 
-  constructor(options: LedgerOptions = {}) {
+  constructor(options: ReservationCacheOptions = {}) {
     this.#options = options;
     this.#placeOf = options.placeOf ?? ((cluster, target) => `${cluster}|${target}`);
   }
 
-  see(part: SeenPart): void {
+  see(part: ObservedCopy): void {
     const before = this.#parts.get(part.key);
-    if (before !== undefined && !isSameCell(before, part)) this.unsee(part.key);
+    if (before !== undefined && !isSameReservation(before, part)) this.unsee(part.key);
     this.#parts.set(part.key, part);
     const whole = this.#whole(part);
     whole.labels = part.labels;
@@ -93,21 +93,25 @@ export class Ledger {
   }
 
   /** What was decided for a workload, by target; instead of what was held before. */
-  hold(name: WholeName, held: ReadonlyMap<string, Amounts>, labels: StringMap = {}): void {
+  hold(
+    name: WorkloadKey,
+    held: ReadonlyMap<string, ResourceAmounts>,
+    labels: StringMap = {},
+  ): void {
     this.#put(name, "held", held, labels);
   }
 
   /** What a whole says is between two of its clusters, by the one that it goes to; instead of what it said before. */
-  seeUnderWay(name: WholeName, all: AllUnderWay, labels: StringMap = {}): void {
+  seeUnderWay(name: WorkloadKey, all: InFlightByCluster, labels: StringMap = {}): void {
     if (all.size === 0 && !this.#wholes.has(idOf(name))) return;
     const amounts = new Map([...all].map(([target, { reserved }]) => [target, reserved]));
     this.#put(name, "underWay", amounts, labels);
   }
 
   #put(
-    name: WholeName,
+    name: WorkloadKey,
     what: "held" | "underWay",
-    amounts: ReadonlyMap<string, Amounts>,
+    amounts: ReadonlyMap<string, ResourceAmounts>,
     labels: StringMap,
   ): void {
     const whole = this.#whole(name);
@@ -125,32 +129,32 @@ export class Ledger {
   }
 
   /** How much of a resource all but one workload have of a cluster that it calls so. As it is when it is asked for: nothing of it is to be kept. */
-  usedByOthers(name: WholeName): (target: string, home?: string) => (resource: string) => number {
+  usedByOthers(name: WorkloadKey): (target: string, home?: string) => (resource: string) => number {
     const cells = this.#wholes.get(idOf(name))?.cells;
     return (target, home = name.cluster) => {
-      const sum = this.#places.get(this.#placeOf(home, target)) ?? nothing;
-      const own = cells?.get(target)?.counted ?? nothing;
+      const sum = this.#places.get(this.#placeOf(home, target)) ?? noResources;
+      const own = cells?.get(target)?.counted ?? noResources;
       return (resource) => (sum.get(resource) ?? 0) - (own.get(resource) ?? 0);
     };
   }
 
   /** By all but one workload of its workspace, of some clusters together. */
-  usedInWorkspace(name: WholeName, targets: readonly string[]): Amounts {
+  usedInWorkspace(name: WorkloadKey, targets: readonly string[]): ResourceAmounts {
     const sum = new Map<string, number>();
     const own = this.#wholes.get(idOf(name));
     for (const target of targets) {
-      addTo(sum, this.#workspaces.get(name.cluster)?.get(target) ?? nothing);
-      addTo(sum, own?.cells.get(target)?.counted ?? nothing, -1);
+      addTo(sum, this.#workspaces.get(name.cluster)?.get(target) ?? noResources);
+      addTo(sum, own?.cells.get(target)?.counted ?? noResources, -1);
     }
     return sum;
   }
 
-  reserved(cluster: string, target: string): Amounts {
-    return this.#places.get(this.#placeOf(cluster, target)) ?? nothing;
+  reserved(cluster: string, target: string): ResourceAmounts {
+    return this.#places.get(this.#placeOf(cluster, target)) ?? noResources;
   }
 
   /** The other workloads of the namespace, of all kinds. */
-  neighbours(name: WholeName): readonly (Neighbour & Pick<WholeName, "resource">)[] {
+  neighbours(name: WorkloadKey): readonly (ExistingWorkload & Pick<WorkloadKey, "resource">)[] {
     const own = idOf(name);
     const wholes = this.#byNamespace.get(`${name.cluster}|${name.namespace}`) ?? [];
     return [...wholes]
@@ -162,7 +166,7 @@ export class Ledger {
   }
 
   /** Where all that is seen of it is lost; undefined where nothing is. */
-  #lostOf(cells: Whole["cells"]): ReadonlySet<string> | undefined {
+  #lostOf(cells: ReservedWorkload["cells"]): ReadonlySet<string> | undefined {
     let lost: Set<string> | undefined;
     for (const [target, { seen }] of cells) {
       if (seen === undefined || seen.size === 0) continue;
@@ -172,7 +176,7 @@ export class Ledger {
     return lost;
   }
 
-  #whole({ cluster, namespace, resource, name }: WholeName): Whole {
+  #whole({ cluster, namespace, resource, name }: WorkloadKey): ReservedWorkload {
     const id = idOf({ cluster, namespace, resource, name });
     let whole = this.#wholes.get(id);
     if (whole === undefined) {
@@ -186,23 +190,29 @@ export class Ledger {
     return whole;
   }
 
-  #cell(whole: Whole, target: string): Cell {
+  #cell(whole: ReservedWorkload, target: string): ClusterReservation {
     let cell = whole.cells.get(target);
     if (cell === undefined) {
-      cell = { target, seen: undefined, underWay: undefined, held: undefined, counted: nothing };
+      cell = {
+        target,
+        seen: undefined,
+        underWay: undefined,
+        held: undefined,
+        counted: noResources,
+      };
       whole.cells.set(target, cell);
     }
     return cell;
   }
 
-  #count(whole: Whole, target: string): void {
+  #count(whole: ReservedWorkload, target: string): void {
     const cell = whole.cells.get(target);
     if (cell === undefined) return;
     const { held, underWay } = cell;
-    let seen = underWay ?? nothing;
+    let seen = underWay ?? noResources;
     for (const amounts of cell.seen?.values() ?? [])
-      seen = seen === nothing ? amounts : total(seen, amounts);
-    const counted = held === undefined ? seen : seen.size === 0 ? held : atLeast(seen, held);
+      seen = seen === noResources ? amounts : total(seen, amounts);
+    const counted = held === undefined ? seen : seen.size === 0 ? held : maxOfEach(seen, held);
     const before = cell.counted;
     cell.counted = counted;
     this.#move(whole, target, before, counted);
@@ -211,7 +221,12 @@ export class Ledger {
     if (whole.cells.size === 0) this.#forget(whole);
   }
 
-  #move({ cluster }: Whole, target: string, before: Amounts, after: Amounts): void {
+  #move(
+    { cluster }: ReservedWorkload,
+    target: string,
+    before: ResourceAmounts,
+    after: ResourceAmounts,
+  ): void {
     if (isSame(before, after)) return;
     const place = this.#placeOf(cluster, target);
     const targets = this.#workspaces.get(cluster) ?? new Map<string, Map<string, number>>();
@@ -232,7 +247,7 @@ export class Ledger {
       this.#options.onFreed?.(place);
   }
 
-  #forget(whole: Whole): void {
+  #forget(whole: ReservedWorkload): void {
     this.#wholes.delete(idOf(whole));
     const scope = `${whole.cluster}|${whole.namespace}`;
     const known = this.#byNamespace.get(scope);
@@ -241,21 +256,21 @@ export class Ledger {
   }
 }
 
-function idOf({ cluster, namespace, resource, name }: WholeName): string {
+function idOf({ cluster, namespace, resource, name }: WorkloadKey): string {
   return `${cluster}|${namespace}/${resource}/${name}`;
 }
 
-function isSameCell(one: SeenPart, other: SeenPart): boolean {
+function isSameReservation(one: ObservedCopy, other: ObservedCopy): boolean {
   return idOf(one) === idOf(other) && one.target === other.target;
 }
 
-function total(one: Amounts, other: Amounts): Amounts {
+function total(one: ResourceAmounts, other: ResourceAmounts): ResourceAmounts {
   const sum = new Map(one);
   addTo(sum, other);
   return sum;
 }
 
-function isSame(one: Amounts, other: Amounts): boolean {
+function isSame(one: ResourceAmounts, other: ResourceAmounts): boolean {
   if (one.size !== other.size) return false;
   for (const [name, amount] of one) if (other.get(name) !== amount) return false;
   return true;

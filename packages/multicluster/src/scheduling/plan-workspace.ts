@@ -13,8 +13,8 @@ import {
   type SyncTarget,
   targetConditions,
 } from "../api/index.ts";
-import { instancesIn, type LocatedLocation } from "./located.ts";
-import type { NamespaceFacts } from "./policies.ts";
+import { type LocationInWorkspace, locationMatcher } from "./located.ts";
+import type { NamespaceInfo } from "./policies.ts";
 import { choosesLocation, isAboutNamespace, selectsLocation } from "./policy.ts";
 
 export interface WorkspaceState {
@@ -23,13 +23,13 @@ export interface WorkspaceState {
   readonly targets: readonly SyncTarget[];
   readonly locations: readonly Location[];
   /** Of workspaces whose clusters this one uses, by their names and paths. */
-  readonly offered?: ReadonlyMap<string, OfferedLocations> | undefined;
+  readonly offered?: ReadonlyMap<string, SharedLocations> | undefined;
   readonly placements: readonly Placement[];
-  readonly namespaces: readonly NamespaceFacts[];
+  readonly namespaces: readonly NamespaceInfo[];
   readonly nowMs: number;
 }
 
-export interface OfferedLocations {
+export interface SharedLocations {
   /** The logical cluster that they are in. */
   readonly path: string;
   readonly locations: readonly Location[];
@@ -38,44 +38,44 @@ export interface OfferedLocations {
 export interface WorkspacePlan {
   /** The Location that every workspace with clusters has is missing. */
   readonly needsDefaultLocation: boolean;
-  readonly locations: readonly LocationSaying[];
-  readonly placements: readonly PlacementSaying[];
-  readonly namespaces: readonly NamespaceSaying[];
+  readonly locations: readonly LocationUpdate[];
+  readonly placements: readonly PlacementUpdate[];
+  readonly namespaces: readonly NamespaceUpdate[];
   /** When time alone changes what is to be said. */
   readonly wakeAtMs: number | undefined;
 }
 
-export interface LocationSaying {
+export interface LocationUpdate {
   readonly location: Location;
   readonly status: LocationStatus;
   /** Its labels in one line. */
   readonly labels: string;
 }
 
-export interface PlacementSaying {
+export interface PlacementUpdate {
   readonly placement: Placement;
   readonly status: PlacementStatus;
 }
 
-export interface NamespaceSaying {
-  readonly namespace: NamespaceFacts;
+export interface NamespaceUpdate {
+  readonly namespace: NamespaceInfo;
   readonly isPlaced: boolean;
   readonly condition: Condition;
 }
 
 /** Only what differs from what is said already. */
 export function planWorkspace(state: WorkspaceState): WorkspacePlan {
-  const locations = state.locations.map((location) => locationSaying(location, state));
-  const placements = state.placements.map((placement) => placementSaying(placement, state));
+  const locations = state.locations.map((location) => locationUpdate(location, state));
+  const placements = state.placements.map((placement) => placementUpdate(placement, state));
   return {
     needsDefaultLocation:
       state.targets.some(({ metadata }) => isOwn(metadata) && !isGoing(metadata)) &&
       !state.locations.some(({ metadata }) => metadata.name === defaultLocationName),
-    locations: locations.filter(isNews),
+    locations: locations.filter(isChanged),
     placements: placements.filter(({ placement, status }) => !same(placement.status ?? {}, status)),
     namespaces: state.namespaces
       .filter(({ isDeleting }) => !isDeleting)
-      .flatMap((namespace) => namespaceSaying(namespace, placements, state)),
+      .flatMap((namespace) => namespaceUpdate(namespace, placements, state)),
     wakeAtMs: nextEviction(state),
   };
 }
@@ -97,14 +97,14 @@ function nextEviction({ targets, nowMs }: WorkspaceState): number | undefined {
 }
 
 export function instancesOf(
-  located: LocatedLocation,
+  located: LocationInWorkspace,
   targets: readonly SyncTarget[],
 ): readonly SyncTarget[] {
-  const includes = instancesIn(located);
+  const includes = locationMatcher(located);
   return targets.filter(({ metadata }) => includes(metadata));
 }
 
-function locationSaying(location: Location, { targets }: WorkspaceState): LocationSaying {
+function locationUpdate(location: Location, { targets }: WorkspaceState): LocationUpdate {
   const instances = instancesOf({ location }, targets);
   const labels = Object.entries(location.metadata.labels ?? {})
     .map(([key, value]) => `${key}=${value}`)
@@ -114,7 +114,7 @@ function locationSaying(location: Location, { targets }: WorkspaceState): Locati
   return { location, labels, status: { instances: instances.length, availableInstances } };
 }
 
-function isNews({ location, status, labels }: LocationSaying): boolean {
+function isChanged({ location, status, labels }: LocationUpdate): boolean {
   const { metadata, status: known = {} } = location;
   const said = metadata.annotations?.[locationLabelsAnnotation] ?? "";
   return said !== labels || !same(known, status);
@@ -126,7 +126,7 @@ function isAvailable({ spec, status }: SyncTarget): boolean {
   );
 }
 
-function placementSaying(placement: Placement, state: WorkspaceState): PlacementSaying {
+function placementUpdate(placement: Placement, state: WorkspaceState): PlacementUpdate {
   const { status = {} } = placement;
   const choice = choose(placement, state);
   const { location } = choice;
@@ -158,12 +158,12 @@ function placementSaying(placement: Placement, state: WorkspaceState): Placement
 function locationsIn(
   workspace: string,
   { cluster, locations, offered }: WorkspaceState,
-): OfferedLocations | undefined {
+): SharedLocations | undefined {
   if (workspace === "" || workspace === cluster) return { path: cluster, locations };
   return offered?.get(workspace);
 }
 
-interface Choice {
+interface LocationSelection {
   readonly location?: Location;
   /** The logical cluster of the Location. */
   readonly path?: string;
@@ -172,7 +172,7 @@ interface Choice {
 }
 
 /** The one that it has, as long as it may; otherwise the one with most clusters that take something, and of these the first by name. */
-function choose(placement: Placement, state: WorkspaceState): Choice {
+function choose(placement: Placement, state: WorkspaceState): LocationSelection {
   const { spec, status } = placement;
   if (!choosesLocation(placement)) return { words: "it is about every cluster of the workspace" };
   const { locationWorkspace = "" } = spec;
@@ -196,16 +196,25 @@ function byAvailability(
   state: WorkspaceState,
 ): (one: Location, other: Location) => number {
   const available = (location: Location) =>
-    instancesOf(locatedAt(path, location, state), state.targets).filter(isAvailable).length;
+    instancesOf(locationReferenceOf(path, location, state), state.targets).filter(isAvailable)
+      .length;
   return (one, other) =>
     available(other) - available(one) || (one.metadata.name < other.metadata.name ? -1 : 1);
 }
 
-function locatedAt(path: string, location: Location, { cluster }: WorkspaceState): LocatedLocation {
+function locationReferenceOf(
+  path: string,
+  location: Location,
+  { cluster }: WorkspaceState,
+): LocationInWorkspace {
   return path === cluster ? { location } : { location, home: path };
 }
 
-function scheduling(type: string, choice: Choice, state: WorkspaceState): ConditionInput {
+function scheduling(
+  type: string,
+  choice: LocationSelection,
+  state: WorkspaceState,
+): ConditionInput {
   const failed = (reason: string, message: string): ConditionInput => ({
     type,
     status: "False",
@@ -215,7 +224,7 @@ function scheduling(type: string, choice: Choice, state: WorkspaceState): Condit
   if (choice.problem !== undefined)
     return failed("ScheduleLocationNotFound", "No selected location is found");
   const { location } = choice;
-  const located = location && locatedAt(choice.path ?? state.cluster, location, state);
+  const located = location && locationReferenceOf(choice.path ?? state.cluster, location, state);
   const instances = located === undefined ? state.targets : instancesOf(located, state.targets);
   if (instances.length === 0)
     return failed("NoValidTarget", "No SyncTarget in the selected Location");
@@ -229,11 +238,11 @@ function isEvicting({ spec }: SyncTarget, { nowMs }: WorkspaceState): boolean {
   return Date.parse(spec?.evictAfter ?? "") <= nowMs;
 }
 
-function namespaceSaying(
-  namespace: NamespaceFacts,
-  placements: readonly PlacementSaying[],
+function namespaceUpdate(
+  namespace: NamespaceInfo,
+  placements: readonly PlacementUpdate[],
   { nowMs }: WorkspaceState,
-): readonly NamespaceSaying[] {
+): readonly NamespaceUpdate[] {
   const { labels, isAnnotated, scheduled } = namespace;
   const about = placements.filter(({ placement }) => isAboutNamespace(placement, labels));
   // One that no Placement is or was about is left alone.

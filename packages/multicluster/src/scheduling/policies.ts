@@ -19,18 +19,18 @@ import {
   placementAnnotation,
   placements,
 } from "../api/index.ts";
-import { type Allowance, allowancesOf, type LocatedLocation } from "./located.ts";
+import { type LocationInWorkspace, type LocationLimits, locationLimitsOf } from "./located.ts";
 import {
-  builtIn,
-  type Level,
+  applicablePlacements,
+  defaultPolicy,
   type Policy,
+  type PolicyLevel,
   policyOf,
   selectsLocation,
-  statementsFor,
 } from "./policy.ts";
 
 /** What of a namespace matters here. */
-export interface NamespaceFacts {
+export interface NamespaceInfo {
   readonly name: string;
   readonly labels: StringMap;
   /** That it is assigned by Placements. */
@@ -52,7 +52,7 @@ export const namespaces = defineResource<Namespace>({
   namespaced: false,
 });
 
-export function namespaceFacts({ metadata, status }: Namespace): NamespaceFacts {
+export function namespaceInfoOf({ metadata, status }: Namespace): NamespaceInfo {
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},
@@ -66,7 +66,7 @@ export interface PolicyStores {
   readonly placements: ObjectStore<Placement>;
   readonly locations: ObjectStore<Location>;
   /** Without ordinary ones of workspaces that had no Placement when they last changed. */
-  readonly namespaces: ObjectStore<NamespaceFacts>;
+  readonly namespaces: ObjectStore<NamespaceInfo>;
 }
 
 /** What every namespace has, whoever made it. */
@@ -77,8 +77,8 @@ function ordinaryLabels(name: string): StringMap {
 const nameLabel = "kubernetes.io/metadata.name";
 
 /** Nothing but its name is to be known of it. */
-export function isOrdinary(namespace: Namespace): boolean {
-  const { name, labels, isAnnotated, isDeleting, scheduled } = namespaceFacts(namespace);
+export function hasOnlyDefaultLabels(namespace: Namespace): boolean {
+  const { name, labels, isAnnotated, isDeleting, scheduled } = namespaceInfoOf(namespace);
   return (
     !isAnnotated &&
     !isDeleting &&
@@ -89,9 +89,12 @@ export function isOrdinary(namespace: Namespace): boolean {
 }
 
 /** Under "": all of a logical cluster, without walking those of all others. */
-export const ofCluster = { "of-cluster": { values: () => [""] } };
+export const byLogicalCluster = { "of-cluster": { values: () => [""] } };
 
-export function allIn<Cached>(store: ObjectStore<Cached>, cluster: ClusterName): Cached[] {
+export function allInLogicalCluster<Cached>(
+  store: ObjectStore<Cached>,
+  cluster: ClusterName,
+): Cached[] {
   return store.byIndex("of-cluster", { cluster, value: "" });
 }
 
@@ -99,30 +102,30 @@ export function allIn<Cached>(store: ObjectStore<Cached>, cluster: ClusterName):
  * All who watch namespaces through the same clusters have to do it by this. Of those that are like all others nothing is kept: most workspaces have no Placement,
  * and there may be very many of them. Where there is one, they are told of, so that who has to know all of them can list them.
  */
-export function watchedNamespaces(clusters: Clusters) {
-  const { store } = clusters.source<Placement>(placements, { indexers: ofCluster });
+export function namespaceInformer(clusters: Clusters) {
+  const { store } = clusters.source<Placement>(placements, { indexers: byLogicalCluster });
   return {
-    transform: namespaceFacts,
+    transform: namespaceInfoOf,
     keep: (namespace: Namespace) => {
-      if (!isOrdinary(namespace)) return true;
+      if (!hasOnlyDefaultLabels(namespace)) return true;
       const cluster = clusterOf(namespace);
-      return cluster === undefined || allIn(store, cluster).length > 0;
+      return cluster === undefined || allInLogicalCluster(store, cluster).length > 0;
     },
-    indexers: ofCluster,
+    indexers: byLogicalCluster,
   };
 }
 
 export function policyStores(clusters: Clusters): PolicyStores {
   return {
-    placements: clusters.source<Placement>(placements, { indexers: ofCluster }).store,
-    locations: clusters.source<Location>(locations, { indexers: ofCluster }).store,
-    namespaces: clusters.source<Namespace, NamespaceFacts>(namespaces, watchedNamespaces(clusters))
+    placements: clusters.source<Placement>(placements, { indexers: byLogicalCluster }).store,
+    locations: clusters.source<Location>(locations, { indexers: byLogicalCluster }).store,
+    namespaces: clusters.source<Namespace, NamespaceInfo>(namespaces, namespaceInformer(clusters))
       .store,
   };
 }
 
 /** Where Placements, Locations and namespaces are known from. */
-export interface PolicyFacts {
+export interface PolicyLister {
   placementsIn(cluster: ClusterName): readonly Placement[];
   placement(cluster: ClusterName, name: string): Placement | undefined;
   locationsIn(cluster: ClusterName): readonly Location[];
@@ -132,15 +135,15 @@ export interface PolicyFacts {
   namespaceLabels(cluster: ClusterName, namespace: string): StringMap | undefined;
 }
 
-export function watchedFacts(
+export function informerPolicyLister(
   stores: PolicyStores,
-  users?: Required<Pick<PolicyFacts, "homesOf">>,
-): PolicyFacts {
+  users?: Required<Pick<PolicyLister, "homesOf">>,
+): PolicyLister {
   return {
     homesOf: (cluster) => users?.homesOf(cluster) ?? noHomes,
-    placementsIn: (cluster) => allIn(stores.placements, cluster),
+    placementsIn: (cluster) => allInLogicalCluster(stores.placements, cluster),
     placement: (cluster, name) => stores.placements.get({ cluster, namespace: "", name }),
-    locationsIn: (cluster) => allIn(stores.locations, cluster),
+    locationsIn: (cluster) => allInLogicalCluster(stores.locations, cluster),
     namespaceLabels: (cluster, name) =>
       stores.namespaces.get({ cluster, namespace: "", name })?.labels ?? ordinaryLabels(name),
   };
@@ -155,20 +158,22 @@ export interface PolicyKey {
 }
 
 export class Policies {
-  readonly #facts: PolicyFacts;
+  readonly #facts: PolicyLister;
 
-  constructor(facts: PolicyFacts) {
+  constructor(facts: PolicyLister) {
     this.#facts = facts;
   }
 
   policyFor({ cluster, namespace, labels: workloadLabels }: PolicyKey): Policy {
     const own = this.placementsOf(cluster);
     const global = this.globalPlacement();
-    if (own.length === 0 && global === undefined) return builtIn;
+    if (own.length === 0 && global === undefined) return defaultPolicy;
     const namespaceLabels = this.#facts.namespaceLabels(cluster, namespace) ?? {};
-    const located = (placement: Placement, level: Level) =>
+    const located = (placement: Placement, level: PolicyLevel) =>
       this.#locationsOf(cluster, placement, level);
-    return policyOf(statementsFor({ namespaceLabels, workloadLabels }, own, global, located));
+    return policyOf(
+      applicablePlacements({ namespaceLabels, workloadLabels }, own, global, located),
+    );
   }
 
   placementsOf(cluster: ClusterName): readonly Placement[] {
@@ -180,20 +185,20 @@ export class Policies {
   }
 
   /** What the workspace may use of clusters at most, whatever chooses them. */
-  allowancesFor(cluster: ClusterName): readonly Allowance[] {
-    return allowancesOf(this.#seenFrom(cluster));
+  allowancesFor(cluster: ClusterName): readonly LocationLimits[] {
+    return locationLimitsOf(this.#seenFrom(cluster));
   }
 
   /** Locations of the workspace itself, and of those whose clusters it uses. */
-  #seenFrom(cluster: ClusterName): readonly LocatedLocation[] {
+  #seenFrom(cluster: ClusterName): readonly LocationInWorkspace[] {
     const found = this.#facts
       .locationsIn(cluster)
-      .map((location): LocatedLocation => ({ location }));
+      .map((location): LocationInWorkspace => ({ location }));
     for (const home of new Set(this.#homesOf(cluster).values())) found.push(...this.#at(home));
     return found;
   }
 
-  #at(home: ClusterName): readonly LocatedLocation[] {
+  #at(home: ClusterName): readonly LocationInWorkspace[] {
     return this.#facts.locationsIn(home).map((location) => ({ location, home }));
   }
 
@@ -204,15 +209,15 @@ export class Policies {
   #locationsOf(
     cluster: ClusterName,
     placement: Placement,
-    level: Level,
-  ): readonly LocatedLocation[] | undefined {
+    level: PolicyLevel,
+  ): readonly LocationInWorkspace[] | undefined {
     if (level === "global") return this.#selectedByAll(cluster, placement);
     const { selectedLocation } = placement.status ?? {};
     if (selectedLocation === undefined) return [];
     const { path, locationName } = selectedLocation;
     const home = parseClusterName(path);
     if (home === undefined) return [];
-    const located = (location: Location): LocatedLocation =>
+    const located = (location: Location): LocationInWorkspace =>
       home === cluster ? { location } : { location, home };
     return this.#facts
       .locationsIn(home)
@@ -227,7 +232,7 @@ export class Policies {
   #selectedByAll(
     cluster: ClusterName,
     placement: Placement,
-  ): readonly LocatedLocation[] | undefined {
+  ): readonly LocationInWorkspace[] | undefined {
     const { locationWorkspace = "" } = placement.spec;
     const home = this.#homesOf(cluster).get(locationWorkspace);
     const isNamed = locationWorkspace !== "" && locationWorkspace !== cluster;

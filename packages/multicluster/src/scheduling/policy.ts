@@ -8,11 +8,11 @@
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
 import type { StringMap } from "@kcp-ts/sdk";
 import type { Location, Placement, PlacementSpec } from "../api/index.ts";
-import { type Includes, instancesIn, type LocatedLocation } from "./located.ts";
+import { type LocationInWorkspace, type LocationMatcher, locationMatcher } from "./located.ts";
 import { selectorOf } from "./selectors.ts";
 
 /** What Placements say about anything but where. */
-export type Treatment = Pick<
+export type PlacementRules = Pick<
   PlacementSpec,
   | "weights"
   | "spread"
@@ -24,32 +24,32 @@ export type Treatment = Pick<
   | "overrides"
 >;
 
-export interface Policy extends Treatment {
+export interface Policy extends PlacementRules {
   /** Undefined: every cluster of the workspace. */
-  readonly choice?: LocationChoice | undefined;
+  readonly choice?: SelectedLocation | undefined;
   /** Who has a say, the most specific first, for people. */
   readonly sources: readonly string[];
 }
 
 /** The Location that a Placement has. */
-export interface LocationChoice {
+export interface SelectedLocation {
   readonly placement: string;
   /** Undefined while it has none. */
   readonly location: string | undefined;
   /** Which clusters are in it. */
-  readonly includes: Includes;
+  readonly includes: LocationMatcher;
 }
 
-export type Level = "namespace" | "workspace" | "global";
+export type PolicyLevel = "namespace" | "workspace" | "global";
 
-export interface Statement {
-  readonly level: Level;
+export interface ApplicablePlacement {
+  readonly level: PolicyLevel;
   readonly placement: Placement;
   /** Those that it has: one, or for the Placement of all, whatever of the workspace it selects. Undefined: it does not say where. */
-  readonly locations: readonly LocatedLocation[] | undefined;
+  readonly locations: readonly LocationInWorkspace[] | undefined;
 }
 
-export const builtIn: Policy = { sources: [] };
+export const defaultPolicy: Policy = { sources: [] };
 
 export interface PolicySubject {
   readonly namespaceLabels: StringMap;
@@ -57,14 +57,17 @@ export interface PolicySubject {
 }
 
 /** Which of the Placements of a workspace, and of the one for all, are about the workload; in the order of the levels. */
-export function statementsFor(
+export function applicablePlacements(
   subject: PolicySubject,
   own: readonly Placement[],
   global: Placement | undefined,
-  locationsOf: (placement: Placement, level: Level) => readonly LocatedLocation[] | undefined,
-): readonly Statement[] {
-  const found: Statement[] = [];
-  const add = (placement: Placement, level: Level) =>
+  locationsOf: (
+    placement: Placement,
+    level: PolicyLevel,
+  ) => readonly LocationInWorkspace[] | undefined,
+): readonly ApplicablePlacement[] {
+  const found: ApplicablePlacement[] = [];
+  const add = (placement: Placement, level: PolicyLevel) =>
     found.push({ level, placement, locations: locationsOf(placement, level) });
   for (const placement of own) {
     const level = levelOf(placement);
@@ -75,9 +78,9 @@ export function statementsFor(
   return found.sort(bySpecificity);
 }
 
-export function policyOf(statements: readonly Statement[]): Policy {
-  if (statements.length === 0) return builtIn;
-  const first = <Name extends keyof Treatment>(name: Name) => {
+export function policyOf(statements: readonly ApplicablePlacement[]): Policy {
+  if (statements.length === 0) return defaultPolicy;
+  const first = <Name extends keyof PlacementRules>(name: Name) => {
     for (const { placement } of statements) {
       const said = placement.spec[name];
       if (said !== undefined) return { [name]: said };
@@ -100,16 +103,16 @@ export function policyOf(statements: readonly Statement[]): Policy {
   };
 }
 
-const levelWords: Readonly<Record<Level, string>> = {
+const levelWords: Readonly<Record<PolicyLevel, string>> = {
   namespace: "of the namespace",
   workspace: "of the workspace",
   global: "of root, for all",
 };
 
-function choiceOf(statements: readonly Statement[]): LocationChoice | undefined {
+function choiceOf(statements: readonly ApplicablePlacement[]): SelectedLocation | undefined {
   for (const { placement, locations } of statements) {
     if (locations === undefined || !choosesLocation(placement)) continue;
-    const included = locations.map(instancesIn);
+    const included = locations.map(locationMatcher);
     const names = new Set(locations.map(({ location }) => location.metadata.name));
     return {
       placement: placement.metadata.name,
@@ -133,7 +136,7 @@ export function choosesLocation({ spec }: Placement): boolean {
 }
 
 /** Undefined for one that is about no namespace. */
-export function levelOf({ spec }: Placement): Exclude<Level, "global"> | undefined {
+export function levelOf({ spec }: Placement): Exclude<PolicyLevel, "global"> | undefined {
   const { namespaceSelector } = spec;
   if (namespaceSelector === undefined) return undefined;
   return isEmpty(namespaceSelector) ? "workspace" : "namespace";
@@ -154,9 +157,9 @@ function isAbout(
   return workloadSelector === undefined || selectorOf(workloadSelector).matches(workloadLabels);
 }
 
-const levelRank: Readonly<Record<Level, number>> = { namespace: 0, workspace: 1, global: 2 };
+const levelRank: Readonly<Record<PolicyLevel, number>> = { namespace: 0, workspace: 1, global: 2 };
 
-function bySpecificity(one: Statement, other: Statement): number {
+function bySpecificity(one: ApplicablePlacement, other: ApplicablePlacement): number {
   const [a, b] = [one.placement, other.placement];
   const narrow = ({ spec }: Placement) => (spec.workloadSelector === undefined ? 1 : 0);
   return (

@@ -1,14 +1,14 @@
 /** Reservations as parts carry them: `cpu=2,memory=4Gi,pods=4,workloads=1`. */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { reservedAnnotation } from "../api/index.ts";
-import { type Amounts, amountsOf, quantitiesOf } from "./amounts.ts";
+import { formatResourceAmounts, parseResourceAmounts, type ResourceAmounts } from "./amounts.ts";
 
-const texts = new WeakMap<Amounts, string>();
+const texts = new WeakMap<ResourceAmounts, string>();
 
-export function formatReservation(amounts: Amounts): string {
+export function formatReservation(amounts: ResourceAmounts): string {
   let text = texts.get(amounts);
   if (text === undefined) {
-    text = Object.entries(quantitiesOf(amounts))
+    text = Object.entries(formatResourceAmounts(amounts))
       .map(([name, quantity]) => `${name}=${quantity}`)
       .join(",");
     texts.set(amounts, text);
@@ -17,11 +17,11 @@ export function formatReservation(amounts: Amounts): string {
 }
 
 /** What cannot be read reserves nothing. */
-export function readReservation(annotations: StringMap | undefined): Amounts {
+export function readReservation(annotations: StringMap | undefined): ResourceAmounts {
   return readReservationText(stringMember(annotations, reservedAnnotation) ?? "");
 }
 
-export function readReservationText(text: string): Amounts {
+export function readReservationText(text: string): ResourceAmounts {
   let amounts = readings.get(text);
   if (amounts === undefined) {
     amounts = readText(text);
@@ -32,14 +32,14 @@ export function readReservationText(text: string): Amounts {
 }
 
 /** Many parts say the same. */
-const readings = new Map<string, Amounts>();
+const readings = new Map<string, ResourceAmounts>();
 const readingsMax = 4096;
 
-function readText(text: string): Amounts {
+function readText(text: string): ResourceAmounts {
   const quantities: Record<string, string> = {};
   for (const piece of text.split(",")) {
     const [, name = "", quantity = ""] = /^([^=]+)=(.+)$/.exec(piece) ?? [];
     if (name !== "") quantities[name] = quantity;
   }
-  return amountsOf(quantities);
+  return parseResourceAmounts(quantities);
 }

@@ -13,10 +13,10 @@ import {
   type ReconcileResult,
 } from "@kcp-ts/sdk";
 import { type SyncTarget, schedulerFieldManager, syncTargets } from "../api/index.ts";
-import { quantitiesOf } from "./amounts.ts";
+import { formatResourceAmounts } from "./amounts.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-export interface ReservedControllerOptions {
+export interface ReservedResourcesControllerOptions {
   readonly clusters: Clusters;
   readonly scheduler: Scheduler;
   readonly clock: Clock;
@@ -25,14 +25,14 @@ export interface ReservedControllerOptions {
 
 const pauseMs = 1000;
 
-export class ReservedController {
+export class ReservedResourcesController {
   readonly controller: Controller;
   readonly #scheduler: Scheduler;
   readonly #clock: Clock;
   readonly #targets: ObjectStore<SyncTarget>;
   readonly #saidAtMs = new Map<string, number>();
 
-  constructor({ clusters, scheduler, clock, onError }: ReservedControllerOptions) {
+  constructor({ clusters, scheduler, clock, onError }: ReservedResourcesControllerOptions) {
     this.#scheduler = scheduler;
     this.#clock = clock;
     this.#targets = clusters.source<SyncTarget>(syncTargets).store;
@@ -59,7 +59,7 @@ export class ReservedController {
       this.#saidAtMs.delete(id);
       return;
     }
-    const reserved = quantitiesOf(this.#scheduler.ledger.reserved(key.cluster, key.name));
+    const reserved = formatResourceAmounts(this.#scheduler.ledger.reserved(key.cluster, key.name));
     if (jsonEqual((target.status?.reserved ?? {}) as JsonValue, reserved as JsonValue)) return;
     const nowMs = this.#clock.now();
     const waitMs = (this.#saidAtMs.get(id) ?? 0) + pauseMs - nowMs;

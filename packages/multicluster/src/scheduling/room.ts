@@ -4,54 +4,61 @@
  * What a SyncTarget's bounds name takes the place of what its cluster reports. A cluster that reports nothing is not full. What surely runs has its room,
  * whatever the sums say: too little capacity keeps work from coming, and never stops any.
  */
-import { type Bounds, podsResource, workloadsResource } from "../api/index.ts";
-import { type Amounts, amountsOf, formatAmount } from "./amounts.ts";
-import type { Bound, Presence } from "./assess.ts";
-import type { Candidate } from "./candidate.ts";
-import type { Allowance } from "./located.ts";
+import { podsResource, type ResourceLimits, workloadsResource } from "../api/index.ts";
+import { formatQuantity, parseResourceAmounts, type ResourceAmounts } from "./amounts.ts";
+import type { CurrentReplicas, ReplicaLimit } from "./assess.ts";
+import type { ClusterCandidate } from "./candidate.ts";
+import type { LocationLimits } from "./located.ts";
 
 /** What others take: all but the workload itself. */
 export interface Usage {
   /** How much of a resource of one cluster, from all workspaces. */
-  inCluster(candidate: Candidate): (resource: string) => number;
+  inCluster(candidate: ClusterCandidate): (resource: string) => number;
   /** Of some clusters together, by the workspace of the workload. */
-  byWorkspace(targets: readonly string[]): Amounts;
+  byWorkspace(targets: readonly string[]): ResourceAmounts;
 }
 
-export interface Demand {
+export interface ReplicaRequirements {
   /** Of each replica. */
-  readonly requests: Amounts;
-  readonly present: Presence;
+  readonly requests: ResourceAmounts;
+  readonly present: CurrentReplicas;
 }
 
-const none: Amounts = new Map();
+const none: ResourceAmounts = new Map();
 const noneOf = () => 0;
 export const noUsage: Usage = { inCluster: () => noneOf, byWorkspace: () => none };
 
-export function roomIn(candidate: Candidate, demand: Demand, usage: Usage): Bound | undefined {
+export function maxAvailableReplicas(
+  candidate: ClusterCandidate,
+  demand: ReplicaRequirements,
+  usage: Usage,
+): ReplicaLimit | undefined {
   const limits = limitsOf(candidate);
   if (limits === undefined) return undefined;
-  return atLeastPresent(roomFor(limits, usage.inCluster(candidate), demand), demand.present);
+  return atLeastPresent(
+    estimateReplicas(limits, usage.inCluster(candidate), demand),
+    demand.present,
+  );
 }
 
 /** What one workspace may use of some clusters bounds all of them together. */
-export function allowedRoom(
-  { location, bounds }: Pick<Allowance, "location" | "bounds">,
-  demand: Demand,
-  usedByOthers: Amounts,
-): Bound | undefined {
-  const room = roomFor(limitsFrom(bounds), (name) => usedByOthers.get(name) ?? 0, demand);
+export function maxReplicasWithinLocation(
+  { location, bounds }: Pick<LocationLimits, "location" | "bounds">,
+  demand: ReplicaRequirements,
+  usedByOthers: ResourceAmounts,
+): ReplicaLimit | undefined {
+  const room = estimateReplicas(limitsFrom(bounds), (name) => usedByOthers.get(name) ?? 0, demand);
   const bound = atLeastPresent(room, demand.present);
   if (bound === undefined) return undefined;
   return { replicas: bound.replicas, because: `Location ${location}: ${bound.because}` };
 }
 
-type Limits = (resource: string) => number | undefined;
+type ResourceLimitLookup = (resource: string) => number | undefined;
 
 /** Of the same candidate again and again: reading its quantities is most of the work. */
-const known = new WeakMap<Candidate, Limits | "none">();
+const known = new WeakMap<ClusterCandidate, ResourceLimitLookup | "none">();
 
-function limitsOf(candidate: Candidate): Limits | undefined {
+function limitsOf(candidate: ClusterCandidate): ResourceLimitLookup | undefined {
   let limits = known.get(candidate);
   if (limits === undefined) {
     limits = readLimits(candidate) ?? "none";
@@ -60,11 +67,11 @@ function limitsOf(candidate: Candidate): Limits | undefined {
   return limits === "none" ? undefined : limits;
 }
 
-function readLimits({ bounds, allocatable }: Candidate): Limits | undefined {
+function readLimits({ bounds, allocatable }: ClusterCandidate): ResourceLimitLookup | undefined {
   const isReported = allocatable !== undefined && Object.keys(allocatable).length > 0;
   if (bounds === undefined && !isReported) return undefined;
-  const bounded = amountsOf(bounds);
-  const reported = amountsOf(allocatable);
+  const bounded = parseResourceAmounts(bounds);
+  const reported = parseResourceAmounts(allocatable);
   return (resource) =>
     bounded.get(resource) ??
     reported.get(resource) ??
@@ -72,8 +79,8 @@ function readLimits({ bounds, allocatable }: Candidate): Limits | undefined {
     (isReported && isExtended(resource) ? 0 : undefined);
 }
 
-function limitsFrom(bounds: Bounds): Limits {
-  const bounded = amountsOf(bounds);
+function limitsFrom(bounds: ResourceLimits): ResourceLimitLookup {
+  const bounded = parseResourceAmounts(bounds);
   return (resource) => bounded.get(resource);
 }
 
@@ -82,12 +89,12 @@ function isExtended(resource: string): boolean {
 }
 
 /** The tightest. Why is only said when it is asked for: most clusters have more room than anybody wants. */
-function roomFor(
-  limits: Limits,
+function estimateReplicas(
+  limits: ResourceLimitLookup,
   used: (resource: string) => number,
-  { requests, present }: Demand,
-): Bound | undefined {
-  let tightest: Shortage | undefined;
+  { requests, present }: ReplicaRequirements,
+): ReplicaLimit | undefined {
+  let tightest: InsufficientResource | undefined;
   for (const [resource, each] of requests) {
     const limit = limits(resource);
     if (limit === undefined || each <= 0) continue;
@@ -103,10 +110,10 @@ function roomFor(
   const others = workloads === undefined ? 0 : used(workloadsResource);
   if (workloads !== undefined && others + 1000 > workloads && present.replicas === 0)
     return { replicas: 0, because: `${others / 1000} of ${workloads / 1000} workloads are here` };
-  return tightest && new ShortageBound(tightest.replicas, tightest);
+  return tightest && new InsufficientResourceLimit(tightest.replicas, tightest);
 }
 
-interface Shortage {
+interface InsufficientResource {
   readonly replicas: number;
   readonly resource: string;
   readonly limit: number;
@@ -114,30 +121,33 @@ interface Shortage {
   readonly each: number;
 }
 
-class ShortageBound implements Bound {
+class InsufficientResourceLimit implements ReplicaLimit {
   readonly replicas: number;
-  readonly #shortage: Shortage;
+  readonly #shortage: InsufficientResource;
 
-  constructor(replicas: number, shortage: Shortage) {
+  constructor(replicas: number, shortage: InsufficientResource) {
     this.replicas = replicas;
     this.#shortage = shortage;
   }
 
   get because(): string {
     const { resource, limit, taken, each } = this.#shortage;
-    const text = (amount: number) => formatAmount(resource, amount);
+    const text = (amount: number) => formatQuantity(resource, amount);
     const asked = resource === podsResource ? "" : `, and each replica asks for ${text(each)}`;
     return `${text(taken)} of ${text(limit)} ${resource} is reserved by others${asked}`;
   }
 
-  withReplicas(replicas: number): Bound {
-    return new ShortageBound(replicas, this.#shortage);
+  withReplicas(replicas: number): ReplicaLimit {
+    return new InsufficientResourceLimit(replicas, this.#shortage);
   }
 }
 
-function atLeastPresent(bound: Bound | undefined, present: Presence): Bound | undefined {
+function atLeastPresent(
+  bound: ReplicaLimit | undefined,
+  present: CurrentReplicas,
+): ReplicaLimit | undefined {
   const running = Math.min(present.replicas, present.available);
-  return bound instanceof ShortageBound && bound.replicas < running
+  return bound instanceof InsufficientResourceLimit && bound.replicas < running
     ? bound.withReplicas(running)
     : bound;
 }

@@ -16,39 +16,44 @@ import {
   assignedCluster,
   globalPlacement,
   locations,
-  lostSinceAnnotation,
   ownedByLabels,
   type Placement,
   placements,
+  unreachableSinceAnnotation,
 } from "../api/index.ts";
-import type { Neighbour } from "./affinity.ts";
-import type { Amounts } from "./amounts.ts";
-import { leadersOf } from "./leaders.ts";
-import { Ledger, type LedgerOptions, type SeenPart, type WholeName } from "./ledger.ts";
-import type { Allowance } from "./located.ts";
+import type { ExistingWorkload } from "./affinity.ts";
+import type { ResourceAmounts } from "./amounts.ts";
+import { affinityTargetsOf } from "./leaders.ts";
 import {
+  type ObservedCopy,
+  ReservationCache,
+  type ReservationCacheOptions,
+  type WorkloadKey,
+} from "./ledger.ts";
+import type { LocationLimits } from "./located.ts";
+import {
+  byLogicalCluster,
+  informerPolicyLister,
   type Namespace,
-  type NamespaceFacts,
+  type NamespaceInfo,
+  namespaceInformer,
   namespaces,
-  ofCluster,
   Policies,
   policyStores,
-  watchedFacts,
-  watchedNamespaces,
 } from "./policies.ts";
 import type { Policy } from "./policy.ts";
 import { readReservation } from "./reservation.ts";
 import type { Usage } from "./room.ts";
-import type { AllUnderWay } from "./under-way.ts";
+import type { InFlightByCluster } from "./under-way.ts";
 
-export interface SchedulerOptions extends Pick<LedgerOptions, "placeOf"> {
+export interface SchedulerOptions extends Pick<ReservationCacheOptions, "placeOf"> {
   /** Whole objects of all logical clusters; run by the caller. */
   readonly clusters: Clusters;
   /** Who uses whose clusters; everybody their own if left out. */
-  readonly users?: Users | undefined;
+  readonly users?: ComputeConsumers | undefined;
 }
 
-export interface Users {
+export interface ComputeConsumers {
   /** Workspaces whose clusters this one uses, by names and paths. */
   homesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName>;
   /** Workspaces that use the clusters of this one. */
@@ -56,26 +61,30 @@ export interface Users {
 }
 
 /** Whose decisions may be others now. */
-export type News =
+export type SchedulingNotification =
   | { readonly kind: "policy"; readonly cluster: ClusterName | "all"; readonly namespace?: string }
   /** Those who wait for room may have it. */
   | { readonly kind: "room" }
   /** Those who look where others are. */
   | { readonly kind: "neighbours"; readonly cluster: ClusterName; readonly namespace: string };
 
-export interface Subject extends Omit<WholeName, "cluster"> {
+export interface SchedulingSubject extends Omit<WorkloadKey, "cluster"> {
   readonly cluster: ClusterName;
   readonly labels: StringMap;
 }
 
-export interface SchedulingFacts {
+export interface SchedulingSnapshot {
   readonly policy: Policy;
-  readonly allowances: readonly Allowance[];
+  readonly allowances: readonly LocationLimits[];
   readonly usage: Usage;
-  readonly neighbours: readonly Neighbour[];
+  readonly neighbours: readonly ExistingWorkload[];
 }
 
-export function factsFrom(policies: Policies, ledger: Ledger, subject: Subject): SchedulingFacts {
+export function snapshotFrom(
+  policies: Policies,
+  ledger: ReservationCache,
+  subject: SchedulingSubject,
+): SchedulingSnapshot {
   const policy = policies.policyFor(subject);
   const usedByOthers = ledger.usedByOthers(subject);
   const usage: Usage = {
@@ -83,25 +92,27 @@ export function factsFrom(policies: Policies, ledger: Ledger, subject: Subject):
     byWorkspace: (targets) => ledger.usedInWorkspace(subject, targets),
   };
   const allowances = policies.allowancesFor(subject.cluster);
-  const neighbours = isSocial(policy) ? neighboursOf(policies, ledger, subject, policy) : [];
+  const neighbours = hasAffinity(policy)
+    ? existingWorkloadsOf(policies, ledger, subject, policy)
+    : [];
   return { policy, allowances, usage, neighbours };
 }
 
 /** Who looks nobody in the face goes first: others leave for it, and it for nobody. Then it is the name, which all know alike. */
-function neighboursOf(
+function existingWorkloadsOf(
   policies: Policies,
-  ledger: Ledger,
-  { cluster, namespace, ...self }: Subject,
+  ledger: ReservationCache,
+  { cluster, namespace, ...self }: SchedulingSubject,
   policy: Policy,
-): readonly Neighbour[] {
-  const rank = (one: Pick<Subject, "name" | "resource">, { antiAffinity = [] }: Policy) =>
+): readonly ExistingWorkload[] {
+  const rank = (one: Pick<SchedulingSubject, "name" | "resource">, { antiAffinity = [] }: Policy) =>
     `${antiAffinity.some(({ required }) => required === true)} ${one.name} ${one.resource}`;
   const own = rank(self, policy);
   const others = ledger.neighbours({ cluster, namespace, ...self }).map((one) => {
     const itsPolicy = policies.policyFor({ cluster, namespace, labels: one.labels });
     return { ...one, policy: itsPolicy, goesFirst: rank(one, itsPolicy) < own };
   });
-  const leaders = leadersOf({ ...self, policy }, others);
+  const leaders = affinityTargetsOf({ ...self, policy }, others);
   return others.map((one) => ({
     ...one,
     get leads() {
@@ -111,39 +122,40 @@ function neighboursOf(
 }
 
 /** Whether it looks where others are. */
-function isSocial({ affinity = [], antiAffinity = [] }: Partial<Policy> = {}): boolean {
+function hasAffinity({ affinity = [], antiAffinity = [] }: Partial<Policy> = {}): boolean {
   return affinity.length + antiAffinity.length > 0;
 }
 
 /** What a part says for the ledger; undefined for what is none. */
-export function seenPart(
+export function observedCopyOf(
   { metadata }: KubernetesObject,
   { cluster, namespace, name }: ObjectKey,
   resource: string,
-): SeenPart | undefined {
+): ObservedCopy | undefined {
   const { labels = {}, annotations } = metadata;
   const target = assignedCluster(labels);
-  const whole = wholeNameOf(labels);
+  const whole = workloadKeyOf(labels);
   if (target === undefined || whole === undefined) return undefined;
   const key = `${resource} ${formatKey({ cluster, namespace, name })}`;
   const amounts = readReservation(annotations);
-  const isLost = stringMember(annotations, lostSinceAnnotation) === undefined ? undefined : true;
+  const isLost =
+    stringMember(annotations, unreachableSinceAnnotation) === undefined ? undefined : true;
   return { key, cluster, namespace, resource, name: whole, target, labels, amounts, isLost };
 }
 
 export class Scheduler {
   readonly policies: Policies;
-  readonly ledger: Ledger;
+  readonly ledger: ReservationCache;
   readonly #clusters: Clusters;
-  readonly #users: Users | undefined;
-  readonly #listeners = new Set<(news: News) => void>();
+  readonly #users: ComputeConsumers | undefined;
+  readonly #listeners = new Set<(news: SchedulingNotification) => void>();
   readonly #reservedListeners = new Set<(place: string) => void>();
 
   constructor({ clusters, users, ...options }: SchedulerOptions) {
     this.#clusters = clusters;
     this.#users = users;
-    this.policies = new Policies(watchedFacts(policyStores(clusters), users));
-    this.ledger = new Ledger({
+    this.policies = new Policies(informerPolicyLister(policyStores(clusters), users));
+    this.ledger = new ReservationCache({
       ...options,
       onFreed: () => this.#tell({ kind: "room" }),
       onChanged: (place) => {
@@ -162,24 +174,24 @@ export class Scheduler {
     return this.#clusters.ready(cluster);
   }
 
-  factsFor(subject: Subject): SchedulingFacts {
-    return factsFrom(this.policies, this.ledger, subject);
+  factsFor(subject: SchedulingSubject): SchedulingSnapshot {
+    return snapshotFrom(this.policies, this.ledger, subject);
   }
 
   /** What was decided, until it can be seen. */
-  hold(subject: Subject, held: ReadonlyMap<string, Amounts>): void {
+  hold(subject: SchedulingSubject, held: ReadonlyMap<string, ResourceAmounts>): void {
     this.ledger.hold(subject, held, subject.labels);
   }
 
   /** What a whole says has left one cluster and is not in the next one yet. */
-  seeUnderWay(subject: Subject, all: AllUnderWay): void {
+  seeUnderWay(subject: SchedulingSubject, all: InFlightByCluster): void {
     this.ledger.seeUnderWay(subject, all, subject.labels);
   }
 
   /** Parts of one kind, by their metadata. */
   follow(source: ObjectSource<KubernetesObject>, resource: string): void {
     const see = (part: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
-      const seen = seenPart(part, key, resource);
+      const seen = observedCopyOf(part, key, resource);
       if (seen === undefined) this.ledger.unsee(`${resource} ${formatKey(key)}`);
       else this.ledger.see(seen);
     };
@@ -190,7 +202,7 @@ export class Scheduler {
     });
   }
 
-  subscribe(listener: (news: News) => void): void {
+  subscribe(listener: (news: SchedulingNotification) => void): void {
     this.#listeners.add(listener);
   }
 
@@ -209,10 +221,10 @@ export class Scheduler {
   /** Whether any policy there looks where others are. */
   #isSocial(cluster: ClusterName): boolean {
     const all = [...this.policies.placementsOf(cluster), this.policies.globalPlacement()];
-    return all.some((one) => isSocial(one?.spec));
+    return all.some((one) => hasAffinity(one?.spec));
   }
 
-  #tell(news: News): void {
+  #tell(news: SchedulingNotification): void {
     for (const listener of this.#listeners) listener(news);
   }
 
@@ -221,7 +233,7 @@ export class Scheduler {
       const isGlobal = key.cluster === globalPlacement.cluster && key.name === globalPlacement.name;
       this.#tell({ kind: "policy", cluster: isGlobal ? "all" : key.cluster });
     };
-    this.#clusters.source<Placement>(placements, { indexers: ofCluster }).addHandler({
+    this.#clusters.source<Placement>(placements, { indexers: byLogicalCluster }).addHandler({
       added: (_, { key }) => tell(key),
       deleted: (_, { key }) => tell(key),
       updated: (_, { key }) => tell(key),
@@ -231,7 +243,7 @@ export class Scheduler {
       for (const cluster of [home, ...(this.#users?.tenantsOf(home) ?? [])])
         this.#tell({ kind: "policy", cluster });
     };
-    this.#clusters.source(locations, { indexers: ofCluster }).addHandler({
+    this.#clusters.source(locations, { indexers: byLogicalCluster }).addHandler({
       added: (_, { key }) => toUsers(key),
       deleted: (_, { key }) => toUsers(key),
       updated: (location, { key, previous }) => {
@@ -245,7 +257,7 @@ export class Scheduler {
       if (this.#hasPolicies(cluster)) this.#tell({ kind: "policy", cluster, namespace: name });
     };
     this.#clusters
-      .source<Namespace, NamespaceFacts>(namespaces, watchedNamespaces(this.#clusters))
+      .source<Namespace, NamespaceInfo>(namespaces, namespaceInformer(this.#clusters))
       .addHandler({
         // One that has got its first label, or lost its last: ordinary ones are not there.
         added: labelled,
@@ -258,7 +270,7 @@ export class Scheduler {
   }
 }
 
-function wholeNameOf(labels: StringMap): string | undefined {
+function workloadKeyOf(labels: StringMap): string | undefined {
   for (const label of ownedByLabels) {
     const value = labels[label];
     if (value !== undefined && value !== "") return value;

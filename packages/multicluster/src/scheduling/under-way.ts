@@ -3,22 +3,22 @@
  * between two of them nobody else would know.
  */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
-import { type Amounts, nothing } from "./amounts.ts";
+import { noResources, type ResourceAmounts } from "./amounts.ts";
 import { formatReservation, readReservationText } from "./reservation.ts";
 
-export const underWayAnnotation = "scheduling.kcp.io/under-way";
+export const inFlightAnnotation = "scheduling.kcp.io/under-way";
 
-export interface UnderWay {
+export interface InFlightReplicas {
   readonly replicas: number;
-  readonly reserved: Amounts;
+  readonly reserved: ResourceAmounts;
 }
 
 /** By the cluster that it is to be in. */
-export type AllUnderWay = ReadonlyMap<string, UnderWay>;
+export type InFlightByCluster = ReadonlyMap<string, InFlightReplicas>;
 
-const none: AllUnderWay = new Map();
+const none: InFlightByCluster = new Map();
 
-export function formatUnderWay(all: AllUnderWay): string {
+export function formatInFlight(all: InFlightByCluster): string {
   const entries = [...all].map(([cluster, { replicas, reserved }]) => {
     return [cluster, { replicas, reserved: formatReservation(reserved) }];
   });
@@ -26,8 +26,8 @@ export function formatUnderWay(all: AllUnderWay): string {
 }
 
 /** What cannot be read is nothing: anybody may write annotations. */
-export function readUnderWay(annotations: StringMap | undefined): AllUnderWay {
-  const text = stringMember(annotations, underWayAnnotation);
+export function readInFlight(annotations: StringMap | undefined): InFlightByCluster {
+  const text = stringMember(annotations, inFlightAnnotation);
   if (text === undefined) return none;
   try {
     const entries: unknown = JSON.parse(text);
@@ -40,19 +40,22 @@ export function readUnderWay(annotations: StringMap | undefined): AllUnderWay {
 }
 
 /** How many, wherever they go. */
-export function replicasUnderWay(all: AllUnderWay): number {
+export function inFlightReplicas(all: InFlightByCluster): number {
   let sum = 0;
   for (const { replicas } of all.values()) sum += replicas;
   return sum;
 }
 
-function entryOf(cluster: string, value: unknown): readonly (readonly [string, UnderWay])[] {
+function entryOf(
+  cluster: string,
+  value: unknown,
+): readonly (readonly [string, InFlightReplicas])[] {
   if (typeof value !== "object" || value === null) return [];
   const { replicas, reserved } = value as {
     readonly replicas?: unknown;
     readonly reserved?: unknown;
   };
   if (typeof replicas !== "number" || !Number.isSafeInteger(replicas) || replicas <= 0) return [];
-  const amounts = typeof reserved === "string" ? readReservationText(reserved) : nothing;
+  const amounts = typeof reserved === "string" ? readReservationText(reserved) : noResources;
   return [[cluster, { replicas, reserved: amounts }]];
 }

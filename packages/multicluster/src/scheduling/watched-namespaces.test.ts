@@ -5,11 +5,11 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Clusters, KubernetesObject, ObjectKey } from "@kcp-ts/sdk";
 import { type Placement, placementAnnotation } from "../api/index.ts";
 import {
+  informerPolicyLister,
   type Namespace,
-  namespaceFacts,
+  namespaceInfoOf,
+  namespaceInformer,
   type PolicyStores,
-  watchedFacts,
-  watchedNamespaces,
 } from "./policies.ts";
 
 const idle = "idle" as ClusterName;
@@ -42,7 +42,7 @@ function namespaceIn(
 }
 
 describe("namespaces that the scheduler watches", () => {
-  const { keep } = watchedNamespaces(clusters);
+  const { keep } = namespaceInformer(clusters);
 
   it("are not kept where no Placement is and nothing is said of them", () => {
     assert.equal(keep(namespaceIn(idle)), false);
@@ -64,13 +64,13 @@ describe("namespaces that the scheduler watches", () => {
   });
 
   it("have the labels that they have, kept or not", () => {
-    const labelled = namespaceFacts(namespaceIn(idle, { labels: { team: "a" } }));
+    const labelled = namespaceInfoOf(namespaceIn(idle, { labels: { team: "a" } }));
     const stores = {
       namespaces: {
         get: ({ name }: ObjectKey) => (name === "labelled" ? labelled : undefined),
       },
     } as unknown as PolicyStores;
-    const facts = watchedFacts(stores);
+    const facts = informerPolicyLister(stores);
     assert.deepEqual(facts.namespaceLabels(idle, "labelled"), {
       [nameLabel]: "default",
       team: "a",

@@ -2,24 +2,31 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
 import { podsResource, type Toleration, workloadsResource } from "../api/index.ts";
-import { type Amounts, addTo, amountsOf, atLeast, nothing, times } from "./amounts.ts";
+import {
+  addTo,
+  maxOfEach,
+  multipliedBy,
+  noResources,
+  parseResourceAmounts,
+  type ResourceAmounts,
+} from "./amounts.ts";
 
-export interface Workload {
+export interface SchedulableWorkload {
   readonly namespace: string;
   readonly name: string;
   /** As in `deployments.apps`. */
   readonly resource: string;
   readonly labels: StringMap;
   /** What each replica asks for; a Pod is one of `pods`. */
-  readonly requests: Amounts;
+  readonly requests: ResourceAmounts;
   /** Those of the Pod template: who tolerates a taint of nodes tolerates it of clusters. */
   readonly tolerations: readonly Toleration[];
 }
 
-export function workloadOf(
+export function schedulableWorkloadOf(
   { metadata, spec }: WorkloadObject,
   { resource, template = templateOf(spec) }: WorkloadShape,
-): Workload {
+): SchedulableWorkload {
   const pod = member(template, "spec");
   const { namespace = "", name, labels = {} } = metadata;
   return {
@@ -48,21 +55,21 @@ export interface WorkloadShape {
 }
 
 /** What a part with so many replicas takes away from what others may ask for. */
-export function reservationOf(requests: Amounts, replicas: number): Amounts {
+export function reservationOf(requests: ResourceAmounts, replicas: number): ResourceAmounts {
   // What makes no Pods takes nothing.
   if (requests.size === 0) return requests;
   return recall(reservations, requests, replicas, () => {
-    const reserved = new Map(times(requests, replicas));
+    const reserved = new Map(multipliedBy(requests, replicas));
     return reserved.set(workloadsResource, 1000);
   });
 }
 
 /** Of the same requests, parts with the same share take the same. */
-const reservations = new WeakMap<Amounts, Map<number, Amounts>>();
+const reservations = new WeakMap<ResourceAmounts, Map<number, ResourceAmounts>>();
 
 function recall<Value>(
-  known: WeakMap<Amounts, Map<number, Value>>,
-  requests: Amounts,
+  known: WeakMap<ResourceAmounts, Map<number, Value>>,
+  requests: ResourceAmounts,
   replicas: number,
   compute: () => Value,
 ): Value {
@@ -77,8 +84,8 @@ function recall<Value>(
 }
 
 /** As a scheduler of Pods counts: containers add up, what runs before them only counts where it is more. */
-export function requestsOf(pod: JsonObject | undefined): Amounts {
-  if (pod === undefined) return nothing;
+export function requestsOf(pod: JsonObject | undefined): ResourceAmounts {
+  if (pod === undefined) return noResources;
   if (!isJsonObject(pod)) return sumRequests(pod);
   let requests = known.get(pod);
   if (requests === undefined) {
@@ -89,38 +96,38 @@ export function requestsOf(pod: JsonObject | undefined): Amounts {
 }
 
 /** A whole is asked about for each of its parts. */
-const known = new WeakMap<JsonObject, Amounts>();
+const known = new WeakMap<JsonObject, ResourceAmounts>();
 
-function sumRequests(pod: JsonObject): Amounts {
+function sumRequests(pod: JsonObject): ResourceAmounts {
   const sum = new Map<string, number>();
   for (const container of listOf(pod, "containers")) addTo(sum, requestsIn(container));
-  let before: Amounts = new Map();
+  let before: ResourceAmounts = new Map();
   const besides = new Map<string, number>();
   for (const container of listOf(pod, "initContainers")) {
     const own = requestsIn(container);
     if (member<JsonValue>(container, "restartPolicy") === "Always") {
       addTo(besides, own);
-      before = atLeast(before, besides);
+      before = maxOfEach(before, besides);
     } else {
       const peak = new Map(besides);
       addTo(peak, own);
-      before = atLeast(before, peak);
+      before = maxOfEach(before, peak);
     }
   }
   addTo(sum, besides);
-  const needed = new Map(atLeast(sum, before));
+  const needed = new Map(maxOfEach(sum, before));
   // What is said of the Pod as a whole is said of all of its containers.
   for (const [name, amount] of requestsIn(pod)) needed.set(name, amount);
-  addTo(needed, amountsOf(member(pod, "overhead")));
+  addTo(needed, parseResourceAmounts(member(pod, "overhead")));
   needed.set(podsResource, 1000);
   return needed;
 }
 
 /** Where only a limit is said, it is what is asked for. */
-function requestsIn(container: JsonValue | undefined): Amounts {
+function requestsIn(container: JsonValue | undefined): ResourceAmounts {
   const resources = member(container, "resources");
-  const limits = amountsOf(member(resources, "limits"));
-  return new Map([...limits, ...amountsOf(member(resources, "requests"))]);
+  const limits = parseResourceAmounts(member(resources, "limits"));
+  return new Map([...limits, ...parseResourceAmounts(member(resources, "requests"))]);
 }
 
 function templateOf(spec: JsonValue | undefined): JsonObject | undefined {

@@ -30,40 +30,40 @@ import {
   targetConditions,
 } from "../api/index.ts";
 import {
-  type LocationSaying,
-  type NamespaceSaying,
-  type OfferedLocations,
-  type PlacementSaying,
+  type LocationUpdate,
+  type NamespaceUpdate,
+  type PlacementUpdate,
   planWorkspace,
+  type SharedLocations,
 } from "./plan-workspace.ts";
 import {
-  allIn,
+  allInLogicalCluster,
+  byLogicalCluster,
   type Namespace,
-  type NamespaceFacts,
-  namespaceFacts,
+  type NamespaceInfo,
+  namespaceInfoOf,
+  namespaceInformer,
   namespaces,
-  ofCluster,
   policyStores,
-  watchedNamespaces,
 } from "./policies.ts";
-import type { Users } from "./scheduler.ts";
+import type { ComputeConsumers } from "./scheduler.ts";
 
 export interface WorkspaceControllerOptions {
   readonly clusters: Clusters;
   /** Which SyncTargets each workspace has, those that it uses of others included; its own if left out. Run by the caller. */
-  readonly users?: ClusterUsers | undefined;
+  readonly users?: ComputeConsumersOf | undefined;
   readonly clock: Clock;
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }
 
-export interface ClusterUsers extends Clusters, Users {}
+export interface ComputeConsumersOf extends Clusters, ComputeConsumers {}
 
 export class WorkspaceController {
   readonly controller: Controller;
   readonly #clock: Clock;
   readonly #stores: ReturnType<typeof policyStores>;
   readonly #targets: ObjectStore<SyncTarget>;
-  readonly #users: ClusterUsers | undefined;
+  readonly #users: ComputeConsumersOf | undefined;
 
   constructor({ clusters, users, clock, onError }: WorkspaceControllerOptions) {
     this.#users = users;
@@ -75,7 +75,7 @@ export class WorkspaceController {
     const toUsers = (_: unknown, { cluster }: ObjectKey) =>
       [cluster, ...(users?.tenantsOf(cluster) ?? [])].map(keyOf);
     const hasPlacements = ({ key: { cluster } }: { readonly key: ObjectKey }) =>
-      allIn(this.#stores.placements, cluster).length > 0;
+      allInLogicalCluster(this.#stores.placements, cluster).length > 0;
     this.controller = new Controller({
       name: "scheduler",
       clusters,
@@ -88,10 +88,10 @@ export class WorkspaceController {
           change.type !== "updated" || facts(change.object) !== facts(change.previous),
         map: toWorkspace,
       })
-      .watch<Location>(locations, { indexers: ofCluster, map: toUsers })
-      .watch<Placement>(placements, { indexers: ofCluster, map: toWorkspace })
-      .watch<Namespace, NamespaceFacts>(namespaces, {
-        ...watchedNamespaces(clusters),
+      .watch<Location>(locations, { indexers: byLogicalCluster, map: toUsers })
+      .watch<Placement>(placements, { indexers: byLogicalCluster, map: toWorkspace })
+      .watch<Namespace, NamespaceInfo>(namespaces, {
+        ...namespaceInformer(clusters),
         predicate: hasPlacements,
         map: toWorkspace,
       });
@@ -113,32 +113,35 @@ export class WorkspaceController {
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const nowMs = this.#clock.now();
-    const placed = allIn(this.#stores.placements, cluster);
+    const placed = allInLogicalCluster(this.#stores.placements, cluster);
     const plan = planWorkspace({
       cluster,
       targets: this.#targets.list({ cluster }),
-      locations: allIn(this.#stores.locations, cluster),
+      locations: allInLogicalCluster(this.#stores.locations, cluster),
       offered: this.#offeredTo(cluster),
       placements: placed,
       // Without Placements only those matter that had one.
       namespaces:
         placed.length === 0
-          ? allIn(this.#stores.namespaces, cluster)
+          ? allInLogicalCluster(this.#stores.namespaces, cluster)
           : await namespacesIn(client, signal),
       nowMs,
     });
     if (plan.needsDefaultLocation) await makeDefaultLocation(client, signal);
-    for (const one of plan.locations) await ignoringGone(sayLocation(client, one, signal));
-    for (const one of plan.placements) await ignoringGone(sayPlacement(client, one, signal));
-    for (const one of plan.namespaces) await ignoringGone(sayNamespace(client, one, signal));
+    for (const one of plan.locations) await ignoringNotFound(writeLocation(client, one, signal));
+    for (const one of plan.placements) await ignoringNotFound(writePlacement(client, one, signal));
+    for (const one of plan.namespaces) await ignoringNotFound(writeNamespace(client, one, signal));
     if (plan.wakeAtMs === undefined) return;
     return { requeueAfterMs: Math.min(plan.wakeAtMs - nowMs + 1, wakeMsMax) };
   }
 
-  #offeredTo(cluster: ClusterName): ReadonlyMap<string, OfferedLocations> {
-    const offered = new Map<string, OfferedLocations>();
+  #offeredTo(cluster: ClusterName): ReadonlyMap<string, SharedLocations> {
+    const offered = new Map<string, SharedLocations>();
     for (const [name, home] of this.#users?.homesOf(cluster) ?? [])
-      offered.set(name, { path: home, locations: allIn(this.#stores.locations, home) });
+      offered.set(name, {
+        path: home,
+        locations: allInLogicalCluster(this.#stores.locations, home),
+      });
     return offered;
   }
 }
@@ -146,9 +149,9 @@ export class WorkspaceController {
 async function namespacesIn(
   client: Client,
   signal: AbortSignal,
-): Promise<readonly NamespaceFacts[]> {
+): Promise<readonly NamespaceInfo[]> {
   const { items } = await client.resource(namespaces).list({ signal });
-  return items.map(namespaceFacts);
+  return items.map(namespaceInfoOf);
 }
 
 /** Of timers. */
@@ -179,9 +182,9 @@ async function makeDefaultLocation(client: Client, signal: AbortSignal): Promise
   }
 }
 
-async function sayLocation(
+async function writeLocation(
   client: Client,
-  { location, status, labels }: LocationSaying,
+  { location, status, labels }: LocationUpdate,
   signal: AbortSignal,
 ): Promise<void> {
   const { name } = location.metadata;
@@ -194,17 +197,17 @@ async function sayLocation(
 }
 
 /** The version that was looked at is named: a selector that was edited meanwhile is looked at again. */
-async function sayPlacement(
+async function writePlacement(
   client: Client,
-  { placement, status }: PlacementSaying,
+  { placement, status }: PlacementUpdate,
   signal: AbortSignal,
 ): Promise<void> {
   await client.resource(placements).updateStatus({ ...placement, status }, { signal });
 }
 
-async function sayNamespace(
+async function writeNamespace(
   client: Client,
-  { namespace, isPlaced, condition }: NamespaceSaying,
+  { namespace, isPlaced, condition }: NamespaceUpdate,
   signal: AbortSignal,
 ): Promise<void> {
   const { name, isAnnotated } = namespace;
@@ -218,7 +221,7 @@ async function sayNamespace(
   await resource.applyStatus({ metadata: { name }, status: { conditions: [condition] } }, apply);
 }
 
-async function ignoringGone(writing: Promise<void>): Promise<void> {
+async function ignoringNotFound(writing: Promise<void>): Promise<void> {
   try {
     await writing;
   } catch (error) {

@@ -16,7 +16,7 @@ import {
   podTemplatePath,
 } from "../api/index.ts";
 
-export interface ApiAccessPlace {
+export interface ApiAccessSubject {
   readonly resource: Pick<Resource, "group" | "kind">;
   /** Of the workload in the control plane. */
   readonly namespace: string;
@@ -47,7 +47,7 @@ const addressNames: ReadonlySet<unknown> = new Set(addressVariables.map(([name])
 const volumeName = "kcp-api-access";
 
 /** The object without its metadata, with access for its Pods; the very body where there are none, or they have or want none. */
-export function withApiAccess(body: JsonObject, place: ApiAccessPlace): JsonObject {
+export function withApiAccess(body: JsonObject, place: ApiAccessSubject): JsonObject {
   const { group, kind } = place.resource;
   if (!apiAccessResources.some((one) => one.group === group && one.kind === kind)) return body;
   const access: ApiAccessOf = { kind, name: place.name, target: place.target };

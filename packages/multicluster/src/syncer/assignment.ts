@@ -18,7 +18,7 @@ export interface Metadata {
 }
 
 /** Assigned, held by a finalizer, or copied up from there. */
-export function concernedTargets(metadata: Metadata): ReadonlySet<string> {
+export function relatedTargets(metadata: Metadata): ReadonlySet<string> {
   const targets = new Set(assignedTargets(metadata.labels));
   for (const [target, state] of statesOf(metadata.labels)) {
     if (state === stateUpsync) targets.add(target);
@@ -36,7 +36,7 @@ export function isHeldBy({ finalizers }: Metadata, target: string): boolean {
 }
 
 /** Whether the object should be in the target. What is there stays as long as soft finalizers say so, assigned or not. */
-export function wishFor(metadata: Metadata, target: string): "stay" | "leave" {
+export function desiredPresence(metadata: Metadata, target: string): "stay" | "leave" {
   const isLeaving =
     metadata.deletionTimestamp !== undefined ||
     stringMember(metadata.annotations, deletionAnnotation(target)) !== undefined;

@@ -19,7 +19,7 @@ import {
   pause,
 } from "@kcp-ts/sdk";
 
-export interface AuditOptions<Cached extends Versioned> {
+export interface CacheVerifierOptions<Cached extends Versioned> {
   readonly informer: Informer<KubernetesObject, Cached>;
   readonly client: Client;
   readonly scope: InformerScope;
@@ -38,36 +38,36 @@ interface Versioned {
 }
 
 /** Between two looks; half as much more or less, so that kinds and clusters take turns. */
-export const auditPeriodMs = 1_800_000;
+export const cacheVerifyPeriodMs = 1_800_000;
 /** What was listed may be on its way on the watch: only what differs in the same way after so long was missed. */
-export const auditGraceMs = 10_000;
+export const cacheVerifyGraceMs = 10_000;
 const pageSize = 500;
 
 /** Works until the signal aborts. */
-export async function runAudit<Cached extends Versioned>(
-  options: AuditOptions<Cached>,
+export async function runCacheVerifier<Cached extends Versioned>(
+  options: CacheVerifierOptions<Cached>,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, onError } = options;
   while (!signal.aborted) {
     try {
-      await pause(clock, auditPeriodMs * (0.5 + random.next()), signal);
-      await audit(options, signal);
+      await pause(clock, cacheVerifyPeriodMs * (0.5 + random.next()), signal);
+      await verifyCache(options, signal);
     } catch (error) {
       if (!signal.aborted) onError(error);
     }
   }
 }
 
-async function audit<Cached extends Versioned>(
-  options: AuditOptions<Cached>,
+async function verifyCache<Cached extends Versioned>(
+  options: CacheVerifierOptions<Cached>,
   signal: AbortSignal,
 ): Promise<void> {
   const { informer, clock, onError } = options;
   if (informer.health.state !== "watching") return;
   const suspects = await differences(options, signal);
   if (suspects.size === 0) return options.onAgreed?.();
-  await pause(clock, auditGraceMs, signal);
+  await pause(clock, cacheVerifyGraceMs, signal);
   const missed = [...suspects.values()].filter(
     ({ key, held }) => versionIn(informer, key) === held && informer.health.state === "watching",
   );
@@ -82,20 +82,20 @@ async function audit<Cached extends Versioned>(
   informer.resync();
 }
 
-interface Suspect {
+interface SuspectEntry {
   readonly key: ObjectKey;
   /** What the informer held when it was compared. */
   readonly held: string | undefined;
 }
 
 async function differences<Cached extends Versioned>(
-  options: AuditOptions<Cached>,
+  options: CacheVerifierOptions<Cached>,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, Suspect>> {
+): Promise<ReadonlyMap<string, SuspectEntry>> {
   const { informer, client, scope, labelSelector, keep } = options;
   const isEverywhere = scope === "all-clusters";
   const resource = (isEverywhere ? client.inCluster("*") : client).resource(informer.resource);
-  const suspects = new Map<string, Suspect>();
+  const suspects = new Map<string, SuspectEntry>();
   const listed = new Set<string>();
   let next: string | undefined;
   do {

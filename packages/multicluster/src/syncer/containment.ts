@@ -14,27 +14,27 @@ import {
 /** Pairs of list members that are compared at most; longer lists count as different, which costs one request. */
 const pairsMax = 10_000;
 
-export function isContained(desired: JsonValue, actual: JsonValue | undefined): boolean {
+export function isFieldSubset(desired: JsonValue, actual: JsonValue | undefined): boolean {
   if (desired === null) return actual === null || actual === undefined;
   if (actual === undefined) return false;
   if (Array.isArray(desired)) {
-    return Array.isArray(actual) && isListContained(desired as JsonArray, actual as JsonArray);
+    return Array.isArray(actual) && isListSubset(desired as JsonArray, actual as JsonArray);
   }
   if (!isJsonObject(desired)) return jsonEqual(desired, actual);
-  return isJsonObject(actual) && isMapContained(desired, actual);
+  return isJsonObject(actual) && isMapSubset(desired, actual);
 }
 
-function isMapContained(desired: JsonObject, actual: JsonObject): boolean {
+function isMapSubset(desired: JsonObject, actual: JsonObject): boolean {
   return Object.keys(desired).every((key) =>
-    isContained(member(desired, key) ?? null, member(actual, key)),
+    isFieldSubset(member(desired, key) ?? null, member(actual, key)),
   );
 }
 
 /** Members that are objects may have others between them: sidecars. Plain values are taken as one whole. */
-function isListContained(desired: JsonArray, actual: JsonArray): boolean {
+function isListSubset(desired: JsonArray, actual: JsonArray): boolean {
   if (desired.length > actual.length) return false;
   if (!desired.every(isJsonObject)) return jsonEqual(desired, actual);
-  if (desired.every((item, index) => isContained(item, actual[index]))) return true;
+  if (desired.every((item, index) => isFieldSubset(item, actual[index]))) return true;
   if (desired.length * actual.length > pairsMax) return false;
-  return desired.every((item) => actual.some((other) => isContained(item, other)));
+  return desired.every((item) => actual.some((other) => isFieldSubset(item, other)));
 }

@@ -53,13 +53,13 @@ export interface DesiredOptions {
   readonly target: TargetIdentity;
   readonly policy: KindPolicy;
   readonly key: ObjectKey;
-  readonly place: Place;
+  readonly place: NamespacedName;
   /** Contested fields that somebody in the cluster owns. */
   readonly foreignPaths: readonly string[];
 }
 
 /** Where an object is downstream. */
-export interface Place {
+export interface NamespacedName {
   /** Empty for objects without a namespace. */
   readonly namespace: string;
   readonly name: string;
@@ -113,11 +113,11 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
   };
 }
 
-export function placeOf(
+export function downstreamNameOf(
   { name }: Pick<ObjectKey, "name">,
   policy: KindPolicy,
   namespace: string,
-): Place {
+): NamespacedName {
   return { namespace, name: stringMember(policy.renamed, name) ?? name };
 }
 

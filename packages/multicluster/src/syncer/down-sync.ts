@@ -19,29 +19,29 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import {
-  atMostOneLabel,
-  heldInClusterAnnotation,
+  attachedInClusterAnnotation,
   specDiffAnnotation,
+  stopBeforeStartLabel,
   syncerFieldManager,
   syncerFinalizer,
 } from "../api/index.ts";
-import { isHeldBy, type Metadata, wishFor } from "./assignment.ts";
+import { desiredPresence, isHeldBy, type Metadata } from "./assignment.ts";
 import { bodyOf, type CachedObject, cachedObject, contentDigest } from "./cached-object.ts";
-import { isContained } from "./containment.ts";
+import { isFieldSubset } from "./containment.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { type DesiredObject, desiredObject } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
-import { DriftPatience } from "./drift-patience.ts";
+import { DriftBackoff } from "./drift-patience.ts";
 import type { KindView } from "./kind-view.ts";
-import { liftFields } from "./lift-fields.ts";
+import { upsyncFields } from "./lift-fields.ts";
 import { diffHash } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedDiffAnnotation, appliedHashAnnotation, originAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { StatusSync } from "./status-sync.ts";
-import { isObjectNotFound, Trouble } from "./trouble.ts";
+import { isObjectNotFound, SyncError } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
-import { heldInCluster, volumeGateOf } from "./volume-gate.ts";
+import { attachersOf, volumeGateOf } from "./volume-gate.ts";
 
 export interface DownSyncOptions {
   readonly context: SyncContext;
@@ -68,7 +68,7 @@ const done: SyncResult = {};
 export class DownSync {
   readonly #options: DownSyncOptions;
   readonly #status: StatusSync;
-  readonly #patience: DriftPatience;
+  readonly #patience: DriftBackoff;
   /** Applied, and the cluster made something else of it: a version of the copy with which that is settled. */
   readonly #settled = new Map<string, string>();
   /** Pairs that were compared and found to agree: the digest of both. */
@@ -79,13 +79,13 @@ export class DownSync {
   constructor(options: DownSyncOptions) {
     this.#options = options;
     this.#status = new StatusSync(options);
-    this.#patience = new DriftPatience(options.context.clock);
+    this.#patience = new DriftBackoff(options.context.clock);
   }
 
   async sync(key: ObjectKey): Promise<SyncResult> {
     const { view, context } = this.#options;
     const known = view.upstreamObject(key);
-    const isOnce = context.lease !== undefined && isAtMostOne(known);
+    const isOnce = context.lease !== undefined && isStopBeforeStart(known);
     // Without the lease it is stopped, and stays so; with it again, what counts is what is asked for now.
     if (isOnce && context.lease?.isHeld !== true) return { againAfterMs: leaseLookMs };
     const upstream = isOnce ? await this.#asked(key) : known;
@@ -124,7 +124,7 @@ export class DownSync {
       cluster === context.target.cluster ||
       consentLabel === undefined ||
       stringMember(metadata.labels, consentLabel) !== undefined;
-    return isAgreed ? wishFor(metadata, context.nameIn(cluster)) : "leave";
+    return isAgreed ? desiredPresence(metadata, context.nameIn(cluster)) : "leave";
   }
 
   async #keep(key: ObjectKey, known: CachedObject): Promise<SyncResult> {
@@ -157,7 +157,7 @@ export class DownSync {
     copy: CachedObject,
     result: SyncResult,
   ): Promise<SyncResult> {
-    await liftFields({ ...this.#options, key, upstream, downstream: copy });
+    await upsyncFields({ ...this.#options, key, upstream, downstream: copy });
     const waitMs = await this.#status.sync(key, upstream, copy);
     await this.#tellMarks(key, copy);
     if (waitMs === undefined) return result;
@@ -173,7 +173,7 @@ export class DownSync {
     const diff = stringMember(metadata.annotations, specDiffAnnotation(name));
     const marks = {
       [appliedDiffAnnotation(name)]: diff === undefined ? undefined : diffHash(diff),
-      [heldInClusterAnnotation]: heldInCluster(synced.resource, copy),
+      [attachedInClusterAnnotation]: attachersOf(synced.resource, copy),
     };
     const changed = Object.entries(marks).filter(
       ([mark, value]) => stringMember(metadata.annotations, mark) !== value,
@@ -212,7 +212,7 @@ export class DownSync {
     if (waitMs > 0) return { result: { againAfterMs: waitMs }, copy: downstream };
     const copy = await this.#apply(key, desired, false);
     if (!this.#patience.isContested(text)) return { result: done, copy };
-    throw new Trouble(
+    throw new SyncError(
       "FieldContested",
       "something in the cluster keeps changing fields that are set here; remove them here, or declare them contested in the sync policy",
     );
@@ -354,14 +354,14 @@ export class DownSync {
     return found === undefined ? undefined : cachedObject(found, paths);
   }
 
-  #takenError(key: ObjectKey, { metadata }: CachedObject): Trouble {
+  #takenError(key: ObjectKey, { metadata }: CachedObject): SyncError {
     const { resource } = this.#options.synced;
     const place = this.#options.view.placeOf(key);
     const where = place.namespace === "" ? place.name : `${place.namespace}/${place.name}`;
     const whose = Object.hasOwn(metadata.annotations ?? {}, originAnnotation)
       ? "belongs to another object or control plane"
       : "was not made by this syncer";
-    return new Trouble(
+    return new SyncError(
       "AlreadyExists",
       `${resource.kind} ${where} exists in the cluster and ${whose}; delete it there, or name this one differently`,
     );
@@ -388,9 +388,9 @@ function isApplied(
     readonly annotations?: JsonObject;
   };
   return (
-    isContained(labels, (copy.labels ?? {}) as JsonObject) &&
-    isContained(annotations, (copy.annotations ?? {}) as JsonObject) &&
-    isContained(body as JsonObject, copyBody)
+    isFieldSubset(labels, (copy.labels ?? {}) as JsonObject) &&
+    isFieldSubset(annotations, (copy.annotations ?? {}) as JsonObject) &&
+    isFieldSubset(body as JsonObject, copyBody)
   );
 }
 
@@ -408,6 +408,6 @@ async function findLive(
   }
 }
 
-function isAtMostOne(object: CachedObject | undefined): boolean {
-  return stringMember(object?.metadata.labels, atMostOneLabel) === "true";
+function isStopBeforeStart(object: CachedObject | undefined): boolean {
+  return stringMember(object?.metadata.labels, stopBeforeStartLabel) === "true";
 }

@@ -19,7 +19,7 @@ import {
   namespaceProofAnnotation,
   tenantLabel,
 } from "../api/index.ts";
-import { runAudit } from "./audit.ts";
+import { runCacheVerifier } from "./audit.ts";
 import { namespaces, type SyncContext } from "./context.ts";
 import { isProof, namespaceProof } from "./namespace-proof.ts";
 import {
@@ -31,7 +31,7 @@ import {
   tenantId,
 } from "./origin.ts";
 import { isEnforced, podSecurityLabels, securityLabels } from "./pod-security.ts";
-import { isObjectNotFound, Trouble } from "./trouble.ts";
+import { isObjectNotFound, SyncError } from "./trouble.ts";
 
 /** Without anything of ours, and without an upstream namespace, for so long. */
 export const emptyNamespaceDelayMs = 30_000;
@@ -111,7 +111,7 @@ export class DownstreamNamespaces {
     const audited = { informer: this.#informer, client, scope, labelSelector };
     await runTogether(signal, [
       (stop) => this.#informer.run(stop),
-      (stop) => runAudit({ ...audited, clock, random, onError }, stop),
+      (stop) => runCacheVerifier({ ...audited, clock, random, onError }, stop),
     ]);
   }
 
@@ -224,13 +224,13 @@ export class DownstreamNamespaces {
         locator === undefined
           ? "was not made by a syncer"
           : `belongs to SyncTarget ${locator.syncTarget.name} (uid ${locator.syncTarget.uid}) of another control plane`;
-      throw new Trouble(
+      throw new SyncError(
         "NamespaceCollision",
         `the namespace ${name} in the cluster ${whose}; delete or rename it there`,
       );
     }
     if (isTerminating) {
-      throw new Trouble(
+      throw new SyncError(
         "NamespaceTerminating",
         `its namespace ${name} in the cluster is being deleted; it is made again when that is over`,
       );

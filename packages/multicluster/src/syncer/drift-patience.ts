@@ -11,7 +11,7 @@ interface Corrections {
   lastAtMs: number;
 }
 
-export class DriftPatience {
+export class DriftBackoff {
   readonly #clock: Clock;
   readonly #corrections = new Map<string, Corrections>();
 

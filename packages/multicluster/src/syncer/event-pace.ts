@@ -5,14 +5,14 @@ const burst = 200;
 const perSecond = 10;
 const namespacesMax = 10_000;
 
-interface Account {
+interface TokenBucket {
   tokens: number;
   atMs: number;
 }
 
-export class EventPace {
+export class EventRateLimiter {
   readonly #clock: Clock;
-  readonly #accounts = new Map<string, Account>();
+  readonly #accounts = new Map<string, TokenBucket>();
 
   constructor(clock: Clock) {
     this.#clock = clock;

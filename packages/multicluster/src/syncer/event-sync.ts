@@ -11,12 +11,12 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type DynamicObject,
   defineResource,
-  ExponentialLimiter,
-  Follower,
+  ExponentialFailureRateLimiter,
   type KubernetesObject,
   type ObjectInput,
   type ObjectKey,
   type Resource,
+  StorelessInformer,
   stringMember,
   WorkQueue,
 } from "@kcp-ts/sdk";
@@ -25,7 +25,7 @@ import type { CachedObject } from "./cached-object.ts";
 import type { SyncContext } from "./context.ts";
 import { copyName, isShorterInCluster } from "./copy-names.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
-import { EventPace } from "./event-pace.ts";
+import { EventRateLimiter } from "./event-pace.ts";
 import type { KindView } from "./kind-view.ts";
 import type { KindPolicy } from "./policy.ts";
 
@@ -96,7 +96,7 @@ export class EventSync {
   /** The newest state of what waits. */
   readonly #waiting = new Map<string, Event>();
   readonly #queue: WorkQueue<string>;
-  readonly #pace: EventPace;
+  readonly #pace: EventRateLimiter;
   /** Who controls objects that were made in the cluster, by their uid. */
   readonly #owners = new Map<string, Reference | undefined>();
   readonly #tries = new Map<string, number>();
@@ -104,13 +104,13 @@ export class EventSync {
   constructor(options: EventSyncOptions) {
     this.#options = options;
     const { clock, target } = options.context;
-    this.#pace = new EventPace(clock);
+    this.#pace = new EventRateLimiter(clock);
     this.#queue = new WorkQueue<string>({
       name: `events_${target.name}`,
       keyOf: (text) => text,
       // One tenant's loop does not stand before another's one Event.
       flowOf: (text) => text.split("/", 1)[0] ?? "",
-      rateLimiter: new ExponentialLimiter(retry),
+      rateLimiter: new ExponentialFailureRateLimiter(retry),
       clock,
     });
   }
@@ -118,7 +118,7 @@ export class EventSync {
   async run(): Promise<void> {
     const { context, signal } = this.#options;
     const { downstream, clock, random, onError } = context;
-    const follower = new Follower<Event>({
+    const follower = new StorelessInformer<Event>({
       client: downstream,
       resource: events,
       scope: { cluster: rootCluster },

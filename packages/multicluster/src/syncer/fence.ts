@@ -5,7 +5,12 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type DynamicObject, defineResource, pause, type Resource } from "@kcp-ts/sdk";
-import { atMostOneLabel, downstreamLabel, fencedKinds, syncerFieldManager } from "../api/index.ts";
+import {
+  downstreamLabel,
+  fencedKinds,
+  stopBeforeStartLabel,
+  syncerFieldManager,
+} from "../api/index.ts";
 import type { SyncContext } from "./context.ts";
 import type { Lease } from "./lease.ts";
 import { targetKey } from "./origin.ts";
@@ -43,14 +48,14 @@ export async function runFence(options: FenceOptions): Promise<void> {
 async function stopAll({ context }: FenceOptions): Promise<void> {
   const { downstream, target, signal } = context;
   const schedules: DynamicObject[] = [];
-  const labelSelector = `${downstreamLabel}=${targetKey(target)},${atMostOneLabel}=true`;
+  const labelSelector = `${downstreamLabel}=${targetKey(target)},${stopBeforeStartLabel}=true`;
   for (const resource of stoppable) {
     const client = downstream.resource(resource);
     try {
       for await (const { items } of client.pages({ labelSelector, signal })) {
         if (resource.kind === "CronJob") schedules.push(...items);
         for (const object of items) {
-          const stop = stopOf(resource.kind, object);
+          const stop = stopPatchOf(resource.kind, object);
           const { name, namespace = "" } = object.metadata;
           // In the syncer's name: it takes the field back when the lease is.
           const as = { fieldManager: syncerFieldManager, signal };
@@ -106,7 +111,10 @@ function isOver(status: JsonValue | undefined): boolean {
 }
 
 /** What stops it; undefined when it is stopped, or cannot be. */
-export function stopOf(kind: string, object: DynamicObject): JsonObject | "delete" | undefined {
+export function stopPatchOf(
+  kind: string,
+  object: DynamicObject,
+): JsonObject | "delete" | undefined {
   const spec = (object["spec"] ?? {}) as { replicas?: number; suspend?: boolean };
   switch (kind) {
     case "Deployment":

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { Client, InProcessTransport } from "@kcp-ts/sdk";
-import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
-import { promisedMsOf } from "../api/index.ts";
+import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
+import { heartbeatIntervalMsOf } from "../api/index.ts";
 import type { SyncContext } from "./context.ts";
 import { runHeartbeat } from "./heartbeat.ts";
 import { Lease } from "./lease.ts";
@@ -33,7 +33,11 @@ class Stage {
     const transport = new InProcessTransport(async ({ method, body }) => {
       if (method === "GET") return this.#answer({});
       const { status } = JSON.parse(String(body)) as { status: Record<string, string> };
-      this.sent.push({ atMs: this.clock.monotonic(), promisedMs: promisedMsOf(status), status });
+      this.sent.push({
+        atMs: this.clock.monotonic(),
+        promisedMs: heartbeatIntervalMsOf(status),
+        status,
+      });
       const { tookMs } = this;
       if (tookMs > 0) await new Promise<void>((done) => this.clock.schedule(tookMs, done));
       if (this.answers === "with an error") throw new Error("nobody is there");
@@ -72,7 +76,7 @@ class Stage {
   /** Those since the last call, as `<milliseconds since then>: <what was promised>`. */
   async heard(ms: number): Promise<string[]> {
     const [sinceMs, known] = [this.clock.monotonic(), this.sent.length];
-    await settle(4);
+    await flushEventLoop(4);
     await this.pass(ms);
     return this.sent.slice(known).map((one) => `${one.atMs - sinceMs}: ${one.promisedMs}`);
   }

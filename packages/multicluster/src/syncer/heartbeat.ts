@@ -11,9 +11,9 @@
 
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, isConditionTrue, onAbort, pause, timestamp } from "@kcp-ts/sdk";
-import { promptHeartbeatMs, syncTargets, targetConditions } from "../api/index.ts";
+import { syncTargets, targetConditions, tunnellessHeartbeatMs } from "../api/index.ts";
 import type { SyncContext } from "./context.ts";
-import { Trouble } from "./trouble.ts";
+import { SyncError } from "./trouble.ts";
 import type { TunnelState } from "./tunnel-state.ts";
 
 export interface HeartbeatOptions {
@@ -39,7 +39,7 @@ export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
   while (!signal.aborted) {
     const beganAtMs = clock.monotonic();
     const isUp = tunnel?.isUp ?? true;
-    const periodMs = isUp ? longMs : Math.min(promptHeartbeatMs, longMs);
+    const periodMs = isUp ? longMs : Math.min(tunnellessHeartbeatMs, longMs);
     let isTaken = false;
     try {
       // One that does not count: held for silent, until the control plane has heard of us, which is soon.
@@ -96,7 +96,7 @@ export function targetConfirmation(options: {
     const found = await home.resource(syncTargets).find({ name }, { signal });
     if (found?.metadata.uid !== uid) {
       const message = `SyncTarget ${name} with uid ${uid} is not there: nothing is deleted in its cluster`;
-      throw new Trouble("Failed", message, { scope: "way" });
+      throw new SyncError("Failed", message, { scope: "way" });
     }
     confirmedAtMs = clock.monotonic();
   };

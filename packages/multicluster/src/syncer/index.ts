@@ -1,7 +1,7 @@
 /** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one; `../syncers.ts` runs one for each that a process is connected to. */
 export { accountFolder, serverNames, withApiAccess } from "./api-access.ts";
-export { concernedTargets } from "./assignment.ts";
-export { auditGraceMs, auditPeriodMs } from "./audit.ts";
+export { relatedTargets } from "./assignment.ts";
+export { cacheVerifyGraceMs, cacheVerifyPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export { nameInCluster } from "./copy-names.ts";
 export { withoutField } from "./field-path.ts";
@@ -20,10 +20,10 @@ export {
 } from "./origin.ts";
 export { PodSecuritySetting, podSecurityLabels, strictestLevel } from "./pod-security.ts";
 export {
-  type ContestedField,
+  type ConflictingField,
+  defaultKindPolicy,
   defaultPolicies,
   type KindPolicy,
-  ordinaryPolicy,
   type Policies,
   PolicyError,
   parsePolicies,

@@ -3,17 +3,17 @@ import type { InformerHealth, ObjectKey } from "@kcp-ts/sdk";
 import type { CachedObject } from "./cached-object.ts";
 import type { UpstreamKind } from "./upstream-informers.ts";
 
-export interface JoinedKindOptions {
+export interface MergedKindOptions {
   /** The logical cluster of the SyncTarget. */
   readonly home: string;
   readonly own: UpstreamKind;
   readonly shared: UpstreamKind;
 }
 
-export class JoinedKind implements UpstreamKind {
-  readonly #options: JoinedKindOptions;
+export class MergedKind implements UpstreamKind {
+  readonly #options: MergedKindOptions;
 
-  constructor(options: JoinedKindOptions) {
+  constructor(options: MergedKindOptions) {
     this.#options = options;
   }
 

@@ -8,7 +8,7 @@ import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { KindView } from "./kind-view.ts";
 import type { KindPolicy } from "./policy.ts";
 import type { Reporter } from "./reporter.ts";
-import { type Trouble, troubleOf } from "./trouble.ts";
+import { type SyncError, syncErrorOf } from "./trouble.ts";
 import { UpSync } from "./up-sync.ts";
 import type { UpstreamInformers } from "./upstream-informers.ts";
 import { isUpstreamError, UpstreamObjects } from "./upstream-objects.ts";
@@ -37,7 +37,7 @@ export interface KindHealth {
   /** The fuse is out: everything of this kind failed lately. */
   readonly isResting: boolean;
   /** Why nothing of this kind gets through, if so. */
-  readonly trouble: Trouble | undefined;
+  readonly trouble: SyncError | undefined;
 }
 
 /** Before both sides were seen, an object has nothing to be compared with. */
@@ -55,7 +55,7 @@ export class KindSync {
   #running: Promise<void> | undefined;
   /** Since both sides were last reached, objects have been put off. */
   #hasFailed = false;
-  #lastTrouble: Trouble | undefined;
+  #lastTrouble: SyncError | undefined;
 
   constructor(options: KindSyncOptions) {
     this.#options = options;
@@ -107,12 +107,12 @@ export class KindSync {
   }
 
   /** Of the watch in the cluster: a verb that is missing, a kind that is not served. */
-  get #watchTrouble(): Trouble | undefined {
+  get #watchTrouble(): SyncError | undefined {
     const { state, lastError, failuresInARow } = this.view.health.downstream;
     // One failure is no news: watches end and begin anew.
     if (state === "watching" || lastError === undefined || failuresInARow < 2) return undefined;
     const { target } = this.#options.context;
-    return troubleOf(lastError, { resource: this.synced.resource, target: target.name });
+    return syncErrorOf(lastError, { resource: this.synced.resource, target: target.name });
   }
 
   /** Throws what should be tried again later; troubles have been told by then. */
@@ -144,7 +144,7 @@ export class KindSync {
 
   async #failed(key: ObjectKey, error: unknown): Promise<void> {
     const { context } = this.#options;
-    const trouble = troubleOf(error, {
+    const trouble = syncErrorOf(error, {
       resource: this.synced.resource,
       target: context.nameIn(key.cluster),
     });
@@ -161,7 +161,7 @@ export class KindSync {
     if (trouble.scope !== "way") await this.#tell(key, trouble);
   }
 
-  async #tell(key: ObjectKey, trouble: Trouble | undefined): Promise<void> {
+  async #tell(key: ObjectKey, trouble: SyncError | undefined): Promise<void> {
     const upstream = this.view.upstreamObject(key);
     if (upstream === undefined) return;
     const told = {

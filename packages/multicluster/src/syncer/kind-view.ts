@@ -17,7 +17,7 @@ import {
 } from "@kcp-ts/sdk";
 import { assignedTargets, downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
 import { isHeldBy, type Metadata } from "./assignment.ts";
-import { type AuditOptions, runAudit } from "./audit.ts";
+import { type CacheVerifierOptions, runCacheVerifier } from "./audit.ts";
 import {
   bodyOf,
   type CachedObject,
@@ -28,9 +28,9 @@ import {
 } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
-import { type Place, placeOf } from "./desired-object.ts";
+import { downstreamNameOf, type NamespacedName } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
-import { JoinedKind } from "./joined-kind.ts";
+import { MergedKind } from "./joined-kind.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
@@ -66,7 +66,7 @@ export class KindView {
   /** Read off an object once, not at every look. */
   readonly #origins = new WeakMap<CachedObject, Origin | undefined>();
 
-  readonly #selection: Pick<AuditOptions<CachedObject>, "labelSelector" | "keep">;
+  readonly #selection: Pick<CacheVerifierOptions<CachedObject>, "labelSelector" | "keep">;
   /** What was written and not told by the time of the last audit. */
   #untold = new Set<CachedObject>();
 
@@ -112,7 +112,7 @@ export class KindView {
       changed: (key) => {
         if (!this.serves(key.cluster)) return;
         const told = this.#upstream.get(key);
-        if (isNews(this.#freshUpstream, formatKey(key), told)) options.onChange(key);
+        if (isExternalChange(this.#freshUpstream, formatKey(key), told)) options.onChange(key);
       },
       deleted: (key) => {
         if (!this.serves(key.cluster)) return;
@@ -132,7 +132,7 @@ export class KindView {
     const own = upstreamInformers.open(synced.resource, target.name, handler);
     if (synced.isShared !== true || sharedInformers === undefined) return own;
     const shared = sharedInformers.open(synced.resource, nameIn(everyOther), handler);
-    return new JoinedKind({ home: target.cluster, own, shared });
+    return new MergedKind({ home: target.cluster, own, shared });
   }
 
   /** A kind that belongs to no namespace, and to nobody in particular. */
@@ -163,7 +163,7 @@ export class KindView {
       onAgreed: () => this.#forgetUntold(),
     };
     this.#running.start((stop) => this.#downstream.run(stop));
-    this.#running.start((stop) => runAudit(audited, stop));
+    this.#running.start((stop) => runCacheVerifier(audited, stop));
     try {
       await this.#running.join();
     } finally {
@@ -221,12 +221,12 @@ export class KindView {
     );
   }
 
-  placeOf(key: ObjectKey): Place {
+  placeOf(key: ObjectKey): NamespacedName {
     const { synced, namespaces, policy, context } = this.#options;
     const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
-    if (!isShorterInCluster(policy)) return placeOf(key, policy, namespace);
+    if (!isShorterInCluster(policy)) return downstreamNameOf(key, policy, namespace);
     const name = nameInCluster(key.name, context.nameIn(key.cluster));
-    return name === undefined ? placeOf(key, policy, namespace) : { namespace, name };
+    return name === undefined ? downstreamNameOf(key, policy, namespace) : { namespace, name };
   }
 
   /** Whether it is, or would be, the copy of something that was born in the cluster. */
@@ -245,7 +245,7 @@ export class KindView {
   }
 
   /** `what` was meant to change; the rest is as it was looked at, or the object is looked at again. */
-  wroteUpstream(key: ObjectKey, object: KubernetesObject, what: Written): CachedObject {
+  wroteUpstream(key: ObjectKey, object: KubernetesObject, what: WriteKind): CachedObject {
     const written = cachedObject(object);
     const basis = this.upstreamObject(key);
     const isKept = keepFresh(this.#freshUpstream, formatKey(key), {
@@ -336,7 +336,7 @@ export class KindView {
     if (key === undefined) return;
     const text = formatKey(key);
     this.deletedDownstream.delete(text);
-    if (isNews(this.#freshDownstream, text, object)) this.#options.onChange(key);
+    if (isExternalChange(this.#freshDownstream, text, object)) this.#options.onChange(key);
   }
 
   #goneDownstream(object: CachedObject, finalStateUnknown: boolean): void {
@@ -361,7 +361,7 @@ const everyOther = "" as ClusterName;
  * What a write was meant to change; `hold`: nothing but the list of finalizers; `report`: nothing but what is told of its being in sync; `created`: it
  * was not there, or not known.
  */
-export type Written = "hold" | "status" | "report" | "created" | "other";
+export type WriteKind = "hold" | "status" | "report" | "created" | "other";
 
 /** False: something newer than the answer has been told, which may even be that the object is gone. */
 function keepFresh(
@@ -389,7 +389,7 @@ function keepFresh(
 }
 
 /** Takes what was written out of `fresh` when something as new has been told. */
-function isNews(
+function isExternalChange(
   fresh: Map<string, CachedObject>,
   text: string,
   told: CachedObject | undefined,
@@ -408,7 +408,7 @@ function isOlder(version: string, than: string): boolean {
   return version.length === than.length ? version < than : version.length < than.length;
 }
 
-function isSameBut(what: Written, basis: CachedObject, written: CachedObject): boolean {
+function isSameBut(what: WriteKind, basis: CachedObject, written: CachedObject): boolean {
   if (what === "other" || what === "created") return false;
   if (what !== "status" && basis.status !== written.status) return false;
   if (what !== "report") return hasSameContent(basis, written);

@@ -7,7 +7,7 @@ import type { KindView } from "./kind-view.ts";
 import type { KindPolicy } from "./policy.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 
-export interface LiftOptions {
+export interface UpsyncFieldsOptions {
   readonly upstreamObjects: UpstreamObjects;
   readonly policy: KindPolicy;
   readonly view: KindView;
@@ -16,7 +16,7 @@ export interface LiftOptions {
   readonly downstream: CachedObject;
 }
 
-export async function liftFields(options: LiftOptions): Promise<void> {
+export async function upsyncFields(options: UpsyncFieldsOptions): Promise<void> {
   const { policy, downstream, upstream } = options;
   if (downstream.foreignPaths.length === 0) return;
   for (const { path, mode } of policy.contested) {

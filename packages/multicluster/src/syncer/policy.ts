@@ -1,5 +1,5 @@
 /**
- * What is particular about syncing a kind, as data. A kind without an entry is synced by `ordinaryPolicy`.
+ * What is particular about syncing a kind, as data. A kind without an entry is synced by `defaultKindPolicy`.
  *
  * Operators add their own on top of `defaultPolicies`, in TypeScript or as JSON in a ConfigMap (`parsePolicies`).
  */
@@ -29,7 +29,7 @@ export interface KindPolicy {
   /** What follows when somebody deletes a copy that was brought up: it is brought up anew, or the original goes too, as far as its kind lets it. */
   readonly onUpstreamDeletion: "recreate" | "propagate";
   /** Fields that a controller in the cluster may take over, such as `spec.replicas`. As long as nobody does, they are ours. */
-  readonly contested: readonly ContestedField[];
+  readonly contested: readonly ConflictingField[];
   /** Fields that are never sent to the cluster. */
   readonly omitted: readonly string[];
   /** Names that the cluster has for itself. */
@@ -41,7 +41,7 @@ export interface KindPolicy {
   readonly of: "tenants" | "home";
 }
 
-export interface ContestedField {
+export interface ConflictingField {
   /** With dots: `spec.replicas`. */
   readonly path: string;
   /** When another manager owns it downstream: `leave` it alone, or `lift` its value to the upstream object as well. */
@@ -51,7 +51,7 @@ export interface ContestedField {
 /** By `resource.group`. */
 export type Policies = Readonly<Record<string, Partial<KindPolicy>>>;
 
-export const ordinaryPolicy: KindPolicy = {
+export const defaultKindPolicy: KindPolicy = {
   direction: "down",
   copyNames: "same",
   partNames: "same",
@@ -121,7 +121,7 @@ export function policyFor(
 ): KindPolicy {
   const name = formatGroupResource({ group, resource });
   return {
-    ...ordinaryPolicy,
+    ...defaultKindPolicy,
     ...(Object.hasOwn(defaultPolicies, name) ? defaultPolicies[name] : {}),
     ...(Object.hasOwn(policies, name) ? policies[name] : {}),
   };

@@ -6,47 +6,47 @@ import {
   apiAccessLabel,
   apiAddressLabel,
   apiVersionAnnotation,
-  atMostOneLabel,
+  attachedInClusterAnnotation,
   clusterLabel,
   clustersetAnnotation,
-  copyOfAnnotation,
   deleteWhenScaledAnnotation,
   deletionAnnotation,
   downstreamLabel,
   exportAnnotation,
   exportedSinceAnnotation,
-  followsAnnotation,
-  heldInClusterAnnotation,
   importedServiceLabel,
+  migrationSourceAnnotation,
   namespaceLocatorAnnotation,
   namespaceProofAnnotation,
-  openedAnnotation,
   orphanAnnotation,
+  propagatedToAnnotation,
+  requestedOrdinalsAnnotation,
   softFinalizersAnnotation,
   sourceClusterLabel,
   specDiffAnnotation,
   stateLabel,
   statusAnnotation,
+  stopBeforeStartLabel,
   syncerFinalizer,
   syncTargetFinalizer,
-  takesOverFromAnnotation,
   tenantLabel,
+  upsyncedFromAnnotation,
+  volumeClusterAnnotation,
   volumeCopiedAnnotation,
   volumeCopyAnnotation,
+  volumeGateAnnotation,
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
-  volumesForAnnotation,
-  volumesInAnnotation,
 } from "../api/index.ts";
 import {
   appliedDiffAnnotation,
   appliedGenerationAnnotation,
   appliedHashAnnotation,
   originAnnotation,
+  syncErrorReasons,
   syncedAnnotation,
   syncPolicyLabel,
-  troubleReasons,
 } from "./protocol.ts";
 
 describe("docs/guides/sync-protocol.md", () => {
@@ -56,7 +56,7 @@ describe("docs/guides/sync-protocol.md", () => {
     const listed = [...text.matchAll(/^\| ([A-Z][A-Za-z]+) \|/gm)].map(([, reason]) => reason);
     const others = /never on an object[^:]*: (.*) are about the way/.exec(text)?.[1] ?? "";
     const all = [...listed, ...others.split(/, | and /)];
-    assert.deepEqual(all.sort(), [...troubleReasons].sort());
+    assert.deepEqual(all.sort(), [...syncErrorReasons].sort());
   });
 
   it("lists the names that the code uses, and no others", () => {
@@ -64,7 +64,7 @@ describe("docs/guides/sync-protocol.md", () => {
     const listed = readFileSync(page, "utf8").matchAll(/^\| `([^`]+)` \|/gm);
     const target = "<target>";
     const used = [
-      atMostOneLabel,
+      stopBeforeStartLabel,
       clusterLabel,
       stateLabel(target),
       deletionAnnotation(target),
@@ -75,12 +75,12 @@ describe("docs/guides/sync-protocol.md", () => {
       specDiffAnnotation(target),
       syncedAnnotation(target),
       appliedDiffAnnotation(target),
-      openedAnnotation(target),
-      takesOverFromAnnotation,
-      heldInClusterAnnotation,
+      volumeGateAnnotation(target),
+      migrationSourceAnnotation,
+      attachedInClusterAnnotation,
       volumesAnnotation,
-      volumesForAnnotation,
-      volumesInAnnotation,
+      requestedOrdinalsAnnotation,
+      volumeClusterAnnotation,
       volumeMoveAnnotation,
       volumeHookAnnotation,
       volumeCopyAnnotation,
@@ -99,10 +99,10 @@ describe("docs/guides/sync-protocol.md", () => {
       apiAddressLabel,
       agentAnnotation,
       apiVersionAnnotation,
-      copyOfAnnotation,
+      upsyncedFromAnnotation,
       exportAnnotation,
       clustersetAnnotation,
-      followsAnnotation,
+      propagatedToAnnotation,
       exportedSinceAnnotation,
       importedServiceLabel,
       sourceClusterLabel,

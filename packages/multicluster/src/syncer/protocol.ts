@@ -28,7 +28,7 @@ export function appliedDiffAnnotation(target: string): string {
 export const syncPolicyLabel = "workload.kcp.io/sync-policy";
 
 /** What can stand in the `reason` of the annotation above and of Events. */
-export const troubleReasons = [
+export const syncErrorReasons = [
   "AlreadyExists",
   "NamespaceCollision",
   "NamespaceTerminating",
@@ -45,4 +45,4 @@ export const troubleReasons = [
   "Failed",
 ] as const;
 
-export type TroubleReason = (typeof troubleReasons)[number];
+export type SyncErrorReason = (typeof syncErrorReasons)[number];

@@ -16,12 +16,12 @@ import { type CachedObject, contentDigest, withoutReports } from "./cached-objec
 import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
 import { syncedAnnotation } from "./protocol.ts";
-import type { Trouble } from "./trouble.ts";
+import type { SyncError } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 
 /** Until the same trouble of an unchanged object is told with other figures: some have them at every try, and a write is news, which is a try. */
-const sameTroubleMs = 30_000;
-const toldMax = 10_000;
+const sameErrorMs = 30_000;
+const reportedMax = 10_000;
 
 export class Reporter {
   readonly #context: SyncContext;
@@ -39,7 +39,7 @@ export class Reporter {
     });
   }
 
-  async tell(at: Told, trouble: Trouble): Promise<void> {
+  async tell(at: ReportedObject, trouble: SyncError): Promise<void> {
     const { key, upstream, synced } = at;
     const name = this.#context.nameIn(key.cluster);
     const message = `${synced.resource.kind} ${key.name} is not in sync with SyncTarget ${name}: ${trouble.message}`;
@@ -56,23 +56,23 @@ export class Reporter {
     await this.#annotate(at, value);
   }
 
-  #isToldLately(key: ObjectKey, upstream: CachedObject, trouble: Trouble): boolean {
+  #isToldLately(key: ObjectKey, upstream: CachedObject, trouble: SyncError): boolean {
     const last = this.#told.get(formatKey(key));
     if (last?.about !== about(upstream, trouble)) return false;
-    return this.#context.clock.monotonic() - last.atMs < sameTroubleMs;
+    return this.#context.clock.monotonic() - last.atMs < sameErrorMs;
   }
 
-  #remember(key: ObjectKey, upstream: CachedObject, trouble: Trouble): void {
+  #remember(key: ObjectKey, upstream: CachedObject, trouble: SyncError): void {
     const text = formatKey(key);
     this.#told.delete(text);
     const atMs = this.#context.clock.monotonic();
     this.#told.set(text, { about: about(upstream, trouble), atMs });
     const [oldest] = this.#told.keys();
-    if (this.#told.size > toldMax && oldest !== undefined) this.#told.delete(oldest);
+    if (this.#told.size > reportedMax && oldest !== undefined) this.#told.delete(oldest);
   }
 
   /** The trouble is over. */
-  async clear(at: Told): Promise<void> {
+  async clear(at: ReportedObject): Promise<void> {
     const name = this.#context.nameIn(at.key.cluster);
     const annotation = syncedAnnotation(name);
     if (stringMember(at.upstream.metadata.annotations, annotation) === undefined) return;
@@ -86,7 +86,7 @@ export class Reporter {
     await this.#annotate(at, null);
   }
 
-  async #annotate(told: Told, value: string | null): Promise<void> {
+  async #annotate(told: ReportedObject, value: string | null): Promise<void> {
     const { key, upstream, upstreamObjects, view } = told;
     const { nameIn, onError } = this.#context;
     const { uid } = upstream.metadata;
@@ -104,12 +104,12 @@ export class Reporter {
 }
 
 /** Words that have digits in them (ports, counts, times) do not make another trouble. */
-function about(upstream: CachedObject, { reason, message }: Trouble): string {
+function about(upstream: CachedObject, { reason, message }: SyncError): string {
   const words = message.replace(/\S*\d\S*/g, "#");
   return `${reason} ${hashDigits(words, 16)} ${contentDigest(withoutReports(upstream))}`;
 }
 
-export interface Told {
+export interface ReportedObject {
   readonly key: ObjectKey;
   readonly upstream: CachedObject;
   readonly synced: SyncedResource;
@@ -117,7 +117,7 @@ export interface Told {
   readonly upstreamObjects: UpstreamObjects;
 }
 
-function referenceTo({ key, upstream, synced }: Told): KubernetesObject {
+function referenceTo({ key, upstream, synced }: ReportedObject): KubernetesObject {
   const { resource } = synced;
   const { uid, resourceVersion } = upstream.metadata;
   return {

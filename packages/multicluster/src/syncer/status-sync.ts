@@ -30,7 +30,7 @@ import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedGenerationAnnotation } from "./protocol.ts";
-import { ToldStatuses } from "./told-statuses.ts";
+import { UpsyncStatusGuard } from "./told-statuses.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 
 export interface StatusSyncOptions {
@@ -46,12 +46,12 @@ export const statusAnnotationCharactersMax = 32_768;
 
 export class StatusSync {
   readonly #options: StatusSyncOptions;
-  readonly #told: ToldStatuses;
+  readonly #told: UpsyncStatusGuard;
 
   constructor(options: StatusSyncOptions) {
     this.#options = options;
     const { clock } = options.context;
-    this.#told = new ToldStatuses({
+    this.#told = new UpsyncStatusGuard({
       clock,
       // Upstream a status is ours as a whole; a cluster has controllers that add to it.
       mayHaveMore: options.policy.statusOwner === "upstream",

@@ -16,7 +16,7 @@ import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
-  ExponentialLimiter,
+  ExponentialFailureRateLimiter,
   formatKey,
   formatResource,
   type InformerScope,
@@ -151,7 +151,7 @@ class RunningSyncer implements Syncer {
       downstream,
       namespaceKey: options.namespaceKey,
       podSecurity: options.podSecurity ?? new PodSecuritySetting(),
-      upstreamIn: waysUp(options),
+      upstreamIn: upstreamClients(options),
       // Who is served without an offer knows it by its name.
       nameIn: (cluster) => (shared === undefined ? target.name : targetNameIn(cluster, target)),
       serves,
@@ -202,7 +202,7 @@ class RunningSyncer implements Syncer {
       keyOf: ({ kind, key }) => `${kind} ${formatKey(key)}`,
       // One tenant's thousand objects do not stand before another's one.
       flowOf: ({ key }) => key.cluster,
-      rateLimiter: new ExponentialLimiter(retry),
+      rateLimiter: new ExponentialFailureRateLimiter(retry),
       metrics,
       clock,
     });
@@ -357,7 +357,12 @@ function leaseOf({ home, agentLeaseMs }: SyncerOptions, clock: Clock): Lease | u
     : new Lease(clock, agentLeaseMs);
 }
 
-function waysUp({ upstream, scope, target, shared }: SyncerOptions): SyncContext["upstreamIn"] {
+function upstreamClients({
+  upstream,
+  scope,
+  target,
+  shared,
+}: SyncerOptions): SyncContext["upstreamIn"] {
   if (scope === "all-clusters") return remembered((cluster) => upstream.inCluster(cluster));
   return remembered((cluster) =>
     cluster === target.cluster || shared === undefined ? upstream : shared.inCluster(cluster),

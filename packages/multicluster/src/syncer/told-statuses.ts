@@ -9,28 +9,28 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonValue, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { hashDigits } from "../api/index.ts";
 import { type CachedObject, statusOf } from "./cached-object.ts";
-import { isContained } from "./containment.ts";
-import { DriftPatience } from "./drift-patience.ts";
+import { isFieldSubset } from "./containment.ts";
+import { DriftBackoff } from "./drift-patience.ts";
 
-export interface ToldStatusesOptions {
+export interface UpsyncStatusGuardOptions {
   readonly clock: Clock;
   /** Others may say more than we do, and it stays. */
   readonly mayHaveMore?: boolean;
 }
 
-const toldMax = 1000;
+const recordedMax = 1000;
 
-export class ToldStatuses {
-  readonly #options: ToldStatusesOptions;
-  readonly #patience: DriftPatience;
+export class UpsyncStatusGuard {
+  readonly #options: UpsyncStatusGuardOptions;
+  readonly #patience: DriftBackoff;
   /** What was told last. Of the newest only: who insists changes it soon. */
   readonly #told = new Map<string, string>();
   /** What was told, and what the server made of it: when both are still so, there is nothing to tell. */
   readonly #settled = new Map<string, string>();
 
-  constructor(options: ToldStatusesOptions) {
+  constructor(options: UpsyncStatusGuardOptions) {
     this.#options = options;
-    this.#patience = new DriftPatience(options.clock);
+    this.#patience = new DriftBackoff(options.clock);
   }
 
   /** 0: it is to be told now, which counts; undefined: there is nothing to do. */
@@ -38,7 +38,7 @@ export class ToldStatuses {
     if (isSame(status, shown)) return undefined;
     if (this.#settled.get(text) === digestOf(status, shown, shown.status)) return undefined;
     if (this.#told.get(text) !== digestOf(status, shown)) return 0;
-    if (this.#options.mayHaveMore === true && isContained(status, statusOf(shown)))
+    if (this.#options.mayHaveMore === true && isFieldSubset(status, statusOf(shown)))
       return undefined;
     return this.#patience.waitMs(text);
   }
@@ -48,7 +48,7 @@ export class ToldStatuses {
     this.#told.delete(text);
     this.#told.set(text, digestOf(status, answer));
     const [oldest] = this.#told.keys();
-    if (this.#told.size > toldMax && oldest !== undefined) this.#told.delete(oldest);
+    if (this.#told.size > recordedMax && oldest !== undefined) this.#told.delete(oldest);
     if (isSame(status, answer)) this.#settled.delete(text);
     else this.#settled.set(text, digestOf(status, answer, answer.status));
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { StatusError, type StatusReason } from "@kcp-ts/machinery/status";
-import { troubleOf } from "./trouble.ts";
+import { syncErrorOf } from "./trouble.ts";
 
 const resource = {
   group: "",
@@ -109,7 +109,7 @@ const answers: readonly (readonly [
 describe("a refusal in Kubernetes' words", () => {
   for (const [what, code, reason, message, expected] of answers)
     it(`is understood: ${what}`, () => {
-      const trouble = troubleOf(new StatusError({ code, reason, message }), {
+      const trouble = syncErrorOf(new StatusError({ code, reason, message }), {
         resource,
         target: "east",
       });

@@ -7,38 +7,38 @@
 import { isPatchError } from "@kcp-ts/machinery/patch";
 import { isStatusError, type StatusError } from "@kcp-ts/machinery/status";
 import { formatResource, type Resource } from "@kcp-ts/sdk";
-import type { TroubleReason } from "./protocol.ts";
+import type { SyncErrorReason } from "./protocol.ts";
 
-export type TroubleScope = "object" | "kind" | "way";
+export type SyncErrorScope = "object" | "kind" | "way";
 
-export class Trouble extends Error {
-  override readonly name = "Trouble";
-  readonly reason: TroubleReason;
-  readonly scope: TroubleScope;
+export class SyncError extends Error {
+  override readonly name = "SyncError";
+  readonly reason: SyncErrorReason;
+  readonly scope: SyncErrorScope;
 
-  constructor(reason: TroubleReason, message: string, options: TroubleOptions = {}) {
+  constructor(reason: SyncErrorReason, message: string, options: SyncErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.reason = reason;
     this.scope = options.scope ?? "object";
   }
 }
 
-interface TroubleOptions {
-  readonly scope?: TroubleScope;
+interface SyncErrorOptions {
+  readonly scope?: SyncErrorScope;
   readonly cause?: unknown;
 }
 
-export interface TroubleContext {
+export interface SyncErrorContext {
   readonly resource: Resource;
   readonly target: string;
 }
 
 /** What an error of the cluster means. Conflicts are none: they are tried again, and undefined here. */
-export function troubleOf(error: unknown, context: TroubleContext): Trouble | undefined {
-  if (error instanceof Trouble) return error;
+export function syncErrorOf(error: unknown, context: SyncErrorContext): SyncError | undefined {
+  if (error instanceof SyncError) return error;
   if (isPatchError(error)) {
     const message = `the spec difference for this SyncTarget cannot be applied: ${error.message}; correct the annotation`;
-    return new Trouble("Invalid", message, { cause: error });
+    return new SyncError("Invalid", message, { cause: error });
   }
   if (!isStatusError(error)) return unreachable(error, context);
   const { code } = error;
@@ -50,11 +50,11 @@ export function troubleOf(error: unknown, context: TroubleContext): Trouble | un
   if (code === 404) return missing(error, context);
   if (code === 413 || /request is too large|limit is \d+/i.test(error.message)) {
     const message = `the cluster does not take an object of this size (${short(error)}); make it smaller, or split it`;
-    return new Trouble("TooLarge", message, { cause: error });
+    return new SyncError("TooLarge", message, { cause: error });
   }
   if (code === 401) {
     const message = `the cluster no longer knows the syncer's credentials; renew the kubeconfig of SyncTarget ${context.target}`;
-    return new Trouble("Unauthorized", message, { scope: "way", cause: error });
+    return new SyncError("Unauthorized", message, { scope: "way", cause: error });
   }
   if (code === 405) return kindMissing(error, context);
   return unreachable(error, context);
@@ -65,28 +65,28 @@ export function isObjectNotFound(error: unknown, name: string): boolean {
   return isStatusError(error, "NotFound") && error.status.details?.name === name;
 }
 
-function invalid(error: StatusError): Trouble {
+function invalid(error: StatusError): SyncError {
   if (
     /immutable|may not be changed|may not change|updates to .* are forbidden|Forbidden: updates/i.test(
       error.message,
     )
   ) {
     const message = `the cluster does not allow this change of an existing object (${short(error)}); undo the change, or delete and create the object`;
-    return new Trouble("ImmutableField", message, { cause: error });
+    return new SyncError("ImmutableField", message, { cause: error });
   }
   const message = `the cluster refuses the object (${short(error)}); correct it, or assign it to a SyncTarget that accepts it`;
-  return new Trouble("Invalid", message, { cause: error });
+  return new SyncError("Invalid", message, { cause: error });
 }
 
 /** Who says no there answers with a code of his own choice; who cannot be asked is as good as one who says no, and it is the owner who waits. */
-function refusedByAdmission(error: StatusError): Trouble | undefined {
+function refusedByAdmission(error: StatusError): SyncError | undefined {
   const cannotBeAsked = /failed calling webhook/.test(error.message);
   if (!cannotBeAsked && !/admission webhook .* denied|denied request/s.test(error.message))
     return undefined;
   const message = cannotBeAsked
     ? `the cluster cannot ask one of its admission webhooks (${short(error)}); ask who runs the cluster to mend or remove it`
     : refusedWords(error);
-  return new Trouble("AdmissionRefused", message, { cause: error });
+  return new SyncError("AdmissionRefused", message, { cause: error });
 }
 
 function refusedWords(error: StatusError): string {
@@ -95,40 +95,40 @@ function refusedWords(error: StatusError): string {
 
 const rbacPattern = /cannot (?<verb>[a-z]+) resource "(?<resource>[^"]+)"/;
 
-function forbidden(error: StatusError, { target }: TroubleContext): Trouble {
+function forbidden(error: StatusError, { target }: SyncErrorContext): SyncError {
   const groups = rbacPattern.exec(error.message)?.groups;
   if (groups !== undefined) {
     const { verb = "", resource = "" } = groups;
     const message = `the syncer may not ${verb} ${resource} in the cluster; grant the verb "${verb}" on "${resource}" to its user in SyncTarget ${target}`;
-    return new Trouble("Forbidden", message, { scope: "kind", cause: error });
+    return new SyncError("Forbidden", message, { scope: "kind", cause: error });
   }
   if (/: (exceeded|failed) quota: /.test(error.message)) {
     const message = `the quota of the cluster is used up (${short(error)}); raise it there, ask for less, or assign the object to another SyncTarget`;
-    return new Trouble("QuotaExceeded", message, { cause: error });
+    return new SyncError("QuotaExceeded", message, { cause: error });
   }
   if (/being terminated/i.test(error.message)) {
     const message =
       "its namespace in the cluster is being deleted; it is made again when that is over";
-    return new Trouble("NamespaceTerminating", message, { cause: error });
+    return new SyncError("NamespaceTerminating", message, { cause: error });
   }
-  return new Trouble("AdmissionRefused", refusedWords(error), { cause: error });
+  return new SyncError("AdmissionRefused", refusedWords(error), { cause: error });
 }
 
-function missing(error: StatusError, context: TroubleContext): Trouble | undefined {
+function missing(error: StatusError, context: SyncErrorContext): SyncError | undefined {
   // The object or its namespace went away under our hands: looking again tells what to do.
   if (error.status.details?.name !== undefined) return undefined;
   return kindMissing(error, context);
 }
 
-function kindMissing(error: StatusError, { resource, target }: TroubleContext): Trouble {
+function kindMissing(error: StatusError, { resource, target }: SyncErrorContext): SyncError {
   const name = formatResource(resource);
   const message = `the cluster does not serve ${name}; install it in SyncTarget ${target}, or take ${name} off the list of what is synced`;
-  return new Trouble("KindMissing", message, { scope: "kind", cause: error });
+  return new SyncError("KindMissing", message, { scope: "kind", cause: error });
 }
 
-function unreachable(error: unknown, { target }: TroubleContext): Trouble {
+function unreachable(error: unknown, { target }: SyncErrorContext): SyncError {
   const message = `SyncTarget ${target} does not answer (${short(error)}); nothing is changed until it does`;
-  return new Trouble("Unreachable", message, { scope: "way", cause: error });
+  return new SyncError("Unreachable", message, { scope: "way", cause: error });
 }
 
 /** Of the cluster's words that are repeated on the object. */

@@ -18,14 +18,14 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedTargets,
-  clusterLostReason,
-  copyOfAnnotation,
+  attachedInClusterAnnotation,
+  clusterUnreachableReason,
   hashDigits,
-  heldInClusterAnnotation,
-  serviceBehind,
+  serviceNameOf,
   stateLabel,
   stateUpsync,
   syncerFinalizer,
+  upsyncedFromAnnotation,
 } from "../api/index.ts";
 import { bodyOf, type CachedObject, cachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
@@ -37,10 +37,10 @@ import { formatCopyOf, parseCopyOf } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
-import { ToldStatuses } from "./told-statuses.ts";
-import { isObjectNotFound, Trouble } from "./trouble.ts";
+import { UpsyncStatusGuard } from "./told-statuses.ts";
+import { isObjectNotFound, SyncError } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
-import { heldInCluster } from "./volume-gate.ts";
+import { attachersOf } from "./volume-gate.ts";
 
 export interface UpSyncOptions {
   readonly context: SyncContext;
@@ -59,11 +59,11 @@ const lookAgainMs = 10_000;
 
 export class UpSync {
   readonly #options: UpSyncOptions;
-  readonly #told: ToldStatuses;
+  readonly #told: UpsyncStatusGuard;
 
   constructor(options: UpSyncOptions) {
     this.#options = options;
-    this.#told = new ToldStatuses(options.context);
+    this.#told = new UpsyncStatusGuard(options.context);
   }
 
   async sync(key: ObjectKey): Promise<SyncResult> {
@@ -88,7 +88,7 @@ export class UpSync {
   /** Of endpoints: whether the Service that they are of was synced from here. Those of other Services in the cluster are nobody's business upstream. */
   #serviceOf(key: ObjectKey, original: CachedObject): "ours" | "others" | "unknown" {
     const { synced, services, context } = this.#options;
-    const name = serviceBehind(synced.resource, {
+    const name = serviceNameOf(synced.resource, {
       name: original.metadata.name,
       labels: original.metadata.labels,
     });
@@ -119,7 +119,7 @@ export class UpSync {
     const { context, view, policy, synced } = this.#options;
     const { uid, deletionTimestamp } = original.metadata;
     const isOfThis =
-      parseCopyOf(stringMember(copy.metadata.annotations, copyOfAnnotation))?.uid === uid;
+      parseCopyOf(stringMember(copy.metadata.annotations, upsyncedFromAnnotation))?.uid === uid;
     if (policy.onUpstreamDeletion !== "propagate" || !isOfThis) {
       await this.#release(key, copy);
       return done;
@@ -152,11 +152,11 @@ export class UpSync {
     const copy = known ?? (await this.#findUpstream(key));
     if (copy !== undefined && !this.#isOurs(key, copy)) {
       const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
-      throw new Trouble("AlreadyExists", message);
+      throw new SyncError("AlreadyExists", message);
     }
     const body = bodyOf(original);
     const { annotations } = original.metadata;
-    const held = heldInCluster(synced.resource, original);
+    const held = attachersOf(synced.resource, original);
     const target = context.nameIn(key.cluster);
     const { uid: targetUid } = context.target;
     const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
@@ -166,12 +166,12 @@ export class UpSync {
       labels: { ...this.#labelsOf(key, original), [stateLabel(target)]: stateUpsync },
       annotations: {
         ...userAnnotations(annotations),
-        [copyOfAnnotation]: formatCopyOf({
+        [upsyncedFromAnnotation]: formatCopyOf({
           uid: original.metadata.uid,
           target: targetUid,
           name: original.metadata.name === key.name ? undefined : original.metadata.name,
         }),
-        ...(held === undefined ? {} : { [heldInClusterAnnotation]: held }),
+        ...(held === undefined ? {} : { [attachedInClusterAnnotation]: held }),
       },
       ...(isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
     };
@@ -205,7 +205,7 @@ export class UpSync {
       return done;
     const shown = statusOf(copy);
     // Who marked it takes the mark off, when the cluster has been seen again by all.
-    if (shown !== undefined && isJsonObject(shown) && shown["reason"] === clusterLostReason)
+    if (shown !== undefined && isJsonObject(shown) && shown["reason"] === clusterUnreachableReason)
       return done;
     const text = formatKey(key);
     const waitMs = this.#told.waitMs(text, status, copy);

@@ -14,8 +14,8 @@ import {
   type ObjectKey,
   type Resource,
 } from "@kcp-ts/sdk";
-import { concernedTargets } from "./assignment.ts";
-import { runAudit } from "./audit.ts";
+import { relatedTargets } from "./assignment.ts";
+import { runCacheVerifier } from "./audit.ts";
 import { type CachedObject, cachedObject, liveObjectsMax } from "./cached-object.ts";
 
 export interface UpstreamInformersOptions {
@@ -102,7 +102,7 @@ export class UpstreamInformers {
   #start(id: string, resource: Resource): SharedKind {
     const { client, scope, target, clock, random, onError } = this.#options;
     const keep = ({ metadata }: KubernetesObject) => {
-      const targets = concernedTargets(metadata);
+      const targets = relatedTargets(metadata);
       return target === undefined ? targets.size > 0 : targets.has(target);
     };
     const informer = new Informer<KubernetesObject, CachedObject>({
@@ -118,7 +118,7 @@ export class UpstreamInformers {
       indexers: {
         target: {
           acrossClusters: true,
-          values: (object) => [...concernedTargets(object.metadata)],
+          values: (object) => [...relatedTargets(object.metadata)],
         },
       },
     });
@@ -127,10 +127,10 @@ export class UpstreamInformers {
       for (const one of targets) for (const { changed } of handlers.get(one) ?? []) changed(key);
     };
     informer.addHandler({
-      added: (object, { key }) => tell(concernedTargets(object.metadata), key),
+      added: (object, { key }) => tell(relatedTargets(object.metadata), key),
       updated: (object, { key, previous }) =>
         tell(
-          new Set([...concernedTargets(object.metadata), ...concernedTargets(previous.metadata)]),
+          new Set([...relatedTargets(object.metadata), ...relatedTargets(previous.metadata)]),
           key,
         ),
       // By now it may name none of those it was assigned to: all are asked.
@@ -151,7 +151,7 @@ export class UpstreamInformers {
     const audited = { informer, client, scope, keep, clock, random, onError: report };
     runTogether(stop.signal, [
       (signal) => informer.run(signal),
-      (signal) => runAudit(audited, signal),
+      (signal) => runCacheVerifier(audited, signal),
     ]).catch((error) => {
       // Whoever opens the kind from now on gets another informer.
       if (this.#kinds.get(id) === shared) this.#kinds.delete(id);

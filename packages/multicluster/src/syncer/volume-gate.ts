@@ -7,12 +7,12 @@
 import { isJsonObject, type JsonObject, type JsonValue, member } from "@kcp-ts/machinery/json";
 import { type Resource, stringMember } from "@kcp-ts/sdk";
 import {
-  openedAnnotation,
+  dependenciesOn,
   ownedByLabel,
-  referredTo,
   stateLabel,
   stateSync,
   stoppedForVolumes,
+  volumeGateAnnotation,
 } from "../api/index.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
 
@@ -37,13 +37,13 @@ const podSpecs: Readonly<Record<string, Readonly<Record<string, readonly string[
 
 export function volumeGateOf(object: CachedObject, kind: Kind, target: string): VolumeGate {
   const { labels, annotations } = object.metadata;
-  const mark = stringMember(annotations, openedAnnotation(target));
+  const mark = stringMember(annotations, volumeGateAnnotation(target));
   if (mark !== undefined) return mark === stoppedForVolumes ? "stopped" : "open";
   if (kind.group === "" && kind.kind === "PersistentVolumeClaim")
     return stringMember(labels, stateLabel(target)) === stateSync ? "closed" : "open";
   if (stringMember(labels, ownedByLabel) === undefined) return "open";
   const isUser =
-    referredTo(annotations, "persistentvolumeclaims").length > 0 ||
+    dependenciesOn(annotations, "persistentvolumeclaims").length > 0 ||
     usesClaims(bodyOf(object), kind);
   return isUser ? "closed" : "open";
 }
@@ -55,7 +55,7 @@ function usesClaims(body: JsonObject, kind: Kind): boolean {
 }
 
 /** Who holds a volume in the cluster: the one who attaches it, as long as it is attached. Undefined for other kinds. */
-export function heldInCluster(
+export function attachersOf(
   { group, kind }: Pick<Resource, "group" | "kind">,
   { metadata }: CachedObject,
 ): string | undefined {

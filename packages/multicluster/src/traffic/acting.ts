@@ -11,13 +11,13 @@ import type {
   ReconcileResult,
   Resource,
 } from "@kcp-ts/sdk";
-import type { Target } from "../coordination/index.ts";
-import type { TrafficPatience } from "./sight.ts";
+import type { ClusterInfo } from "../coordination/index.ts";
+import type { TrafficGracePeriods } from "./sight.ts";
 
-export interface TrafficWork {
+export interface TrafficControllerOptions {
   readonly clusters: Clusters;
-  readonly targets: ObjectStore<Target>;
-  readonly patience: TrafficPatience;
+  readonly targets: ObjectStore<ClusterInfo>;
+  readonly patience: TrafficGracePeriods;
   readonly clock: Clock;
   /** Objects of a kind at a time. */
   readonly concurrency: number;
@@ -27,13 +27,13 @@ export interface TrafficWork {
 /** A clock that is a little behind another's must not make this a busy loop. */
 const wakeMsMin = 100;
 
-export function wakeIn(wakeAtMs: number | undefined, nowMs: number): ReconcileResult {
+export function requeueAfter(wakeAtMs: number | undefined, nowMs: number): ReconcileResult {
   if (wakeAtMs === undefined) return undefined;
   return { requeueAfterMs: Math.max(wakeMsMin, wakeAtMs - nowMs) };
 }
 
 /** The object of this uid; that it is gone already is fine. */
-export async function removed<Object extends KubernetesObject>(
+export async function deleteByUid<Object extends KubernetesObject>(
   client: Client,
   resource: Resource<Object>,
   { metadata: { name, namespace, uid, deletionTimestamp } }: Object,
@@ -49,7 +49,7 @@ export async function removed<Object extends KubernetesObject>(
 }
 
 /** Heartbeats are no news. */
-export function isSameTarget(a: Target, b: Target): boolean {
+export function isSameTarget(a: ClusterInfo, b: ClusterInfo): boolean {
   const { isReady, changedAtMs } = b;
   return a.isReady === isReady && a.changedAtMs === changedAtMs;
 }

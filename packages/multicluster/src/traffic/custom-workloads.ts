@@ -6,7 +6,7 @@ import type { TaskGroup } from "@kcp-ts/machinery/base";
 import type { Change, KubernetesObject, ObjectKey, ObjectSource } from "@kcp-ts/sdk";
 import type { WorkloadStrategy } from "../api/index.ts";
 import { metadataClusters, type WatchedClustersOptions } from "../coordination/index.ts";
-import { concernsServices, type ServiceController } from "./service-controller.ts";
+import { affectsServices, type ServiceController } from "./service-controller.ts";
 import { customKinds, kindId, type WorkloadKind } from "./workload-kinds.ts";
 
 export interface CustomWorkloadsOptions extends Omit<WatchedClustersOptions, "targets"> {
@@ -44,7 +44,7 @@ async function watchKind(
   const { controller, concerned } = options.services;
   const clusters = metadataClusters(options);
   const tell = (change: Change<KubernetesObject>) => {
-    if (!concernsServices(change)) return;
+    if (!affectsServices(change)) return;
     const objects = change.type === "updated" ? [change.object, change.previous] : [change.object];
     for (const object of objects)
       for (const service of concerned(object, change.key)) controller.enqueue(service);

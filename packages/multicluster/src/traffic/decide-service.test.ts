@@ -3,18 +3,18 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { timestamp } from "@kcp-ts/sdk";
 import type { ServiceExport, ServiceImport } from "../api/index.ts";
-import { type Target, targetOf } from "../coordination/index.ts";
+import { type ClusterInfo, clusterInfoOf } from "../coordination/index.ts";
 import { decideService, type ServiceDecision, type ServiceState } from "./decide-service.ts";
-import { adjustedSlice, newSlice } from "./imports.ts";
+import { newSlice, updatedSlice } from "./imports.ts";
 import { type EndpointSlice, readyCount, type Service } from "./objects.ts";
-import { workloadsOf } from "./workload.ts";
+import { serviceWorkloadsOf } from "./workload.ts";
 import { workloadKinds } from "./workload-kinds.ts";
 
 const nowMs = Date.parse("2026-01-01T12:00:00Z");
 const patience = { withdrawMs: 5000, returnMs: 2000, graceMs: 60_000 };
 const [deployments] = workloadKinds;
 
-function target(name: string, isReady = true, changedAtMs = 0): Target {
+function target(name: string, isReady = true, changedAtMs = 0): ClusterInfo {
   const condition = {
     type: "Ready",
     status: isReady ? "True" : "False",
@@ -22,7 +22,7 @@ function target(name: string, isReady = true, changedAtMs = 0): Target {
     message: "",
     lastTransitionTime: timestamp(changedAtMs),
   } as const;
-  return targetOf({
+  return clusterInfoOf({
     apiVersion: "workload.kcp.io/v1alpha1",
     kind: "SyncTarget",
     metadata: { name },
@@ -44,7 +44,7 @@ function part(cluster: string, replicas: number, more: { holders?: string; app?:
     },
     spec: { replicas, template: { metadata: { labels: { app } } } },
   };
-  return workloadsOf(object, deployments);
+  return serviceWorkloadsOf(object, deployments);
 }
 
 function copy(cluster: string, ready: number, notReady = 0): EndpointSlice {
@@ -113,7 +113,7 @@ function written(
     const present = before.find(({ metadata }) => metadata.name === slice.name);
     return present === undefined
       ? (newSlice(slice, serviceImport, users) as EndpointSlice)
-      : adjustedSlice(present, slice, serviceImport, users);
+      : updatedSlice(present, slice, serviceImport, users);
   });
 }
 

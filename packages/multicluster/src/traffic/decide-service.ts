@@ -17,15 +17,20 @@ import {
   specDiffAnnotation,
   statusAnnotation,
 } from "../api/index.ts";
-import { earliest, following, isFollowing, type Target } from "../coordination/index.ts";
-import { asksForDerived, derivedName } from "./derived-service.ts";
-import { addressesIn, foldAddresses, withAddresses } from "./fold-addresses.ts";
-import { type Holds, holdsOf } from "./holds.ts";
+import {
+  type ClusterInfo,
+  earliest,
+  isPropagated,
+  withPropagatedTargets,
+} from "../coordination/index.ts";
+import { derivedServiceName, wantsDerivedService } from "./derived-service.ts";
+import { addressesIn, aggregateAddresses, withAddresses } from "./fold-addresses.ts";
+import { type TrafficHoldChanges, trafficHoldsOf } from "./holds.ts";
 import { type Constituent, type MergedExports, mergeExports } from "./merge-exports.ts";
 import { type ImportedSlice, mergeSlices, sourceOf } from "./merge-slices.ts";
 import { type EndpointSlice, endpointsOf, readyCount, type Service } from "./objects.ts";
-import { lossOf, sightOf, type TrafficPatience } from "./sight.ts";
-import { isBehind, type Workload } from "./workload.ts";
+import { endpointVisibilityOf, type TrafficGracePeriods, unreachabilityOf } from "./sight.ts";
+import { isSelectedBy, type ServiceWorkload } from "./workload.ts";
 
 export interface ServiceState {
   readonly name: string;
@@ -37,9 +42,9 @@ export interface ServiceState {
   /** Those of the import. */
   readonly imported: readonly EndpointSlice[];
   /** All of the namespace. */
-  readonly workloads: readonly Workload[];
-  readonly targets: ReadonlyMap<string, Target>;
-  readonly patience: TrafficPatience;
+  readonly workloads: readonly ServiceWorkload[];
+  readonly targets: ReadonlyMap<string, ClusterInfo>;
+  readonly patience: TrafficGracePeriods;
   readonly nowMs: number;
 }
 
@@ -50,14 +55,14 @@ export interface ServiceDecision {
   readonly status: JsonObject | undefined;
   /** Whether there should be an export of our making; undefined when that is people's business. */
   readonly automaticExport: boolean | undefined;
-  readonly verdict: ExportVerdict;
+  readonly verdict: ExportResult;
   /** What should be importable; undefined when nothing is. */
-  readonly import: WantedImport | undefined;
-  readonly holds: Holds;
+  readonly import: DesiredImport | undefined;
+  readonly holds: TrafficHoldChanges;
   readonly wakeAtMs: number | undefined;
 }
 
-export type ExportVerdict =
+export type ExportResult =
   | {
       readonly kind: "invalid";
       readonly reason: "NoService" | "InvalidServiceType";
@@ -66,7 +71,7 @@ export type ExportVerdict =
   | { readonly kind: "pending"; readonly message: string }
   | { readonly kind: "exported"; readonly merged: MergedExports };
 
-export interface WantedImport {
+export interface DesiredImport {
   readonly spec: ServiceImport["spec"];
   /** Since when each cluster exports. */
   readonly since: Readonly<Record<string, string>>;
@@ -81,15 +86,15 @@ export interface WantedImport {
 
 export function decideService(found: ServiceState): ServiceDecision {
   const { name, service, workloads } = found;
-  const behind = (workload: Workload) => isBehind(workload, service?.spec);
+  const behind = (workload: ServiceWorkload) => isSelectedBy(workload, service?.spec);
   const hosts = new Set(workloads.filter(behind).map(({ target }) => target));
-  const placed = service && following(service, hosts);
+  const placed = service && withPropagatedTargets(service, hosts);
   const state = { ...found, sources: sourcesOf(found, placed) };
-  const verdict = verdictOf(state, placed);
-  const sight = sightOfClusters(state, behind);
+  const verdict = exportResultOf(state, placed);
+  const sight = endpointVisibilityOfClusters(state, behind);
   const losses = lossesOf(state, hosts);
   const slices = mergeSlices(name, state.sources, sight.counts);
-  const wanted = wantedImport(state, verdict, placed, sight, slices);
+  const wanted = desiredImport(state, verdict, placed, sight, slices);
   const published = new Map<string, number>();
   for (const slice of wanted?.slices ?? [])
     published.set(slice.cluster, (published.get(slice.cluster) ?? 0) + readyCount([slice]));
@@ -99,7 +104,7 @@ export function decideService(found: ServiceState): ServiceDecision {
     automaticExport: automaticExport(service, hosts),
     verdict,
     import: wanted,
-    holds: holdsOf({
+    holds: trafficHoldsOf({
       service: name,
       workloads,
       isBehind: behind,
@@ -124,7 +129,10 @@ function sourcesOf(
 }
 
 /** In one cluster a Service has that one's status, which the syncer brings up; in several, they are put together here. */
-function statusOf({ metadata, status }: Service, { counts }: ClusterSight): JsonObject | undefined {
+function statusOf(
+  { metadata, status }: Service,
+  { counts }: ClusterEndpointVisibility,
+): JsonObject | undefined {
   const { labels, annotations } = metadata;
   const clusters = [...assignedTargets(labels)];
   if (clusters.length < 2) return status;
@@ -132,7 +140,7 @@ function statusOf({ metadata, status }: Service, { counts }: ClusterSight): Json
     const own = jsonObjectOf(stringMember(annotations, statusAnnotation(cluster))) ?? {};
     return { cluster, counts: counts(cluster), addresses: addressesIn(own) };
   });
-  return withAddresses(status, foldAddresses(given));
+  return withAddresses(status, aggregateAddresses(given));
 }
 
 /** Of a Service that follows its Pods: then it is in several clusters without anybody having asked for it, and works from each only if it is imported. */
@@ -141,7 +149,7 @@ function automaticExport(
   hosts: ReadonlySet<string>,
 ): boolean | undefined {
   if (service === undefined || service.metadata.deletionTimestamp !== undefined) return false;
-  if (!isFollowing(service)) return undefined;
+  if (!isPropagated(service)) return undefined;
   if (stringMember(service.metadata.annotations, exportAnnotation) === "false") return false;
   return hosts.size > 0 && isExportable(service);
 }
@@ -150,7 +158,7 @@ function isExportable({ spec }: Service): boolean {
   return spec?.["type"] !== "ExternalName";
 }
 
-function verdictOf(state: ServiceState, placed: Service | undefined): ExportVerdict {
+function exportResultOf(state: ServiceState, placed: Service | undefined): ExportResult {
   const { name } = state;
   if (placed === undefined || placed.metadata.deletionTimestamp !== undefined) {
     const message = `there is no Service ${name} in this namespace; create it, or delete the ServiceExport`;
@@ -198,23 +206,23 @@ function exportedSince(serviceImport: ServiceImport | undefined): ReadonlyMap<st
   return since;
 }
 
-interface ClusterSight {
+interface ClusterEndpointVisibility {
   readonly counts: (cluster: string) => boolean;
   readonly wakeAtMs: number | undefined;
 }
 
 /** A doubtful endpoint is better than none: when no cluster that is seen has a ready one that stays, nothing is withdrawn. */
-function sightOfClusters(
+function endpointVisibilityOfClusters(
   state: ServiceState,
-  isBehind: (workload: Workload) => boolean,
-): ClusterSight {
+  isBehind: (workload: ServiceWorkload) => boolean,
+): ClusterEndpointVisibility {
   const { sources, imported, targets, patience, nowMs } = state;
   const clusters = new Set(sources.map(sourceOf).filter((one) => one !== undefined));
   const seen = new Set<string>();
   const times: number[] = [];
   for (const cluster of clusters) {
     const wasWithdrawn = isWithdrawn(cluster, sources, imported);
-    const sight = sightOf(targets.get(cluster), wasWithdrawn, nowMs, patience);
+    const sight = endpointVisibilityOf(targets.get(cluster), wasWithdrawn, nowMs, patience);
     if (sight.counts) seen.add(cluster);
     if (sight.untilMs !== undefined) times.push(sight.untilMs);
   }
@@ -228,7 +236,7 @@ function sightOfClusters(
     counts: (cluster) =>
       clusters.has(cluster)
         ? !isAnybodyReady || seen.has(cluster)
-        : sightOf(targets.get(cluster), false, nowMs, patience).counts,
+        : endpointVisibilityOf(targets.get(cluster), false, nowMs, patience).counts,
     wakeAtMs: earliest(...times),
   };
 }
@@ -237,18 +245,18 @@ function sightOfClusters(
 function keepsEndpoints(
   cluster: string,
   { workloads, service }: ServiceState,
-  isBehind: (workload: Workload) => boolean,
+  isBehind: (workload: ServiceWorkload) => boolean,
 ): boolean {
   const there = workloads.filter((one) => one.target === cluster && isBehind(one));
   if (there.length > 0) return there.some(({ replicas, isGoing }) => !isGoing && replicas !== 0);
   // Where it was placed by people, nobody here knows what its endpoints are.
-  return service === undefined || !isFollowing(service);
+  return service === undefined || !isPropagated(service);
 }
 
 /** Which of the clusters that have a workload behind the Service are lost, and when the next one may be. */
 function lossesOf({ targets, nowMs, patience }: ServiceState, hosts: ReadonlySet<string>) {
   const found = new Map(
-    [...hosts].map((cluster) => [cluster, lossOf(targets.get(cluster), nowMs, patience)]),
+    [...hosts].map((cluster) => [cluster, unreachabilityOf(targets.get(cluster), nowMs, patience)]),
   );
   return {
     isLost: (cluster: string) => found.get(cluster)?.isLost === true,
@@ -274,13 +282,13 @@ function clusterOf({ metadata }: EndpointSlice): string | undefined {
 }
 
 /** A Service that is in no cluster for a while keeps its import: who uses it should find it again under the same address. */
-function wantedImport(
+function desiredImport(
   state: ServiceState,
-  verdict: ExportVerdict,
+  verdict: ExportResult,
   placed: Service | undefined,
-  { counts }: ClusterSight,
+  { counts }: ClusterEndpointVisibility,
   slices: readonly ImportedSlice[],
-): WantedImport | undefined {
+): DesiredImport | undefined {
   if (state.serviceExport === undefined || verdict.kind === "invalid") return undefined;
   const spec = verdict.kind === "exported" ? verdict.merged.spec : state.serviceImport?.spec;
   if (spec === undefined) return undefined;
@@ -295,6 +303,9 @@ function wantedImport(
     clusters: exporting.filter(counts),
     consumers: new Set([...exporting, ...state.workloads.map(({ target }) => target)]),
     slices,
-    derived: placed !== undefined && asksForDerived(placed) ? derivedName(state.name) : undefined,
+    derived:
+      placed !== undefined && wantsDerivedService(placed)
+        ? derivedServiceName(state.name)
+        : undefined,
   };
 }

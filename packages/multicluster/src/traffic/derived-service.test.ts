@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ServiceImport } from "../api/index.ts";
-import type { WantedImport } from "./decide-service.ts";
+import type { DesiredImport } from "./decide-service.ts";
 import {
-  adjustedDerived,
-  asksForDerived,
-  derivedName,
+  derivedServiceName,
   isDerivedOf,
-  newDerived,
+  newDerivedService,
+  updatedDerivedService,
+  wantsDerivedService,
 } from "./derived-service.ts";
 import type { Service } from "./objects.ts";
 
@@ -19,7 +19,7 @@ const owner: ServiceImport = {
   spec: { type: "ClusterSetIP", ports: [] },
 };
 
-function wanted(spec: Partial<WantedImport["spec"]> = {}, ...consumers: string[]): WantedImport {
+function wanted(spec: Partial<DesiredImport["spec"]> = {}, ...consumers: string[]): DesiredImport {
   return {
     spec: {
       type: "ClusterSetIP",
@@ -35,25 +35,25 @@ function wanted(spec: Partial<WantedImport["spec"]> = {}, ...consumers: string[]
   };
 }
 
-const stored = (spec: Partial<WantedImport["spec"]> = {}, ...consumers: string[]) =>
+const stored = (spec: Partial<DesiredImport["spec"]> = {}, ...consumers: string[]) =>
   ({
     apiVersion: "v1",
     kind: "Service",
-    ...newDerived(owner, wanted(spec, ...consumers)),
+    ...newDerivedService(owner, wanted(spec, ...consumers)),
   }) as Service;
 
 describe("the Service of an import", () => {
   it("is asked for by an annotation that says true", () => {
     const asks = (annotations: Record<string, string>) =>
-      asksForDerived({ metadata: { name: "web", annotations } });
+      wantsDerivedService({ metadata: { name: "web", annotations } });
     assert.equal(asks({ "workloads.kcp.io/clusterset": "true" }), true);
     for (const no of [{}, { "workloads.kcp.io/clusterset": "false" }])
       assert.equal(asks(no), false);
   });
 
   it("has a name that DNS takes, and that no other Service's import has", () => {
-    assert.equal(derivedName("web"), "web-clusterset");
-    const long = ["a".repeat(63), `${"a".repeat(62)}b`].map(derivedName);
+    assert.equal(derivedServiceName("web"), "web-clusterset");
+    const long = ["a".repeat(63), `${"a".repeat(62)}b`].map(derivedServiceName);
     assert.equal(new Set(long).size, 2);
     for (const name of long) assert.match(name, /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/);
   });
@@ -85,8 +85,8 @@ describe("the Service of an import", () => {
       metadata: { ...present.metadata, labels: { ...present.metadata.labels, team: "a" } } as never,
       spec: { ...(present.spec as JsonObject), clusterIP: "10.96.0.7", type: "ClusterIP" },
     };
-    assert.equal(adjustedDerived(lived, owner, wanted({}, "east")), lived);
-    const moved = adjustedDerived(
+    assert.equal(updatedDerivedService(lived, owner, wanted({}, "east")), lived);
+    const moved = updatedDerivedService(
       lived,
       owner,
       wanted({ sessionAffinity: "ClientIP", ports: [{ port: 81, protocol: "TCP" }] }, "west"),

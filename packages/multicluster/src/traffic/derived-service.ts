@@ -12,20 +12,20 @@ import {
   type ServiceImport,
   serviceImports,
 } from "../api/index.ts";
-import { shortened } from "../coordination/index.ts";
+import { shortenName } from "../coordination/index.ts";
 import { same } from "./acting.ts";
-import type { WantedImport } from "./decide-service.ts";
+import type { DesiredImport } from "./decide-service.ts";
 import { statesFor, withoutStates } from "./imports.ts";
 import type { Service } from "./objects.ts";
 
 /** A label of DNS. */
 const nameCharactersMax = 63;
 
-export function derivedName(service: string): string {
-  return shortened(`${service}-clusterset`, nameCharactersMax);
+export function derivedServiceName(service: string): string {
+  return shortenName(`${service}-clusterset`, nameCharactersMax);
 }
 
-export function asksForDerived({ metadata }: Pick<Service, "metadata">): boolean {
+export function wantsDerivedService({ metadata }: Pick<Service, "metadata">): boolean {
   return stringMember(metadata.annotations, clustersetAnnotation) === "true";
 }
 
@@ -34,12 +34,15 @@ export function isDerivedOf(service: Service, { metadata }: ServiceImport): bool
   return service.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
 }
 
-export function newDerived(owner: ServiceImport, wanted: WantedImport): ObjectInput<Service> {
+export function newDerivedService(
+  owner: ServiceImport,
+  wanted: DesiredImport,
+): ObjectInput<Service> {
   const { name, namespace = "", uid = "" } = owner.metadata;
   const { kind } = serviceImports;
   return {
     metadata: {
-      name: derivedName(name),
+      name: derivedServiceName(name),
       namespace,
       labels: { [importedServiceLabel]: name, ...statesFor(wanted.consumers) },
       ownerReferences: [
@@ -51,10 +54,10 @@ export function newDerived(owner: ServiceImport, wanted: WantedImport): ObjectIn
 }
 
 /** The Service as it should be; the very Service when it is. */
-export function adjustedDerived(
+export function updatedDerivedService(
   present: Service,
   owner: ServiceImport,
-  wanted: WantedImport,
+  wanted: DesiredImport,
 ): Service {
   const { metadata, spec: current = {} } = present;
   const labels = {
@@ -69,7 +72,7 @@ export function adjustedDerived(
   return isSame ? present : { ...present, metadata: { ...metadata, labels }, spec };
 }
 
-function specOf({ spec }: WantedImport): JsonObject {
+function specOf({ spec }: DesiredImport): JsonObject {
   const { type, ports, sessionAffinity, sessionAffinityConfig } = spec;
   return {
     ...(type === "Headless" ? { clusterIP: "None" } : {}),

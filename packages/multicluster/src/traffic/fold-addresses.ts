@@ -6,7 +6,7 @@ import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { isSharedIngress } from "../api/index.ts";
 import { memberObject, memberObjects } from "./objects.ts";
 
-export interface GivenAddresses {
+export interface ClusterAddresses {
   readonly cluster: string;
   readonly counts: boolean;
   readonly addresses: readonly JsonObject[];
@@ -17,7 +17,7 @@ export function addressesIn(status: JsonObject | undefined): readonly JsonObject
   return memberObjects(memberObject(status, "loadBalancer"), "ingress").filter(isSharedIngress);
 }
 
-export function foldAddresses(given: readonly GivenAddresses[]): readonly JsonObject[] {
+export function aggregateAddresses(given: readonly ClusterAddresses[]): readonly JsonObject[] {
   const ordered = [...given].sort((a, b) => (a.cluster < b.cluster ? -1 : 1));
   const counted = ordered.filter(({ counts }) => counts);
   const isAnybodyCounted = counted.some(({ addresses }) => addresses.length > 0);

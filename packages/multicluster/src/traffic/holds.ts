@@ -6,44 +6,50 @@
  * a moment: its replicas count again as soon as it is seen, which is before its endpoints do.
  */
 import type { StringMap } from "@kcp-ts/sdk";
-import { softFinalizersAnnotationPrefix, trafficHolderPrefix } from "../api/index.ts";
-import type { Workload } from "./workload.ts";
+import { softFinalizersAnnotationPrefix, trafficFinalizerPrefix } from "../api/index.ts";
+import type { ServiceWorkload } from "./workload.ts";
 
-export interface HoldsInput {
+export interface TrafficHoldsInput {
   readonly service: string;
   /** All of the namespace. */
-  readonly workloads: readonly Workload[];
-  readonly isBehind: (workload: Workload) => boolean;
+  readonly workloads: readonly ServiceWorkload[];
+  readonly isBehind: (workload: ServiceWorkload) => boolean;
   /** By cluster: ready endpoints that are published. */
   readonly published: ReadonlyMap<string, number>;
   readonly isLost: (cluster: string) => boolean;
 }
 
 /** Whose soft finalizers are to change. */
-export interface HoldChange {
-  readonly workload: Workload;
+export interface TrafficHoldChange {
+  readonly workload: ServiceWorkload;
   readonly holders: readonly string[];
 }
 
-export interface Holds {
-  readonly added: readonly HoldChange[];
-  readonly released: readonly HoldChange[];
+export interface TrafficHoldChanges {
+  readonly added: readonly TrafficHoldChange[];
+  readonly released: readonly TrafficHoldChange[];
 }
 
 /** By the annotations of a workload: the Services that hold it, in whatever cluster. */
-export function holdingServices(annotations: StringMap | undefined): readonly string[] {
+export function servicesHoldingTraffic(annotations: StringMap | undefined): readonly string[] {
   const names = new Set<string>();
   for (const [key, value] of Object.entries(annotations ?? {})) {
     if (!key.startsWith(softFinalizersAnnotationPrefix)) continue;
     for (const holder of value.split(",").map((one) => one.trim()))
-      if (holder.startsWith(trafficHolderPrefix))
-        names.add(holder.slice(trafficHolderPrefix.length));
+      if (holder.startsWith(trafficFinalizerPrefix))
+        names.add(holder.slice(trafficFinalizerPrefix.length));
   }
   return [...names];
 }
 
-export function holdsOf({ service, workloads, isBehind, published, isLost }: HoldsInput): Holds {
-  const holder = trafficHolderPrefix + service;
+export function trafficHoldsOf({
+  service,
+  workloads,
+  isBehind,
+  published,
+  isLost,
+}: TrafficHoldsInput): TrafficHoldChanges {
+  const holder = trafficFinalizerPrefix + service;
   const behind = new Set(workloads.filter(isBehind));
   const asked = new Map<string, number>();
   for (const { target, replicas = 0, isStuck, isGoing } of behind) {
@@ -52,8 +58,8 @@ export function holdsOf({ service, workloads, isBehind, published, isLost }: Hol
   }
   const publishedIn = (cluster: string) => published.get(cluster) ?? 0;
   const late = [...asked].filter(([cluster, most]) => publishedIn(cluster) < most);
-  const added: HoldChange[] = [];
-  const released: HoldChange[] = [];
+  const added: TrafficHoldChange[] = [];
+  const released: TrafficHoldChange[] = [];
   for (const workload of workloads) {
     const { target, holders } = workload;
     const isNeeded =

@@ -23,7 +23,7 @@ import {
   stateSync,
 } from "../api/index.ts";
 import { same } from "./acting.ts";
-import type { ExportVerdict, WantedImport } from "./decide-service.ts";
+import type { DesiredImport, ExportResult } from "./decide-service.ts";
 import type { ImportedSlice } from "./merge-slices.ts";
 import { type EndpointSlice, type Service, serviceNameLabel, services } from "./objects.ts";
 
@@ -62,7 +62,7 @@ export function isOurImport({ metadata }: ServiceImport): boolean {
   );
 }
 
-export function newImport(wanted: WantedImport, made: ServiceExport): ObjectInput<ServiceImport> {
+export function newImport(wanted: DesiredImport, made: ServiceExport): ObjectInput<ServiceImport> {
   const { name, namespace = "" } = made.metadata;
   return {
     metadata: {
@@ -77,9 +77,9 @@ export function newImport(wanted: WantedImport, made: ServiceExport): ObjectInpu
 }
 
 /** The import as it should be; the very import when it is. */
-export function adjustedImport(
+export function updatedImport(
   present: ServiceImport,
-  wanted: WantedImport,
+  wanted: DesiredImport,
   made: ServiceExport,
 ): ServiceImport {
   const { metadata } = present;
@@ -98,7 +98,7 @@ export function adjustedImport(
 
 /** Labels of others stay; where it goes is decided here. */
 function importLabels(
-  { consumers }: WantedImport,
+  { consumers }: DesiredImport,
   { spec }: ServiceExport,
   current: StringMap | undefined,
 ): StringMap {
@@ -106,7 +106,7 @@ function importLabels(
 }
 
 function importAnnotations(
-  { since }: WantedImport,
+  { since }: DesiredImport,
   { spec }: ServiceExport,
   current: StringMap | undefined,
 ): StringMap {
@@ -119,7 +119,7 @@ function importAnnotations(
 
 export function importStatus(
   { status = {} }: ServiceImport,
-  { clusters }: WantedImport,
+  { clusters }: DesiredImport,
   nowMs: number,
 ): ServiceImportStatus {
   const list = clusters.map((cluster) => ({ cluster }));
@@ -132,7 +132,7 @@ const readyToUse: ConditionInput = { type: "Ready", status: "True", reason: "Rea
 
 export function exportStatus(
   { status, metadata }: ServiceExport,
-  verdict: ExportVerdict,
+  verdict: ExportResult,
   taken: string | undefined,
   nowMs: number,
 ): readonly Condition[] | undefined {
@@ -166,12 +166,12 @@ export function exportStatus(
 }
 
 /** Where a slice goes, and the Service that has it behind it there, if any. */
-export type SliceUsers = Pick<WantedImport, "consumers" | "derived">;
+export type SliceConsumers = Pick<DesiredImport, "consumers" | "derived">;
 
 export function newSlice(
   slice: ImportedSlice,
   owner: ServiceImport,
-  users: SliceUsers,
+  users: SliceConsumers,
 ): ObjectInput<EndpointSlice> {
   const { name, addressType, endpoints, ports } = slice;
   const { namespace = "" } = owner.metadata;
@@ -181,11 +181,11 @@ export function newSlice(
 }
 
 /** The slice as it should be; the very slice when it is. */
-export function adjustedSlice(
+export function updatedSlice(
   present: EndpointSlice,
   slice: ImportedSlice,
   owner: ServiceImport,
-  users: SliceUsers,
+  users: SliceConsumers,
 ): EndpointSlice {
   const { metadata } = present;
   const labels = sliceLabels(slice, owner, users, metadata.labels);
@@ -200,7 +200,7 @@ export function adjustedSlice(
 function sliceLabels(
   { cluster }: ImportedSlice,
   { metadata }: ServiceImport,
-  { consumers, derived }: SliceUsers,
+  { consumers, derived }: SliceConsumers,
   current: StringMap | undefined,
 ): StringMap {
   const { [serviceNameLabel]: _, ...others } = withoutStates(current);

@@ -13,15 +13,20 @@ import {
 } from "@kcp-ts/sdk";
 import { assignedTargets, ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import {
-  belongsTo,
-  isWhole,
+  type ClusterInfo,
+  clusterCopyName,
+  clusterInfoOf,
+  isCopyOf,
+  isUnassigned,
   ownerLabelOf,
   ownerLabelValue,
-  partName,
-  type Target,
-  targetOf,
 } from "../coordination/index.ts";
-import { isSameTarget, removed, type TrafficWork, wakeIn } from "./acting.ts";
+import {
+  deleteByUid,
+  isSameTarget,
+  requeueAfter,
+  type TrafficControllerOptions,
+} from "./acting.ts";
 import { type Service, services } from "./objects.ts";
 import {
   backendsOf,
@@ -33,10 +38,10 @@ import {
 
 const indexers = {
   ...(byNamespace as Indexers<KubernetesObject>),
-  wholes: { values: (object: KubernetesObject) => (isWhole(object) ? [""] : []) },
+  wholes: { values: (object: KubernetesObject) => (isUnassigned(object) ? [""] : []) },
 } satisfies Indexers<KubernetesObject>;
 
-export function ingressController(work: TrafficWork): Controller {
+export function ingressController(work: TrafficControllerOptions): Controller {
   const { clusters, clock, concurrency, onError } = work;
   const seen = clusters.source(ingresses, { indexers }).store;
   const events = new EventRecorder({
@@ -59,8 +64,8 @@ export function ingressController(work: TrafficWork): Controller {
       map: (_object, { cluster, namespace }) =>
         seen.keysByIndex("namespace", { cluster, value: namespace }),
     })
-    .watch<SyncTarget, Target>(syncTargets, {
-      transform: targetOf,
+    .watch<SyncTarget, ClusterInfo>(syncTargets, {
+      transform: clusterInfoOf,
       predicate: (change) =>
         change.type !== "updated" || !isSameTarget(change.object, change.previous),
       map: (_target, { cluster }) => seen.keysByIndex("wholes", { cluster, value: "" }),
@@ -69,7 +74,7 @@ export function ingressController(work: TrafficWork): Controller {
 
 /** A whole is looked at itself; for a leaf, the whole that it belongs to or once belonged to. */
 function wholeOf({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
-  if (isWhole({ metadata })) return [key];
+  if (isUnassigned({ metadata })) return [key];
   const owner = metadata.ownerReferences?.find(
     ({ kind, controller }) => kind === ingresses.kind && controller === true,
   );
@@ -77,7 +82,7 @@ function wholeOf({ metadata }: KubernetesObject, key: ObjectKey): readonly Objec
   return name === undefined ? [] : [{ ...key, name }];
 }
 
-interface IngressWork extends TrafficWork {
+interface IngressWork extends TrafficControllerOptions {
   readonly client: Client;
   readonly events: EventRecorder;
 }
@@ -92,14 +97,14 @@ async function reconcile(
   const resource = client.resource(ingresses);
   const whole = await resource.find({ namespace, name }, { signal });
   // What is being deleted takes its leaves along by itself.
-  if (whole?.spec === undefined || !isWhole(whole)) return;
+  if (whole?.spec === undefined || !isUnassigned(whole)) return;
   if (whole.metadata.deletionTimestamp !== undefined) return;
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const [{ items }, found] = await Promise.all([
     resource.list({ namespace, labelSelector, signal }),
     backends(client, whole, signal),
   ]);
-  const leaves = items.filter((one) => one.spec !== undefined && belongsTo(one, whole));
+  const leaves = items.filter((one) => one.spec !== undefined && isCopyOf(one, whole));
   const nowMs = work.clock.now();
   const decision = splitIngress({
     cluster,
@@ -113,7 +118,7 @@ async function reconcile(
   });
   for (const happening of decision.happenings) work.events.record(cluster, whole, happening);
   await write(client, whole, decision, signal);
-  return wakeIn(decision.wakeAtMs, nowMs);
+  return requeueAfter(decision.wakeAtMs, nowMs);
 }
 
 async function backends(
@@ -141,7 +146,7 @@ async function takenNames(
   for (const cluster of new Set(
     found.flatMap(({ metadata }) => [...assignedTargets(metadata.labels)]),
   )) {
-    const wanted = partName(name, cluster);
+    const wanted = clusterCopyName(name, cluster);
     if (own.has(wanted)) continue;
     const at = { namespace, name: wanted };
     if ((await client.resource(ingresses).find(at, { signal })) !== undefined) taken.add(wanted);
@@ -169,5 +174,5 @@ async function write(
       if (!isStatusError(error, "NotFound")) throw error;
     }
   }
-  for (const leaf of removals) await removed(client, ingresses, leaf, signal);
+  for (const leaf of removals) await deleteByUid(client, ingresses, leaf, signal);
 }

@@ -35,14 +35,22 @@ import {
   softFinalizersAnnotation,
   syncTargets,
 } from "../api/index.ts";
-import { type Target, targetOf } from "../coordination/index.ts";
-import { isSameTarget, removed, type TrafficWork, wakeIn } from "./acting.ts";
-import { decideService, type ServiceDecision, type WantedImport } from "./decide-service.ts";
-import { adjustedDerived, derivedName, isDerivedOf, newDerived } from "./derived-service.ts";
-import { type HoldChange, holdingServices } from "./holds.ts";
+import { type ClusterInfo, clusterInfoOf } from "../coordination/index.ts";
 import {
-  adjustedImport,
-  adjustedSlice,
+  deleteByUid,
+  isSameTarget,
+  requeueAfter,
+  type TrafficControllerOptions,
+} from "./acting.ts";
+import { type DesiredImport, decideService, type ServiceDecision } from "./decide-service.ts";
+import {
+  derivedServiceName,
+  isDerivedOf,
+  newDerivedService,
+  updatedDerivedService,
+} from "./derived-service.ts";
+import { servicesHoldingTraffic, type TrafficHoldChange } from "./holds.ts";
+import {
   automaticExportOf,
   exportStatus,
   importStatus,
@@ -51,6 +59,8 @@ import {
   isOurImport,
   newImport,
   newSlice,
+  updatedImport,
+  updatedSlice,
 } from "./imports.ts";
 import { sourceOf } from "./merge-slices.ts";
 import {
@@ -60,7 +70,7 @@ import {
   serviceNameLabel,
   services,
 } from "./objects.ts";
-import { type Workload, workloadsOf } from "./workload.ts";
+import { type ServiceWorkload, serviceWorkloadsOf } from "./workload.ts";
 import { type KindsSource, type WorkloadKind, workloadKinds } from "./workload-kinds.ts";
 
 const indexers = {
@@ -71,7 +81,7 @@ const indexers = {
   },
 } satisfies Indexers<KubernetesObject>;
 
-export interface ServiceWork extends TrafficWork {
+export interface ServiceWork extends TrafficControllerOptions {
   readonly kinds: KindsSource;
 }
 
@@ -84,7 +94,7 @@ export interface ServiceController {
 }
 
 /** What of a workload is news for Services. */
-export const concernsServices: Predicate<KubernetesObject> = anyOf(
+export const affectsServices: Predicate<KubernetesObject> = anyOf(
   generationChanged,
   labelsChanged,
   annotationsChanged,
@@ -96,7 +106,7 @@ export function serviceController(work: ServiceWork): ServiceController {
   const concerned = ({ metadata }: KubernetesObject, key: ObjectKey) => [
     ...seen.keysByIndex("namespace", { cluster: key.cluster, value: key.namespace }),
     // Services that hold it and are gone would never let go.
-    ...holdingServices(metadata.annotations).map((name) => ({ ...key, name })),
+    ...servicesHoldingTraffic(metadata.annotations).map((name) => ({ ...key, name })),
   ];
   const controller = new Controller({
     name: "service-traffic",
@@ -110,14 +120,14 @@ export function serviceController(work: ServiceWork): ServiceController {
     .watch(serviceExports)
     .watch(serviceImports)
     .watch(endpointSlices, { map: serviceOf })
-    .watch<SyncTarget, Target>(syncTargets, {
-      transform: targetOf,
+    .watch<SyncTarget, ClusterInfo>(syncTargets, {
+      transform: clusterInfoOf,
       predicate: (change) =>
         change.type !== "updated" || !isSameTarget(change.object, change.previous),
       map: (_target, { cluster }) => seen.keysByIndex("placed", { cluster, value: "" }),
     });
   for (const { resource, selector = {} } of workloadKinds)
-    controller.watch(resource, { selector, predicate: concernsServices, map: concerned });
+    controller.watch(resource, { selector, predicate: affectsServices, map: concerned });
   return {
     controller,
     concerned,
@@ -142,7 +152,7 @@ function serviceOf({ metadata }: KubernetesObject, key: ObjectKey): readonly Obj
   return name === "" ? [] : [{ ...key, name }];
 }
 
-interface Found {
+interface ServiceObjects {
   readonly service: Service | undefined;
   readonly serviceExport: ServiceExport | undefined;
   readonly serviceImport: ServiceImport | undefined;
@@ -150,7 +160,7 @@ interface Found {
   readonly derived: Service | undefined;
   readonly sources: readonly EndpointSlice[];
   readonly imported: readonly EndpointSlice[];
-  readonly workloads: readonly Workload[];
+  readonly workloads: readonly ServiceWorkload[];
 }
 
 async function reconcile(
@@ -166,7 +176,7 @@ async function reconcile(
   const { patience } = work;
   const nowMs = work.clock.now();
   const decision = decideService({ ...found, name, sources, targets, patience, nowMs });
-  const act = new Acting(client, signal, nowMs);
+  const act = new ServiceActions(client, signal, nowMs);
   await act.hold(decision.holds.added);
   await act.place(found.service, decision);
   const serviceExport = await act.export(found, decision);
@@ -178,7 +188,7 @@ async function reconcile(
   if (serviceExport !== undefined) await act.tell(serviceExport, decision, said);
   // Nobody is let go of for what is not written yet; what is in its way tells of its end.
   if (isPublished) await act.hold(decision.holds.released);
-  return wakeIn(decision.wakeAtMs, nowMs);
+  return requeueAfter(decision.wakeAtMs, nowMs);
 }
 
 async function read(
@@ -186,19 +196,19 @@ async function read(
   client: Client,
   kinds: readonly WorkloadKind[],
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<ServiceObjects> {
   const at = { namespace, name };
   const slices = (label: string) =>
     listed(client, endpointSlices, { namespace, labelSelector: `${label}=${name}`, signal });
   const workloads = kinds.map(async (kind) => {
     const options = { namespace, ...kind.selector, signal };
     const objects = await listed(client, kind.resource, options);
-    return objects.flatMap((object) => workloadsOf(object, kind));
+    return objects.flatMap((object) => serviceWorkloadsOf(object, kind));
   });
   const [service, derived, serviceExport, serviceImport, sources, imported, ...lists] =
     await Promise.all([
       client.resource(services).find(at, { signal }),
-      client.resource(services).find({ namespace, name: derivedName(name) }, { signal }),
+      client.resource(services).find({ namespace, name: derivedServiceName(name) }, { signal }),
       client.resource(serviceExports).find(at, { signal }),
       client.resource(serviceImports).find(at, { signal }),
       slices(serviceNameLabel),
@@ -234,7 +244,7 @@ async function listed<Object extends KubernetesObject>(
 /** Copies from clusters that are registered no more are nobody's: they go when the control plane, asked, says so. */
 async function withoutGone(
   sources: readonly EndpointSlice[],
-  targets: ReadonlyMap<string, Target>,
+  targets: ReadonlyMap<string, ClusterInfo>,
   client: Client,
   signal: AbortSignal,
 ): Promise<readonly EndpointSlice[]> {
@@ -247,7 +257,7 @@ async function withoutGone(
       name.includes(".") ||
       (await client.resource(syncTargets).find({ name }, { signal })) !== undefined;
     if (isKnown) kept.push(source);
-    else await removed(client, endpointSlices, source, signal);
+    else await deleteByUid(client, endpointSlices, source, signal);
   }
   return kept;
 }
@@ -264,7 +274,7 @@ function takenBy(
 
 /** Why the Service that was asked for is not made. */
 function derivedTakenBy(
-  { derived, serviceImport }: Found,
+  { derived, serviceImport }: ServiceObjects,
   { import: wanted }: ServiceDecision,
 ): string | undefined {
   if (wanted?.derived === undefined || derived === undefined || serviceImport === undefined)
@@ -274,7 +284,7 @@ function derivedTakenBy(
 }
 
 /** What is done to the objects of one Service. */
-class Acting {
+class ServiceActions {
   readonly #client: Client;
   readonly #signal: AbortSignal;
   readonly #nowMs: number;
@@ -285,7 +295,7 @@ class Acting {
     this.#nowMs = nowMs;
   }
 
-  async hold(changes: readonly HoldChange[]): Promise<void> {
+  async hold(changes: readonly TrafficHoldChange[]): Promise<void> {
     for (const { workload, holders } of changes) {
       const { name, namespace = "", uid = "", resourceVersion = "" } = workload.object.metadata;
       const value = holders.length === 0 ? null : holders.join();
@@ -307,7 +317,10 @@ class Acting {
   }
 
   /** The export as it is now. */
-  async export(found: Found, decision: ServiceDecision): Promise<ServiceExport | undefined> {
+  async export(
+    found: ServiceObjects,
+    decision: ServiceDecision,
+  ): Promise<ServiceExport | undefined> {
     const { service, serviceExport: present } = found;
     const { automaticExport } = decision;
     const resource = this.#client.resource(serviceExports);
@@ -318,7 +331,7 @@ class Acting {
       return await resource.create(automaticExportOf(service), this.#options);
     }
     if (automaticExport === false && isAutomatic(present)) {
-      await removed(this.#client, serviceExports, present, this.#signal);
+      await deleteByUid(this.#client, serviceExports, present, this.#signal);
       return undefined;
     }
     return present.metadata.deletionTimestamp === undefined ? present : undefined;
@@ -326,16 +339,16 @@ class Acting {
 
   /** Whether all that is wanted is there by now. */
   async import(
-    found: Found,
+    found: ServiceObjects,
     serviceExport: ServiceExport | undefined,
     { import: wanted }: ServiceDecision,
   ): Promise<boolean> {
     const present = found.serviceImport;
     if (serviceExport === undefined || wanted === undefined) {
       for (const slice of found.imported)
-        await removed(this.#client, endpointSlices, slice, this.#signal);
+        await deleteByUid(this.#client, endpointSlices, slice, this.#signal);
       if (present !== undefined && isOurImport(present))
-        await removed(this.#client, serviceImports, present, this.#signal);
+        await deleteByUid(this.#client, serviceImports, present, this.#signal);
       return true;
     }
     const owner = await this.#writeImport(present, wanted, serviceExport);
@@ -352,33 +365,34 @@ class Acting {
   /** Undefined while an earlier one is being deleted. */
   async #writeImport(
     present: ServiceImport | undefined,
-    wanted: WantedImport,
+    wanted: DesiredImport,
     serviceExport: ServiceExport,
   ): Promise<ServiceImport | undefined> {
     const resource = this.#client.resource(serviceImports);
     if (present === undefined)
       return await resource.create(newImport(wanted, serviceExport), this.#options);
     if (present.metadata.deletionTimestamp !== undefined) return undefined;
-    const adjusted = adjustedImport(present, wanted, serviceExport);
+    const adjusted = updatedImport(present, wanted, serviceExport);
     return adjusted === present ? present : await resource.update(adjusted, this.#options);
   }
 
   /** Whether it is there, and ours. */
   async #writeDerived(
     present: Service | undefined,
-    wanted: WantedImport,
+    wanted: DesiredImport,
     owner: ServiceImport,
   ): Promise<boolean> {
     const resource = this.#client.resource(services);
     const isOurs = present !== undefined && isDerivedOf(present, owner);
     if (wanted.derived === undefined) {
-      if (isOurs) await removed(this.#client, services, present, this.#signal);
+      if (isOurs) await deleteByUid(this.#client, services, present, this.#signal);
       return false;
     }
-    if (present === undefined) await resource.create(newDerived(owner, wanted), this.#options);
+    if (present === undefined)
+      await resource.create(newDerivedService(owner, wanted), this.#options);
     if (present === undefined) return true;
     if (!isOurs || present.metadata.deletionTimestamp !== undefined) return false;
-    const adjusted = adjustedDerived(present, owner, wanted);
+    const adjusted = updatedDerivedService(present, owner, wanted);
     if (adjusted !== present) await resource.update(adjusted, this.#options);
     return true;
   }
@@ -386,7 +400,7 @@ class Acting {
   /** More first, less afterwards. False while one of the same name is being deleted. */
   async #writeSlices(
     present: readonly EndpointSlice[],
-    { slices, ...users }: WantedImport,
+    { slices, ...users }: DesiredImport,
     owner: ServiceImport,
   ): Promise<boolean> {
     const resource = this.#client.resource(endpointSlices);
@@ -401,7 +415,7 @@ class Acting {
         gains.push(() => resource.create(newSlice(slice, owner, users), this.#options));
         continue;
       }
-      const adjusted = adjustedSlice(known, slice, owner, users);
+      const adjusted = updatedSlice(known, slice, owner, users);
       const isGoing = known.metadata.deletionTimestamp !== undefined;
       isHindered ||= isGoing;
       if (adjusted === known || isGoing) continue;
@@ -409,7 +423,7 @@ class Acting {
       (isLess ? losses : gains).push(() => resource.update(adjusted, this.#options));
     }
     for (const slice of byName.values())
-      losses.push(() => removed(this.#client, endpointSlices, slice, this.#signal));
+      losses.push(() => deleteByUid(this.#client, endpointSlices, slice, this.#signal));
     await Promise.all(gains.map((write) => write()));
     await Promise.all(losses.map((write) => write()));
     return !isHindered;

@@ -9,47 +9,50 @@
  *
  * One that is withdrawn is not lost yet: until the splitter gives it up, it may be counted on at any moment.
  */
-import { judge, type Target } from "../coordination/index.ts";
+import { type ClusterInfo, evaluateCluster } from "../coordination/index.ts";
 
-export interface SightPatience {
+export interface EndpointGracePeriods {
   /** So long a cluster may be not Ready before its endpoints are withdrawn. */
   readonly withdrawMs: number;
   /** So long one that was withdrawn has to be Ready again. */
   readonly returnMs: number;
 }
 
-export interface TrafficPatience extends SightPatience {
+export interface TrafficGracePeriods extends EndpointGracePeriods {
   /** So long a cluster may be not Ready before the splitter holds it for lost. */
   readonly graceMs: number;
 }
 
 /** With the time that it takes to find out that a cluster in Push mode has fallen silent (`clusterPings`), less than ten seconds. */
-export const sightPatienceDefault: SightPatience = { withdrawMs: 4000, returnMs: 2000 };
+export const endpointGracePeriodsDefault: EndpointGracePeriods = {
+  withdrawMs: 4000,
+  returnMs: 2000,
+};
 
-export interface Sight {
+export interface EndpointVisibility {
   readonly counts: boolean;
   /** When time alone changes it. */
   readonly untilMs: number | undefined;
 }
 
 /** Whether the splitter counts on nothing in it any more, and when it will not. */
-export function lossOf(
-  target: Target | undefined,
+export function unreachabilityOf(
+  target: ClusterInfo | undefined,
   nowMs: number,
-  { graceMs }: Pick<TrafficPatience, "graceMs">,
+  { graceMs }: Pick<TrafficGracePeriods, "graceMs">,
 ): { readonly isLost: boolean; readonly untilMs: number | undefined } {
-  const { standing } = judge(target, nowMs, { graceMs, settleMs: 0 });
+  const { standing } = evaluateCluster(target, nowMs, { graceMs, settleMs: 0 });
   const isLost = standing === "lost" || standing === "gone";
   const isWavering = target !== undefined && standing === "wavering";
   return { isLost, untilMs: isWavering ? target.changedAtMs + graceMs : undefined };
 }
 
-export function sightOf(
-  target: Pick<Target, "isReady" | "changedAtMs"> | undefined,
+export function endpointVisibilityOf(
+  target: Pick<ClusterInfo, "isReady" | "changedAtMs"> | undefined,
   wasWithdrawn: boolean,
   nowMs: number,
-  { withdrawMs, returnMs }: SightPatience,
-): Sight {
+  { withdrawMs, returnMs }: EndpointGracePeriods,
+): EndpointVisibility {
   if (target === undefined) return { counts: false, untilMs: undefined };
   const { isReady, changedAtMs } = target;
   if (isReady) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { timestamp } from "@kcp-ts/sdk";
-import { targetOf } from "../coordination/index.ts";
+import { clusterInfoOf } from "../coordination/index.ts";
 import type { Service } from "./objects.ts";
 import { backendsOf, type Ingress, type IngressState, splitIngress } from "./split-ingress.ts";
 
@@ -31,7 +31,7 @@ function target(name: string, isReady = true, changedAtMs = 0) {
   const lastTransitionTime = timestamp(changedAtMs);
   const status = isReady ? "True" : "False";
   const condition = { type: "Ready", status, reason: "", message: "", lastTransitionTime } as const;
-  return targetOf({
+  return clusterInfoOf({
     apiVersion: "workload.kcp.io/v1alpha1",
     kind: "SyncTarget",
     metadata: { name },

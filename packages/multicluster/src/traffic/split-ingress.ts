@@ -8,7 +8,7 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   defineResource,
-  type Happening,
+  type EventInput,
   type KubernetesObject,
   type ObjectInput,
   type StringMap,
@@ -23,18 +23,18 @@ import {
   ownedByLabel,
 } from "../api/index.ts";
 import {
-  isMachinery,
+  type ClusterInfo,
+  clusterCopyName,
+  isInternalKey,
   ownerLabelValue,
   ownerReference,
-  partName,
-  plain,
-  shortened,
-  type Target,
+  shortenName,
+  withoutInternalKeys,
 } from "../coordination/index.ts";
 import { same } from "./acting.ts";
-import { addressesIn, foldAddresses, isAmong, withAddresses } from "./fold-addresses.ts";
+import { addressesIn, aggregateAddresses, isAmong, withAddresses } from "./fold-addresses.ts";
 import { memberObject, memberObjects, memberText, type Service } from "./objects.ts";
-import { type SightPatience, sightOf } from "./sight.ts";
+import { type EndpointGracePeriods, endpointVisibilityOf } from "./sight.ts";
 
 export interface Ingress extends KubernetesObject {
   readonly spec: JsonObject;
@@ -59,8 +59,8 @@ export interface IngressState {
   readonly services: readonly Service[];
   /** Names of leaves that other objects have. */
   readonly takenNames: ReadonlySet<string>;
-  readonly targets: ReadonlyMap<string, Target>;
-  readonly patience: SightPatience;
+  readonly targets: ReadonlyMap<string, ClusterInfo>;
+  readonly patience: EndpointGracePeriods;
   readonly nowMs: number;
 }
 
@@ -70,7 +70,7 @@ export interface IngressDecision {
   readonly removals: readonly Ingress[];
   /** The whole's. The very one that it has when nothing changes. */
   readonly status: JsonObject | undefined;
-  readonly happenings: readonly Happening[];
+  readonly happenings: readonly EventInput[];
   readonly wakeAtMs: number | undefined;
 }
 
@@ -113,13 +113,13 @@ export function splitIngress(state: IngressState): IngressDecision {
     if (isReplaced || isIdle || !state.targets.has(clusterOf(leaf))) removals.push(leaf);
   }
   const counted = isReplaced ? leaves.filter((leaf) => wanted.has(clusterOf(leaf))) : leaves;
-  const { addresses, wakeAtMs } = foldLeaves(state, counted);
+  const { addresses, wakeAtMs } = aggregateLeaves(state, counted);
   return {
     creations,
     updates,
     removals,
     status: withAddresses(whole.status, addresses),
-    happenings: happeningsOf(state),
+    happenings: ingressEvents(state),
     wakeAtMs,
   };
 }
@@ -132,27 +132,32 @@ function addressesOf(ingress: Ingress | undefined): readonly JsonObject[] {
   return addressesIn(ingress?.status);
 }
 
-interface Folded {
+interface AggregatedLeaves {
   readonly addresses: readonly JsonObject[];
   readonly wakeAtMs: number | undefined;
 }
 
-function foldLeaves(
+function aggregateLeaves(
   { whole, targets, patience, nowMs }: IngressState,
   leaves: readonly Ingress[],
-): Folded {
+): AggregatedLeaves {
   const shown = addressesOf(whole);
   const times: number[] = [];
   const given = leaves.map((leaf) => {
     const [cluster, addresses] = [clusterOf(leaf), addressesOf(leaf)];
     const isShown = shown.length === 0 || addresses.some((one) => isAmong(one, shown));
     const wasWithdrawn = addresses.length > 0 && !isShown;
-    const { counts, untilMs } = sightOf(targets.get(cluster), wasWithdrawn, nowMs, patience);
+    const { counts, untilMs } = endpointVisibilityOf(
+      targets.get(cluster),
+      wasWithdrawn,
+      nowMs,
+      patience,
+    );
     if (untilMs !== undefined) times.push(untilMs);
     return { cluster, counts, addresses };
   });
   const wakeAtMs = times.length === 0 ? undefined : Math.min(...times);
-  return { addresses: foldAddresses(given), wakeAtMs };
+  return { addresses: aggregateAddresses(given), wakeAtMs };
 }
 
 function adjustedLeaf(state: IngressState, cluster: string, leaf: Ingress): Ingress {
@@ -174,10 +179,10 @@ function leafFor(
   const { name, namespace = "", labels, annotations } = whole.metadata;
   return {
     metadata: {
-      name: partName(name, cluster),
+      name: clusterCopyName(name, cluster),
       namespace,
       labels: {
-        ...plain(labels),
+        ...withoutInternalKeys(labels),
         ...ofMachinery(leaf?.metadata.labels),
         [clusterLabel]: cluster,
         [ownedByLabel]: ownerLabelValue(name),
@@ -185,7 +190,10 @@ function leafFor(
         [ingressOwnedByIngressLabel]: ownerLabelValue(name),
         [ingressOwnedByNamespaceLabel]: namespace,
       },
-      annotations: { ...plain(annotations), ...ofMachinery(leaf?.metadata.annotations) },
+      annotations: {
+        ...withoutInternalKeys(annotations),
+        ...ofMachinery(leaf?.metadata.annotations),
+      },
       ownerReferences: [ownerReference(ingresses, whole)],
     },
     spec: whole.spec,
@@ -193,16 +201,16 @@ function leafFor(
 }
 
 function ofMachinery(map: StringMap | undefined): StringMap {
-  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isMachinery(key)));
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isInternalKey(key)));
 }
 
 /** Names of logical clusters may have colons. */
 function labelValue(text: string): string {
-  return shortened(text.replaceAll(":", "."), 63);
+  return shortenName(text.replaceAll(":", "."), 63);
 }
 
-function happeningsOf({ whole, services, takenNames }: IngressState): readonly Happening[] {
-  const happenings: Happening[] = [];
+function ingressEvents({ whole, services, takenNames }: IngressState): readonly EventInput[] {
+  const happenings: EventInput[] = [];
   const found = new Set(services.map(({ metadata }) => metadata.name));
   const missing = [...backendsOf(whole)].filter((name) => !found.has(name)).sort();
   if (missing.length > 0) {

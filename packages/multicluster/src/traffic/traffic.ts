@@ -6,19 +6,19 @@ import { type Clock, systemClock, TaskGroup } from "@kcp-ts/machinery/base";
 import { type Client, type Clusters, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets, workloadStrategies } from "../api/index.ts";
 import {
-  graceMsDefault,
+  type ClusterInfo,
+  clusterInfoOf,
   metadataAndTargets,
-  type Target,
-  targetOf,
+  unreachableAfterMsDefault,
 } from "../coordination/index.ts";
 import { watchCustomWorkloads } from "./custom-workloads.ts";
 import { ingressController } from "./ingress-controller.ts";
 import { services } from "./objects.ts";
 import { serviceController } from "./service-controller.ts";
-import { sightPatienceDefault, type TrafficPatience } from "./sight.ts";
+import { endpointGracePeriodsDefault, type TrafficGracePeriods } from "./sight.ts";
 import { kindsSource, strategyIndexers } from "./workload-kinds.ts";
 
-export interface TrafficOptions extends Partial<TrafficPatience> {
+export interface TrafficOptions extends Partial<TrafficGracePeriods> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
   /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
@@ -39,11 +39,11 @@ const concurrencyDefault = 4;
 
 export function traffic(options: TrafficOptions): Traffic {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
-  const { withdrawMs, returnMs } = { ...sightPatienceDefault, ...options };
-  const { graceMs = graceMsDefault } = options;
+  const { withdrawMs, returnMs } = { ...endpointGracePeriodsDefault, ...options };
+  const { graceMs = unreachableAfterMsDefault } = options;
   const patience = { withdrawMs, returnMs, graceMs };
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
-  const source = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
+  const source = targets.source<SyncTarget, ClusterInfo>(syncTargets, { transform: clusterInfoOf });
   // Known before anything is decided: whose Pods a Service has is not known without them.
   const strategies = targets.source(workloadStrategies, { indexers: strategyIndexers });
   return {
@@ -60,7 +60,7 @@ export function traffic(options: TrafficOptions): Traffic {
         watchCustomWorkloads(custom, running);
         await new Manager({ clusters: [clusters], controllers }).run(stop);
       };
-      const look = ({ synced, isReady }: Target) => {
+      const look = ({ synced, isReady }: ClusterInfo) => {
         if (isWorking || running.signal.aborted) return;
         if (!(synced?.includes(services.resource) ?? isReady)) return;
         isWorking = true;

@@ -5,7 +5,7 @@ import { assignedTargets, softFinalizersOf } from "../api/index.ts";
 import { memberObjects, memberText, type TemplatedObject } from "./objects.ts";
 import { valueAt, type WorkloadKind } from "./workload-kinds.ts";
 
-export interface Workload {
+export interface ServiceWorkload {
   readonly object: TemplatedObject;
   readonly resource: Resource<TemplatedObject>;
   readonly target: string;
@@ -18,7 +18,10 @@ export interface Workload {
 }
 
 /** One for each cluster that the object goes to. */
-export function workloadsOf(object: TemplatedObject, kind: WorkloadKind): readonly Workload[] {
+export function serviceWorkloadsOf(
+  object: TemplatedObject,
+  kind: WorkloadKind,
+): readonly ServiceWorkload[] {
   const { metadata, status } = object;
   const isStuck = memberObjects(status, "conditions").some(
     (one) =>
@@ -43,7 +46,10 @@ function podLabelsOf(object: TemplatedObject, { templatePath }: WorkloadKind): S
 }
 
 /** Whether a Service has these Pods behind it; one without a selector has none. */
-export function isBehind({ podLabels }: Workload, serviceSpec: JsonObject | undefined): boolean {
+export function isSelectedBy(
+  { podLabels }: ServiceWorkload,
+  serviceSpec: JsonObject | undefined,
+): boolean {
   const selector = serviceSpec?.["selector"];
   if (selector === undefined || !isJsonObject(selector)) return false;
   const wanted = Object.entries(selector);

@@ -23,14 +23,14 @@ export interface AgentPresenceOptions {
   readonly onError: (error: unknown) => void;
 }
 
-interface Saying {
+interface TunnelReport {
   readonly target: TargetIdentity;
   readonly id: string;
   readonly isBroken: boolean;
 }
 
 /** A tunnel that breaks while its agent is there is dialled again within this. */
-export const redialPatienceMs = 1000;
+export const redialGraceMs = 1000;
 const retryMs = 500;
 const fieldManager = "kcp-tunnels";
 
@@ -38,7 +38,7 @@ export class AgentPresence {
   readonly #options: AgentPresenceOptions;
   readonly #stop = new AbortController();
   /** The newest of each SyncTarget; what is said already is not here. */
-  readonly #unsaid = new Map<string, Saying>();
+  readonly #unsaid = new Map<string, TunnelReport>();
   readonly #waiting = new Map<string, Timer>();
   readonly #telling = new Map<string, Promise<void>>();
 
@@ -54,7 +54,7 @@ export class AgentPresence {
     if (this.#stop.signal.aborted) return;
     const key = keyOf(target);
     this.#waiting.get(key)?.cancel();
-    const timer = this.#options.clock.schedule(redialPatienceMs, () =>
+    const timer = this.#options.clock.schedule(redialGraceMs, () =>
       this.#say({ target, id, isBroken: true }),
     );
     this.#waiting.set(key, timer);
@@ -68,7 +68,7 @@ export class AgentPresence {
     await Promise.all(this.#telling.values());
   }
 
-  #say(saying: Saying): void {
+  #say(saying: TunnelReport): void {
     if (this.#stop.signal.aborted) return;
     const key = keyOf(saying.target);
     this.#waiting.get(key)?.cancel();
@@ -96,7 +96,7 @@ export class AgentPresence {
     }
   }
 
-  async #write({ target, id, isBroken }: Saying): Promise<void> {
+  async #write({ target, id, isBroken }: TunnelReport): Promise<void> {
     const { signal } = this.#stop;
     const { cluster, name, uid } = target;
     const resource = this.#options.client().inCluster(cluster).resource(syncTargets);

@@ -2,7 +2,7 @@
 export {
   AgentPresence,
   type AgentPresenceOptions,
-  redialPatienceMs,
+  redialGraceMs,
 } from "./agent-presence.ts";
 export {
   type EphemeralRequest,
@@ -13,44 +13,44 @@ export {
 export type { MetricsRequest } from "./metrics-request.ts";
 export { muxProtocol } from "./mux-frames.ts";
 export {
-  noWayHere,
+  noRouteHere,
   type Peer,
-  PeerWays,
-  type PeerWaysOptions,
-  peerAnswerMs,
+  PeerRouter,
+  type PeerRouterOptions,
+  peerTimeoutMs,
   servePeer,
 } from "./peer-ways.ts";
 export {
-  type MetricsCall,
-  type Place,
-  type PodCall,
+  type MetricsConnectionRequest,
+  type PodConnectionRequest,
   PodConnections,
   type PodConnectionsOptions,
   type SharedTarget,
+  type SyncTargetReference,
   sessionsPerClusterMaxDefault,
 } from "./pod-connections.ts";
 export {
   type ClusterRequest,
-  type PodAnswer,
-  PodDoor,
-  type PodDoorOptions,
-  type PodWay,
+  type PodConnector,
+  PodProxy,
+  type PodProxyOptions,
+  type PodResponse,
 } from "./pod-door.ts";
 export {
-  metricsQuestionsAtOnce,
-  metricsQuestionsMax,
+  metricsQueriesInFlightMax,
+  metricsQueriesMax,
   metricsTimeoutMs,
   PodMetrics,
   type PodMetricsOptions,
-  type PodMetricsQuestion,
+  type PodMetricsQuery,
 } from "./pod-metrics.ts";
-export type { Whereabouts } from "./pod-places.ts";
+export type { PodLocation } from "./pod-places.ts";
 export {
   isPodSubresource,
   type PodRequest,
   type PodSubresource,
   podSubresources,
 } from "./pod-request.ts";
-export { join, runTunnel, type TunnelOptions } from "./run-tunnel.ts";
-export { SentPods } from "./sent-pods.ts";
+export { runTunnel, spliceStreams, type TunnelOptions } from "./run-tunnel.ts";
+export { DownsyncedPods } from "./sent-pods.ts";
 export { Tunnels, type TunnelsOptions } from "./tunnels.ts";

@@ -8,9 +8,9 @@ import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { Multiplexer, pingMs, pingTimeoutMs } from "./multiplexer.ts";
 import { firstCreditBytes, frameHead, frameKind, muxProtocol } from "./mux-frames.ts";
 import type { MuxStream } from "./mux-stream.ts";
-import { Wires } from "./test-support/wire.ts";
+import { TestConnections } from "./test-support/wire.ts";
 
-const wires = new Wires();
+const wires = new TestConnections();
 afterEach(() => wires.cutAll());
 
 interface Opened {

@@ -12,9 +12,9 @@ import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import type { TargetIdentity } from "../syncer/index.ts";
 import { Multiplexer } from "./multiplexer.ts";
 import { muxProtocol } from "./mux-frames.ts";
-import type { PodAnswer, PodWay } from "./pod-door.ts";
+import type { PodConnector, PodResponse } from "./pod-door.ts";
 import { serveStream } from "./run-tunnel.ts";
-import { throughTunnel } from "./tunnels.ts";
+import { tunnelConnector } from "./tunnels.ts";
 
 export interface Peer {
   /** For those who look for the reason why there is no way. */
@@ -25,7 +25,7 @@ export interface Peer {
   readonly path: string;
 }
 
-export interface PeerWaysOptions {
+export interface PeerRouterOptions {
   /** Those that are there now, without this server. */
   readonly peers: (signal: AbortSignal) => Promise<readonly Peer[]>;
   /** What is said where no other is known, though there may be some. */
@@ -34,25 +34,25 @@ export interface PeerWaysOptions {
 }
 
 /** For a server to say whether it has a way. */
-export const peerAnswerMs = 5000;
+export const peerTimeoutMs = 5000;
 
-export class PeerWays {
-  readonly #options: PeerWaysOptions;
+export class PeerRouter {
+  readonly #options: PeerRouterOptions;
 
-  constructor(options: PeerWaysOptions) {
+  constructor(options: PeerRouterOptions) {
     this.#options = options;
   }
 
   /** `sorry`: what is said when no server has a way either, with what they said. */
-  wayTo(target: TargetIdentity, sorry: (asked: string) => Error): PodWay {
+  wayTo(target: TargetIdentity, sorry: (asked: string) => Error): PodConnector {
     return {
-      open: async (request, signal): Promise<PodAnswer> => {
+      open: async (request, signal): Promise<PodResponse> => {
         const { connection, asked } = await this.#dialled(target, signal);
         if (connection === undefined) throw sorry(asked);
         const { clock } = this.#options;
         const session = new Multiplexer({ connection, role: "client", clock, onClose: () => {} });
         try {
-          const answer = await throughTunnel(session, target, request, signal);
+          const answer = await tunnelConnector(session, target, request, signal);
           const stream = "connection" in answer ? answer.connection : (answer.body as Duplex);
           stream.once("close", () => session.close());
           return answer;
@@ -72,7 +72,7 @@ export class PeerWays {
     for (const peer of await this.#options.peers(signal)) {
       const deadline = startDeadline({
         clock: this.#options.clock,
-        timeoutMs: peerAnswerMs,
+        timeoutMs: peerTimeoutMs,
         signal,
         what: `asking the server ${peer.name}`,
       });
@@ -109,7 +109,7 @@ async function dial(
   });
   if (!isUpgraded(response)) {
     const text = await response.body.text();
-    if (response.status === noWayStatus) return undefined;
+    if (response.status === noRouteStatus) return undefined;
     throw new Error(`it answers ${response.status}: ${text.slice(0, saidCharactersMax)}`);
   }
   const connection = response.connection as Duplex;
@@ -120,16 +120,16 @@ async function dial(
 
 const saidCharactersMax = 200;
 /** Nobody's mistake, and nothing that is worth another try there. */
-const noWayStatus = 404;
+const noRouteStatus = 404;
 
-export function noWayHere({ name }: Pick<TargetIdentity, "name">): Error {
+export function noRouteHere({ name }: Pick<TargetIdentity, "name">): Error {
   return statusError.notFound({ group: "workload.kcp.io", resource: "synctargets" }, name);
 }
 
 /** The other end: what comes through the connection is asked by `way`. */
 export function servePeer(options: {
   readonly connection: Duplex;
-  readonly way: PodWay;
+  readonly way: PodConnector;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }): void {

@@ -17,17 +17,17 @@ import type { KubernetesObject } from "@kcp-ts/sdk";
 import { isSharedTargetName } from "../api/index.ts";
 import type { Targets } from "../registration/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
-import type { PeerWays } from "./peer-ways.ts";
-import { type PodAnswer, PodDoor, type PodWay } from "./pod-door.ts";
-import { type PodPlace, placeOfPod, servingPart, type Whereabouts } from "./pod-places.ts";
+import type { PeerRouter } from "./peer-ways.ts";
+import { type PodConnector, PodProxy, type PodResponse } from "./pod-door.ts";
+import { type PodLocation, type ResolvedPod, resolvePod, servingCopy } from "./pod-places.ts";
 import {
+  forwardedHeaders,
+  forwardedQuery,
   isName,
   type PodRequest,
   type PodSubresource,
-  passedOn,
-  passedQuery,
 } from "./pod-request.ts";
-import type { SentPods } from "./sent-pods.ts";
+import type { DownsyncedPods } from "./sent-pods.ts";
 import type { Tunnels } from "./tunnels.ts";
 
 export interface PodConnectionsOptions {
@@ -38,9 +38,9 @@ export interface PodConnectionsOptions {
   /** Which SyncTarget of another logical cluster is meant by a name; undefined when none is offered. Nobody uses others' clusters if it is left out. */
   readonly sharedTarget?: SharedTarget | undefined;
   /** Other servers of this control plane; there are none if it is left out. */
-  readonly peers?: Pick<PeerWays, "wayTo"> | undefined;
+  readonly peers?: Pick<PeerRouter, "wayTo"> | undefined;
   /** What is stored of Pods that were made here; those are nowhere if it is left out. */
-  readonly sent?: SentPods | undefined;
+  readonly sent?: DownsyncedPods | undefined;
   /** Sessions that one logical cluster may have open at a time. */
   readonly sessionsPerClusterMax?: number | undefined;
 }
@@ -49,15 +49,15 @@ export type SharedTarget = (
   cluster: ClusterName,
   name: string,
   signal: AbortSignal,
-) => Promise<Place | undefined>;
+) => Promise<SyncTargetReference | undefined>;
 
 /** Where a SyncTarget is, and its name there. */
-export interface Place {
+export interface SyncTargetReference {
   readonly cluster: ClusterName;
   readonly name: string;
 }
 
-export interface PodCall {
+export interface PodConnectionRequest {
   readonly cluster: ClusterName;
   /** As it is stored upstream. */
   readonly pod: KubernetesObject;
@@ -71,11 +71,11 @@ export interface PodCall {
 }
 
 /** Who asks. */
-type From = Pick<PodCall, "cluster" | "signal">;
+type From = Pick<PodConnectionRequest, "cluster" | "signal">;
 
-export interface MetricsCall {
+export interface MetricsConnectionRequest {
   readonly from: From;
-  readonly where: Whereabouts;
+  readonly where: PodLocation;
   /** Upstream. */
   readonly namespace: string;
   /** Of one Pod, in the cluster. */
@@ -93,7 +93,7 @@ export class PodConnections {
   }
 
   /** Counted until `done` of the answer is called. */
-  async open(call: PodCall): Promise<PodAnswer & { readonly done: () => void }> {
+  async open(call: PodConnectionRequest): Promise<PodResponse & { readonly done: () => void }> {
     const place = await this.#placeOfPod(call);
     const request = requestOf(call, place);
     const { where } = place;
@@ -103,19 +103,19 @@ export class PodConnections {
       return { ...(await way.open(request, call.signal)), done };
     } catch (error) {
       done();
-      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
+      throw isSharedTargetName(where.target) ? asShownToTenants(error, where.target) : error;
     }
   }
 
   /** Adds ephemeral containers to a Pod. Answers with those that it has then. */
   async addContainers(
-    call: Pick<PodCall, "cluster" | "pod" | "signal">,
+    call: Pick<PodConnectionRequest, "cluster" | "pod" | "signal">,
     patch: JsonObject,
     isDryRun: boolean,
   ): Promise<readonly JsonValue[]> {
     const { where, ...inside } = await this.#placeOfPod(call);
     const { name, namespace = "" } = call.pod.metadata;
-    if (!isName(inside.name) || !isName(namespace)) throw runsNowhere(name);
+    if (!isName(inside.name) || !isName(namespace)) throw podNotRunning(name);
     const way = await this.#wayTo(call, where, `pod ${JSON.stringify(name)}`);
     const { cluster, signal } = call;
     const of = { cluster, namespace, ...inside };
@@ -127,18 +127,23 @@ export class PodConnections {
         await this.#options.sent?.showContainers(cluster, call.pod, containers, signal);
       return containers;
     } catch (error) {
-      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
+      throw isSharedTargetName(where.target) ? asShownToTenants(error, where.target) : error;
     }
   }
 
   /** What the Pods of a namespace use in one cluster, as that says it: PodMetrics as JSON. */
-  async metrics({ from, where, namespace, name }: MetricsCall): Promise<AsyncIterable<Uint8Array>> {
+  async metrics({
+    from,
+    where,
+    namespace,
+    name,
+  }: MetricsConnectionRequest): Promise<AsyncIterable<Uint8Array>> {
     const way = await this.#wayTo(from, where, "what Pods use");
     try {
       const request = { metrics: "pods", cluster: from.cluster, namespace, name } as const;
       return bodyOf(await way.open(request, from.signal));
     } catch (error) {
-      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
+      throw isSharedTargetName(where.target) ? asShownToTenants(error, where.target) : error;
     }
   }
 
@@ -148,12 +153,12 @@ export class PodConnections {
   }
 
   /** From this process; undefined when another server may have one. */
-  ownWay(target: TargetIdentity): PodWay | undefined {
+  ownWay(target: TargetIdentity): PodConnector | undefined {
     const { targets, tunnels } = this.#options;
     const { cluster, name, uid } = target;
     const connection = targets.get({ cluster: cluster as ClusterName, namespace: "", name });
     if (connection !== undefined && connection.worker !== "agent" && connection.uid === uid)
-      return new PodDoor({ client: connection.client, target: connection });
+      return new PodProxy({ client: connection.client, target: connection });
     return tunnels.find(target);
   }
 
@@ -161,16 +166,16 @@ export class PodConnections {
     cluster,
     pod,
     signal,
-  }: Pick<PodCall, "cluster" | "pod" | "signal">): Promise<PodPlace> {
-    const known = placeOfPod(pod);
+  }: Pick<PodConnectionRequest, "cluster" | "pod" | "signal">): Promise<ResolvedPod> {
+    const known = resolvePod(pod);
     if (known !== undefined) return known;
-    const part = servingPart((await this.#options.sent?.partsOf(cluster, pod, signal)) ?? []);
-    const place = part && placeOfPod(part);
-    if (place === undefined) throw runsNowhere(pod.metadata.name);
+    const part = servingCopy((await this.#options.sent?.partsOf(cluster, pod, signal)) ?? []);
+    const place = part && resolvePod(part);
+    if (place === undefined) throw podNotRunning(pod.metadata.name);
     return place;
   }
 
-  async #wayTo(call: From, where: Whereabouts, what: string): Promise<PodWay> {
+  async #wayTo(call: From, where: PodLocation, what: string): Promise<PodConnector> {
     const { target } = where;
     const { cluster, name } = await this.#placeOf(call, target);
     const uid =
@@ -192,7 +197,7 @@ export class PodConnections {
     return peers.wayTo({ cluster, name, uid }, (asked) => none(tell(asked)));
   }
 
-  async #placeOf({ cluster, signal }: From, target: string): Promise<Place> {
+  async #placeOf({ cluster, signal }: From, target: string): Promise<SyncTargetReference> {
     if (!isSharedTargetName(target)) return { cluster, name: target };
     const place = await this.#options.sharedTarget?.(cluster, target, signal);
     if (place !== undefined) return place;
@@ -224,11 +229,11 @@ export class PodConnections {
 }
 
 function requestOf(
-  { cluster, pod, subresource, method, query, headers }: PodCall,
-  { name, uid, isSent }: PodPlace,
+  { cluster, pod, subresource, method, query, headers }: PodConnectionRequest,
+  { name, uid, isSent }: ResolvedPod,
 ): PodRequest {
   const { namespace = "" } = pod.metadata;
-  if (!isName(name) || !isName(namespace)) throw runsNowhere(pod.metadata.name);
+  if (!isName(name) || !isName(namespace)) throw podNotRunning(pod.metadata.name);
   return {
     cluster,
     namespace,
@@ -237,8 +242,8 @@ function requestOf(
     isSent,
     subresource,
     method,
-    query: passedQuery(subresource, query),
-    headers: passedOn(headers),
+    query: forwardedQuery(subresource, query),
+    headers: forwardedHeaders(headers),
   };
 }
 
@@ -250,7 +255,7 @@ function unavailable(message: string): StatusError {
 }
 
 /** Addresses, accounts and rights in a cluster are the affair of whoever has it. What it says about a Pod is said to the Pod's owner. */
-function asToldToTenants(error: unknown, target: string): unknown {
+function asShownToTenants(error: unknown, target: string): unknown {
   if (!(error instanceof StatusError)) return error;
   const { code } = error;
   if (code === 401 || code === 403)
@@ -261,7 +266,7 @@ function asToldToTenants(error: unknown, target: string): unknown {
   return code < 500 ? error : unavailable(`${target} cannot be reached now: ${askProvider}`);
 }
 
-function bodyOf(answer: PodAnswer): AsyncIterable<Uint8Array> {
+function bodyOf(answer: PodResponse): AsyncIterable<Uint8Array> {
   if ("body" in answer) return answer.body;
   answer.connection.destroy();
   throw statusError.unavailable("the cluster answered by another protocol than it was asked");
@@ -270,7 +275,7 @@ function bodyOf(answer: PodAnswer): AsyncIterable<Uint8Array> {
 /** Of a Pod: as large as an object may be. */
 const podBytesMax = 3 << 20;
 
-async function wholeText(answer: PodAnswer): Promise<string> {
+async function wholeText(answer: PodResponse): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of bodyOf(answer)) {
@@ -294,7 +299,7 @@ function containersOf(text: string): readonly JsonValue[] {
   throw statusError.unavailable("the cluster's answer is no Pod with ephemeral containers");
 }
 
-function runsNowhere(name: string): StatusError {
+function podNotRunning(name: string): StatusError {
   return statusError.badRequest(
     `pod ${JSON.stringify(name)} does not run in any cluster: see kubectl kcp explain-placement pod/${name}`,
   );

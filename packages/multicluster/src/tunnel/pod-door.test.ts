@@ -7,8 +7,8 @@ import { Client, responseBody, type TransportRequest } from "@kcp-ts/sdk";
 import { downstreamNamespace } from "../syncer/index.ts";
 import { ephemeralOf, readEphemeralRequest } from "./ephemeral-request.ts";
 import { type MetricsRequest, readMetricsRequest } from "./metrics-request.ts";
-import { PodDoor } from "./pod-door.ts";
-import { type PodRequest, passedOn, readPodRequest } from "./pod-request.ts";
+import { PodProxy } from "./pod-door.ts";
+import { forwardedHeaders, type PodRequest, readPodRequest } from "./pod-request.ts";
 
 const target = { name: "east", cluster: "root", uid: "target-1" };
 const at = { cluster: "tenant-a" as ClusterName, namespace: "shop" };
@@ -57,7 +57,7 @@ function cluster(options: { locator?: string; status?: number } = {}) {
     return answer(404, missing);
   };
   const client = new Client({ transport: { send, close: async () => {} } });
-  return { asked, door: new PodDoor({ client, target }) };
+  return { asked, door: new PodProxy({ client, target }) };
 }
 
 const { signal } = new AbortController();
@@ -167,7 +167,7 @@ describe("a request that came over a wire", () => {
 
 describe("headers of a client", () => {
   it("go along when they are about the protocol, and never when they say who somebody is", () => {
-    const kept = passedOn({
+    const kept = forwardedHeaders({
       authorization: "Bearer secret",
       cookie: "session",
       "impersonate-user": "system:admin",

@@ -31,10 +31,10 @@ import {
 } from "../syncer/index.ts";
 import { type EphemeralRequest, strategicMergePatch } from "./ephemeral-request.ts";
 import type { MetricsRequest } from "./metrics-request.ts";
-import { type PodReference, type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
+import { type PodReference, type PodRequest, pickHeaders, returnedHeaders } from "./pod-request.ts";
 
 /** The connection itself, or what the cluster says instead. */
-export type PodAnswer =
+export type PodResponse =
   | { readonly status: 101; readonly headers: Record<string, string>; readonly connection: Duplex }
   | {
       readonly status: number;
@@ -46,11 +46,11 @@ export type PodAnswer =
 export type ClusterRequest = PodRequest | MetricsRequest | EphemeralRequest;
 
 /** Throws a StatusError when there is no way. */
-export interface PodWay {
-  open(request: ClusterRequest, signal: AbortSignal): Promise<PodAnswer>;
+export interface PodConnector {
+  open(request: ClusterRequest, signal: AbortSignal): Promise<PodResponse>;
 }
 
-export interface PodDoorOptions {
+export interface PodProxyOptions {
   /** Of the cluster. */
   readonly client: Client;
   readonly target: TargetIdentity;
@@ -78,14 +78,14 @@ const pods = defineResource<KubernetesObject>({
 /** Of what a cluster says when it refuses; the words of an error are few. */
 const refusalBytesMax = 64 << 10;
 
-export class PodDoor implements PodWay {
-  readonly #options: PodDoorOptions;
+export class PodProxy implements PodConnector {
+  readonly #options: PodProxyOptions;
 
-  constructor(options: PodDoorOptions) {
+  constructor(options: PodProxyOptions) {
     this.#options = options;
   }
 
-  open(request: ClusterRequest, signal: AbortSignal): Promise<PodAnswer> {
+  open(request: ClusterRequest, signal: AbortSignal): Promise<PodResponse> {
     if ("metrics" in request) return this.#metrics(request, signal);
     return "ephemeral" in request
       ? this.#addContainers(request, signal)
@@ -93,7 +93,7 @@ export class PodDoor implements PodWay {
   }
 
   /** The cluster's answer is the Pod as it is then. */
-  async #addContainers(request: EphemeralRequest, signal: AbortSignal): Promise<PodAnswer> {
+  async #addContainers(request: EphemeralRequest, signal: AbortSignal): Promise<PodResponse> {
     const right = "patch on pods/ephemeralcontainers";
     const { namespace, name, uid } = await this.#found(request, right, signal);
     const { ephemeral, isDryRun } = request;
@@ -117,7 +117,7 @@ export class PodDoor implements PodWay {
   }
 
   /** Of a namespace that was not made here, there is nothing to tell. */
-  async #metrics(request: MetricsRequest, signal: AbortSignal): Promise<PodAnswer> {
+  async #metrics(request: MetricsRequest, signal: AbortSignal): Promise<PodResponse> {
     const { client, target } = this.#options;
     const { name } = request;
     const namespace = downstreamNamespace(target, request);
@@ -133,7 +133,7 @@ export class PodDoor implements PodWay {
     return await this.#answered(right, await this.#asked(right, () => client.send(sent)));
   }
 
-  async #session(request: PodRequest, signal: AbortSignal): Promise<PodAnswer> {
+  async #session(request: PodRequest, signal: AbortSignal): Promise<PodResponse> {
     const { client } = this.#options;
     const right = `get and create on pods/${request.subresource}`;
     const { namespace, name } = await this.#found(request, right, signal);
@@ -211,8 +211,8 @@ export class PodDoor implements PodWay {
       throw statusError.forbidden(podResource, name, `its namespace in ${target.name} is not ours`);
   }
 
-  async #answered(right: string, response: UpgradeResponse): Promise<PodAnswer> {
-    const headers = picked(response.headers, returnedHeaders);
+  async #answered(right: string, response: UpgradeResponse): Promise<PodResponse> {
+    const headers = pickHeaders(response.headers, returnedHeaders);
     if (isUpgraded(response)) {
       const connection = response.connection as Duplex;
       return { status: 101, headers: { ...headers, connection: "Upgrade" }, connection };

@@ -6,10 +6,10 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import { Client, responseBody } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
-import type { MetricsCall } from "./pod-connections.ts";
+import type { MetricsConnectionRequest } from "./pod-connections.ts";
 import {
-  metricsQuestionsAtOnce,
-  metricsQuestionsMax,
+  metricsQueriesInFlightMax,
+  metricsQueriesMax,
   metricsTimeoutMs,
   PodMetrics,
 } from "./pod-metrics.ts";
@@ -37,11 +37,11 @@ async function* bytes(value: unknown): AsyncGenerator<Uint8Array> {
   yield Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 }
 
-type Answer = (call: MetricsCall) => Promise<AsyncIterable<Uint8Array>>;
+type Answer = (call: MetricsConnectionRequest) => Promise<AsyncIterable<Uint8Array>>;
 
 function reader(copies: readonly JsonObject[], answer: Answer) {
   const clock = new FakeClock();
-  const asked: MetricsCall[] = [];
+  const asked: MetricsConnectionRequest[] = [];
   const paths: string[] = [];
   const send = async ({ path }: { readonly path: string }) => {
     paths.push(path);
@@ -52,7 +52,7 @@ function reader(copies: readonly JsonObject[], answer: Answer) {
     };
   };
   const client = new Client({ transport: { send, close: async () => {} } });
-  const metrics = async (call: MetricsCall) => {
+  const metrics = async (call: MetricsConnectionRequest) => {
     asked.push(call);
     return answer(call);
   };
@@ -159,7 +159,7 @@ describe("metrics of Pods", () => {
     assert.deepEqual(warnings, ["without metrics of silent: it did not answer within 5 s"]);
     // Those that were asked at the same time, and none of the others.
     const ofSilent = asked.filter(({ where }) => where.target === "silent");
-    assert.equal(ofSilent.length, metricsQuestionsAtOnce);
+    assert.equal(ofSilent.length, metricsQueriesInFlightMax);
   });
 
   it("end when whoever asks goes away", async () => {
@@ -177,16 +177,16 @@ describe("metrics of Pods", () => {
     let most = 0;
     const many = (count: number) =>
       Array.from({ length: count }, (_, index) => copy(`c${index}`, `pod-${index}`));
-    const { list, asked } = reader(many(metricsQuestionsMax), async (call) => {
+    const { list, asked } = reader(many(metricsQueriesMax), async (call) => {
       most = Math.max(most, ++now);
       await new Promise((resolve) => setImmediate(resolve));
       now--;
       return inOrder(call);
     });
     await list();
-    assert.equal(asked.length, metricsQuestionsMax);
-    assert.equal(most, metricsQuestionsAtOnce);
-    const beyond = reader(many(metricsQuestionsMax + 1), inOrder);
+    assert.equal(asked.length, metricsQueriesMax);
+    assert.equal(most, metricsQueriesInFlightMax);
+    const beyond = reader(many(metricsQueriesMax + 1), inOrder);
     await assert.rejects(beyond.list(), /1001 of those are more than 1000 at a time/);
     assert.equal(beyond.asked.length, 0);
   });

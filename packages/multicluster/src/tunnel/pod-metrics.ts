@@ -9,7 +9,7 @@
 
 import type { Clock } from "@kcp-ts/machinery/base";
 import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
-import { bounds, isBoundExceeded, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import { bounds, isBoundExceeded, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
   type JsonObject,
@@ -29,7 +29,7 @@ import {
 import { isSharedTargetName, ownedByLabel } from "../api/index.ts";
 import { nameInCluster } from "../syncer/index.ts";
 import type { PodConnections } from "./pod-connections.ts";
-import { type PodPlace, placeOfPod, type Whereabouts, wholeOf } from "./pod-places.ts";
+import { type PodLocation, type ResolvedPod, resolvePod, workloadUidOf } from "./pod-places.ts";
 
 export interface PodMetricsOptions {
   readonly connections: Pick<PodConnections, "metrics">;
@@ -38,7 +38,7 @@ export interface PodMetricsOptions {
   readonly clock: Clock;
 }
 
-export interface PodMetricsQuestion {
+export interface PodMetricsQuery {
   readonly cluster: ClusterName;
   /** Empty for all of them. */
   readonly namespace: string;
@@ -49,11 +49,11 @@ export interface PodMetricsQuestion {
 }
 
 /** Clusters that are asked at a time, for one who asks. */
-export const metricsQuestionsAtOnce = 8;
+export const metricsQueriesInFlightMax = 8;
 /** How long one of them may take. */
 export const metricsTimeoutMs = 5000;
 /** Clusters times namespaces: who has more asks for a namespace. */
-export const metricsQuestionsMax = 1000;
+export const metricsQueriesMax = 1000;
 /** Of one answer: some ten thousand Pods. */
 const answerBytesMax = bounds.clusterAnswer.bytesMax;
 
@@ -62,16 +62,16 @@ const pods = defineResource<KubernetesObject>({
 });
 
 /** One cluster and namespace, with the Pods that are shown of it by their names in the cluster. */
-interface Question {
-  readonly where: Whereabouts;
+interface ClusterMetricsQuery {
+  readonly where: PodLocation;
   readonly namespace: string;
   readonly copies: Map<string, PartialObjectMetadata>;
 }
 
 /** A Pod as it is shown, and where that runs. */
-interface Placed {
+interface LocatedPod {
   readonly pod: PartialObjectMetadata;
-  readonly place: PodPlace;
+  readonly place: ResolvedPod;
 }
 
 export class PodMetrics {
@@ -82,7 +82,7 @@ export class PodMetrics {
   }
 
   /** In the order of namespaces and names. */
-  async list(question: PodMetricsQuestion): Promise<readonly JsonObject[]> {
+  async list(question: PodMetricsQuery): Promise<readonly JsonObject[]> {
     const questions = await this.#questions(question);
     const troubles = new Map<string, string>();
     const found: JsonObject[] = [];
@@ -98,18 +98,18 @@ export class PodMetrics {
           answers++;
         } catch (error) {
           question.signal.throwIfAborted();
-          troubles.set(target, troubleOf(error, target));
+          troubles.set(target, metricsErrorOf(error, target));
         }
       }
     };
-    await Promise.all(Array.from({ length: metricsQuestionsAtOnce }, work));
+    await Promise.all(Array.from({ length: metricsQueriesInFlightMax }, work));
     if (answers === 0 && troubles.size > 0)
       throw statusError.unavailable(`no metrics: ${[...troubles.values()].sort().join("; ")}`);
     for (const text of [...troubles.values()].sort()) question.warn(`without metrics of ${text}`);
     return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   }
 
-  async #questions(question: PodMetricsQuestion): Promise<readonly Question[]> {
+  async #questions(question: PodMetricsQuery): Promise<readonly ClusterMetricsQuery[]> {
     const { cluster, namespace, labelSelector, fieldSelector, signal } = question;
     const resource = this.#options.client().inCluster(cluster).resource(pods);
     const { items } = await resource.listMetadata({
@@ -118,7 +118,7 @@ export class PodMetrics {
       ...(fieldSelector === "" ? {} : { fieldSelector }),
       signal,
     });
-    const questions = new Map<string, Question>();
+    const questions = new Map<string, ClusterMetricsQuery>();
     const shown = await this.#placed(question, items);
     for (const { pod, place } of shown) {
       const { where } = place;
@@ -128,27 +128,27 @@ export class PodMetrics {
       questions.set(id, known);
       for (const name of namesOf(place)) known.copies.set(name, pod);
     }
-    if (questions.size > metricsQuestionsMax)
+    if (questions.size > metricsQueriesMax)
       throw statusError.badRequest(
-        `metrics are asked for by cluster and namespace, and ${questions.size} of those are more than ${metricsQuestionsMax} at a time: ask for one namespace`,
+        `metrics are asked for by cluster and namespace, and ${questions.size} of those are more than ${metricsQueriesMax} at a time: ask for one namespace`,
       );
     return [...questions.values()];
   }
 
   /** What was made here and runs nowhere uses nothing. */
   async #placed(
-    { cluster, namespace, signal }: PodMetricsQuestion,
+    { cluster, namespace, signal }: PodMetricsQuery,
     items: readonly PartialObjectMetadata[],
-  ): Promise<readonly Placed[]> {
+  ): Promise<readonly LocatedPod[]> {
     const listed = new Set(items.flatMap(({ metadata: { uid } }) => uid ?? []));
     const wholes = new Map(
       items
-        .filter((pod) => placeOfPod(pod) === undefined)
+        .filter((pod) => resolvePod(pod) === undefined)
         .map((pod) => [pod.metadata.uid ?? "", pod]),
     );
-    const own = items.filter((pod) => !listed.has(wholeOf(pod) ?? ""));
-    const placed = own.flatMap((pod): Placed[] => {
-      const place = placeOfPod(pod);
+    const own = items.filter((pod) => !listed.has(workloadUidOf(pod) ?? ""));
+    const placed = own.flatMap((pod): LocatedPod[] => {
+      const place = resolvePod(pod);
       return place === undefined ? [] : [{ pod, place }];
     });
     if (wholes.size === 0) return placed;
@@ -161,17 +161,17 @@ export class PodMetrics {
         labelSelector: ownedByLabel,
         signal,
       });
-    const ofWholes = parts.flatMap((part): Placed[] => {
-      const pod = wholes.get(wholeOf(part) ?? "");
-      const place = placeOfPod(part);
+    const ofWholes = parts.flatMap((part): LocatedPod[] => {
+      const pod = wholes.get(workloadUidOf(part) ?? "");
+      const place = resolvePod(part);
       return pod === undefined || place === undefined ? [] : [{ pod, place }];
     });
     return [...placed, ...ofWholes];
   }
 
   async #ask(
-    { where, namespace, copies }: Question,
-    { cluster, signal }: PodMetricsQuestion,
+    { where, namespace, copies }: ClusterMetricsQuery,
+    { cluster, signal }: PodMetricsQuery,
   ): Promise<readonly JsonObject[]> {
     const { connections, clock } = this.#options;
     const what = `asking ${where.target} what Pods use`;
@@ -194,7 +194,7 @@ export class PodMetrics {
 }
 
 /** In the cluster: what was sent may have a shorter one there. */
-function namesOf({ name, where, isSent }: PodPlace): readonly string[] {
+function namesOf({ name, where, isSent }: ResolvedPod): readonly string[] {
   const shorter = isSent ? nameInCluster(name, where.target) : undefined;
   return shorter === undefined ? [name] : [name, shorter];
 }
@@ -264,11 +264,11 @@ async function itemsOf(text: string): Promise<readonly JsonObject[]> {
 }
 
 function* read(text: string): Resumable<JsonValue> {
-  return (yield* parseBoundedInPieces(bounds.clusterAnswer, text)).value;
+  return (yield* parseBoundedResumable(bounds.clusterAnswer, text)).value;
 }
 
 /** Why a cluster does not say what its Pods use, and what to do about it. */
-function troubleOf(error: unknown, target: string): string {
+function metricsErrorOf(error: unknown, target: string): string {
   const next = isSharedTargetName(target) ? "ask who offers it" : "install metrics-server there";
   if (error instanceof StatusError && error.code === 404)
     return `${target}: it serves no metrics.k8s.io: ${next}`;

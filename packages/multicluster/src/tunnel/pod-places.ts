@@ -9,21 +9,21 @@ import type { KubernetesObject, StringMap } from "@kcp-ts/sdk";
 import { stringMember } from "@kcp-ts/sdk";
 import {
   assignedTargets,
-  copyOfAnnotation,
   ownedByLabels,
   statesOf,
   stateUpsync,
+  upsyncedFromAnnotation,
 } from "../api/index.ts";
 import { parseCopyOf } from "../syncer/index.ts";
 
 /** The SyncTarget that a Pod is in: what its logical cluster calls it, and its uid at the time; undefined: the one of now. */
-export interface Whereabouts {
+export interface PodLocation {
   readonly target: string;
   readonly uid: string | undefined;
 }
 
-export interface PodPlace {
-  readonly where: Whereabouts;
+export interface ResolvedPod {
+  readonly where: PodLocation;
   /** In the cluster, as is the uid; of what was sent there, upstream. */
   readonly name: string;
   readonly uid: string;
@@ -34,34 +34,34 @@ export interface PodPlace {
 type Named = Pick<KubernetesObject, "metadata">;
 
 /** Undefined for a whole, and for what nobody runs. */
-export function placeOfPod({ metadata }: Named): PodPlace | undefined {
+export function resolvePod({ metadata }: Named): ResolvedPod | undefined {
   const labels = metadata.labels as StringMap | undefined;
   const [target, another] = [...statesOf(labels)]
     .filter(([, state]) => state === stateUpsync)
     .map(([name]) => name);
-  if (target === undefined) return sentTo(metadata);
+  if (target === undefined) return downsyncedTo(metadata);
   const annotations = metadata.annotations as StringMap | undefined;
-  const copy = parseCopyOf(stringMember(annotations, copyOfAnnotation));
+  const copy = parseCopyOf(stringMember(annotations, upsyncedFromAnnotation));
   if (another !== undefined || copy === undefined) return undefined;
   const { name = metadata.name, uid } = copy;
   return { where: { target, uid: copy.target }, name, uid, isSent: false };
 }
 
-function sentTo({ name, uid = "", labels }: Named["metadata"]): PodPlace | undefined {
+function downsyncedTo({ name, uid = "", labels }: Named["metadata"]): ResolvedPod | undefined {
   const [target] = [...assignedTargets(labels as StringMap | undefined)].sort();
   if (target === undefined || uid === "") return undefined;
   return { where: { target, uid: undefined }, name, uid, isSent: true };
 }
 
 /** The uid of the whole that it is a part of. */
-export function wholeOf({ metadata }: Named): string | undefined {
+export function workloadUidOf({ metadata }: Named): string | undefined {
   const labels = metadata.labels as StringMap | undefined;
   if (ownedByLabels.every((label) => stringMember(labels, label) === undefined)) return undefined;
   return metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 }
 
 /** While it moves, the one that serves; or that runs; or that stays. */
-export function servingPart(parts: readonly KubernetesObject[]): KubernetesObject | undefined {
+export function servingCopy(parts: readonly KubernetesObject[]): KubernetesObject | undefined {
   const rank = (pod: KubernetesObject) => {
     const { phase, conditions = [] } = ((pod as { status?: PodStatus }).status ?? {}) as PodStatus;
     const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");

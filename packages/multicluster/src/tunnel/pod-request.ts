@@ -54,7 +54,7 @@ export interface PodRequest extends PodReference {
 }
 
 /** Nothing that says who somebody is. */
-const passedHeaders = [
+const forwardedHeaderNames = [
   "accept",
   "sec-websocket-extensions",
   "sec-websocket-key",
@@ -74,7 +74,7 @@ export const returnedHeaders = [
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export function picked(headers: Headers, names: readonly string[]): Record<string, string> {
+export function pickHeaders(headers: Headers, names: readonly string[]): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const name of names) {
     const value = headers[name];
@@ -86,8 +86,11 @@ export function picked(headers: Headers, names: readonly string[]): Record<strin
 /** Browsers put their token among the protocols. It is for us, and for nobody else. */
 const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./i;
 
-export function passedOn(headers: Headers): Record<string, string> {
-  const { "sec-websocket-protocol": protocols, ...kept } = picked(headers, passedHeaders);
+export function forwardedHeaders(headers: Headers): Record<string, string> {
+  const { "sec-websocket-protocol": protocols, ...kept } = pickHeaders(
+    headers,
+    forwardedHeaderNames,
+  );
   const offered = (protocols ?? "")
     .split(",")
     .map((one) => one.trim())
@@ -100,7 +103,7 @@ export function passedOn(headers: Headers): Record<string, string> {
 }
 
 /** What of a query means something to the subresource, in the order in which it was sent: `command` is a list. */
-export function passedQuery(
+export function forwardedQuery(
   subresource: PodSubresource,
   query: Iterable<readonly [string, string]>,
 ): readonly (readonly [string, string])[] {
@@ -128,8 +131,8 @@ export function readPodRequest(value: JsonValue): PodRequest | undefined {
     ...of,
     subresource,
     method,
-    query: passedQuery(subresource, query as unknown as [string, string][]),
-    headers: passedOn(headers),
+    query: forwardedQuery(subresource, query as unknown as [string, string][]),
+    headers: forwardedHeaders(headers),
   };
 }
 

@@ -7,15 +7,15 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import { Client, TransportError, type TransportRequest } from "@kcp-ts/sdk";
 import { acceptKey } from "@kcp-ts/sdk/websocket";
-import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
+import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
 import { Targets } from "../registration/index.ts";
 import { Multiplexer } from "./multiplexer.ts";
 import { PodConnections } from "./pod-connections.ts";
-import type { PodAnswer, PodWay } from "./pod-door.ts";
+import type { PodConnector, PodResponse } from "./pod-door.ts";
 import type { PodRequest } from "./pod-request.ts";
 import { runTunnel } from "./run-tunnel.ts";
-import { Wires } from "./test-support/wire.ts";
-import { Tunnels, welcomeMs } from "./tunnels.ts";
+import { TestConnections } from "./test-support/wire.ts";
+import { revokedGraceMs, Tunnels } from "./tunnels.ts";
 
 const target = { cluster: "a" as ClusterName, name: "east", uid: "t-1" };
 const request: PodRequest = {
@@ -30,7 +30,7 @@ const request: PodRequest = {
 };
 const { signal } = new AbortController();
 
-const wires = new Wires();
+const wires = new TestConnections();
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 /** A control plane that takes every connection, and an agent whose cluster answers by `door`. */
-function started(door: PodWay, accept: (near: Duplex) => void) {
+function started(door: PodConnector, accept: (near: Duplex) => void) {
   const paths: string[] = [];
   const fars: Duplex[] = [];
   const upgrade = async ({ path, headers }: TransportRequest) => {
@@ -81,8 +81,8 @@ const until = async (check: () => boolean): Promise<void> => {
   while (!check()) await new Promise((resolve) => setImmediate(resolve));
 };
 
-const echoing: PodWay = {
-  open: async (asked): Promise<PodAnswer> => {
+const echoing: PodConnector = {
+  open: async (asked): Promise<PodResponse> => {
     const [near, far] = wires.make();
     far.write(JSON.stringify(asked));
     far.pipe(far);
@@ -146,7 +146,7 @@ describe("a tunnel", () => {
     started(door, (near) => tunnels.accept(target, near));
     await until(() => tunnels.find(target) !== undefined);
     const code = async () =>
-      await (tunnels.find(target) as PodWay).open(request, signal).catch((error: unknown) => {
+      await (tunnels.find(target) as PodConnector).open(request, signal).catch((error: unknown) => {
         assert.ok(isStatusError(error));
         return error.code;
       });
@@ -228,11 +228,11 @@ describe("a tunnel", () => {
     const [near, far] = wires.make();
     new Multiplexer({ connection: far, role: "client", clock, onClose: () => {} });
     tunnels.accept(target, near, async () => isWelcome);
-    await clock.advanceAndSettle(welcomeMs);
+    await clock.advanceAndSettle(revokedGraceMs);
     assert.notEqual(tunnels.find(target), undefined);
     isWelcome = false;
-    await clock.advanceAndSettle(welcomeMs);
-    await settle();
+    await clock.advanceAndSettle(revokedGraceMs);
+    await flushEventLoop();
     assert.equal(tunnels.find(target), undefined);
   });
 });

@@ -14,14 +14,14 @@ import { readMetricsRequest } from "./metrics-request.ts";
 import { Multiplexer } from "./multiplexer.ts";
 import { muxProtocol } from "./mux-frames.ts";
 import type { MuxStream } from "./mux-stream.ts";
-import type { PodAnswer, PodWay } from "./pod-door.ts";
+import type { PodConnector, PodResponse } from "./pod-door.ts";
 import { readPodRequest } from "./pod-request.ts";
 
 export interface TunnelOptions {
   /** The logical cluster of the SyncTarget, or the agent's view of it. */
   readonly home: Client;
   readonly target: string;
-  readonly door: PodWay;
+  readonly door: PodConnector;
   readonly clock: Clock;
   readonly random: Random;
   /** Why there is no connection, or no longer; it is tried again. */
@@ -34,7 +34,7 @@ export interface TunnelOptions {
 export const redialFirstMs = 500;
 export const redialMaxMs = 60_000;
 /** A connection that lived for so long was a good one: the next try comes soon. */
-export const goodConnectionMs = 30_000;
+export const stableConnectionMs = 30_000;
 
 /** Works until the signal aborts, and resolves when nothing of it is left. */
 export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Promise<void> {
@@ -50,7 +50,7 @@ export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Pr
     }
     if (signal.aborted) return;
     options.onDisconnected?.();
-    if (clock.monotonic() - beganAtMs >= goodConnectionMs) waitMs = redialFirstMs;
+    if (clock.monotonic() - beganAtMs >= stableConnectionMs) waitMs = redialFirstMs;
     // Half of it is chance, so that a thousand agents do not come back at once.
     const jitteredMs = waitMs * (0.5 + random.next());
     waitMs = Math.min(waitMs * 2, redialMaxMs);
@@ -103,11 +103,11 @@ export async function serveStream(
   tunnel: Multiplexer,
   stream: MuxStream,
   head: JsonValue,
-  door: PodWay,
+  door: PodConnector,
 ): Promise<void> {
   const leaving = new AbortController();
   stream.once("close", () => leaving.abort(new Error("the other side went away")));
-  let answer: PodAnswer;
+  let answer: PodResponse;
   try {
     const request = readPodRequest(head) ?? readMetricsRequest(head) ?? readEphemeralRequest(head);
     if (request === undefined) throw statusError.forbidden(pods, "", notAPodRequest);
@@ -123,7 +123,7 @@ export async function serveStream(
   const { status, headers } = answer;
   if (stream.destroyed) return abandon(answer);
   tunnel.answer(stream, { status, headers });
-  if ("connection" in answer) join(answer.connection, stream);
+  if ("connection" in answer) spliceStreams(answer.connection, stream);
   else await copy(answer.body, stream);
 }
 
@@ -139,12 +139,12 @@ function refusalOf(error: unknown): JsonObject {
   return { code, reason: String(reason), message };
 }
 
-function abandon(answer: PodAnswer): void {
+function abandon(answer: PodResponse): void {
   if ("connection" in answer) answer.connection.destroy();
 }
 
 /** Bytes of either go to the other, each at the other's pace; when one ends, so does the other, behind what was said before. */
-export function join(one: Duplex, other: Duplex): void {
+export function spliceStreams(one: Duplex, other: Duplex): void {
   // An error is followed by a close, and that is what counts.
   one.on("error", () => {});
   other.on("error", () => {});

@@ -3,7 +3,7 @@ import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { ownedByLabel, syncTargets } from "../api/index.ts";
-import { wholeOf } from "./pod-places.ts";
+import { workloadUidOf } from "./pod-places.ts";
 
 const pods = defineResource<KubernetesObject>({
   ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
@@ -11,7 +11,7 @@ const pods = defineResource<KubernetesObject>({
 /** Of the value of a label; longer names stand there shortened. */
 const labelCharactersMax = 63;
 
-export class SentPods {
+export class DownsyncedPods {
   readonly #client: () => Client;
 
   /** `client` may do everything. */
@@ -30,7 +30,7 @@ export class SentPods {
     const parts: KubernetesObject[] = [];
     const found = this.#pods(cluster).pages({ namespace, labelSelector, signal });
     for await (const { items } of found)
-      parts.push(...items.filter((part) => wholeOf(part) === uid));
+      parts.push(...items.filter((part) => workloadUidOf(part) === uid));
     return parts;
   }
 
@@ -53,7 +53,7 @@ export class SentPods {
     signal: AbortSignal,
   ): Promise<void> {
     const { name, namespace = "" } = pod.metadata;
-    const uid = wholeOf(pod);
+    const uid = workloadUidOf(pod);
     const whole = pod.metadata.ownerReferences?.find((one) => one.uid === uid)?.name ?? name;
     const shown = { uid: uid ?? pod.metadata.uid ?? "" };
     await this.#pods(cluster).patch(

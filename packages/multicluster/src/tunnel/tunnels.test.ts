@@ -6,13 +6,13 @@ import { awakeGraceMs } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { FakeClock } from "@kcp-ts/testkit";
 import { Multiplexer, pingMs, pingTimeoutMs } from "./multiplexer.ts";
-import { Wires } from "./test-support/wire.ts";
+import { TestConnections } from "./test-support/wire.ts";
 import { Tunnels } from "./tunnels.ts";
 
 const target = { cluster: "a" as ClusterName, name: "east", uid: "t-1" };
 const knownWithinMs = pingMs + pingTimeoutMs + awakeGraceMs;
 
-const wires = new Wires();
+const wires = new TestConnections();
 afterEach(() => wires.cutAll());
 
 interface Agent {

@@ -11,8 +11,8 @@ import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { TargetIdentity } from "../syncer/index.ts";
 import type { AgentPresence } from "./agent-presence.ts";
 import { Multiplexer } from "./multiplexer.ts";
-import type { ClusterRequest, PodAnswer, PodWay } from "./pod-door.ts";
-import { isTexts, picked, returnedHeaders } from "./pod-request.ts";
+import type { ClusterRequest, PodConnector, PodResponse } from "./pod-door.ts";
+import { isTexts, pickHeaders, returnedHeaders } from "./pod-request.ts";
 
 export interface TunnelsOptions {
   readonly clock: Clock;
@@ -28,7 +28,7 @@ export interface TunnelsOptions {
 const tunnelsPerTargetMax = 4;
 const idBytes = 8;
 /** How long an agent that lost its rights may still be asked. */
-export const welcomeMs = 30_000;
+export const revokedGraceMs = 30_000;
 
 export class Tunnels {
   readonly #options: TunnelsOptions;
@@ -67,15 +67,15 @@ export class Tunnels {
       isWelcome().then(
         (still) => {
           if (!still) tunnel.close("the agent may not sync to this cluster any more");
-          else if (tunnel.isOpen) timer = clock.schedule(welcomeMs, look);
+          else if (tunnel.isOpen) timer = clock.schedule(revokedGraceMs, look);
         },
         // Whoever cannot be asked has taken nothing away.
         () => {
-          if (tunnel.isOpen) timer = clock.schedule(welcomeMs, look);
+          if (tunnel.isOpen) timer = clock.schedule(revokedGraceMs, look);
         },
       );
     };
-    let timer = clock.schedule(welcomeMs, look);
+    let timer = clock.schedule(revokedGraceMs, look);
     const known = [tunnel, ...(this.#tunnels.get(key) ?? [])];
     for (const old of known.splice(tunnelsPerTargetMax)) old.close("there are newer ones");
     this.#tunnels.set(key, known);
@@ -94,9 +94,11 @@ export class Tunnels {
   }
 
   /** Undefined when no agent of that SyncTarget is connected here. */
-  find(target: TargetIdentity): PodWay | undefined {
+  find(target: TargetIdentity): PodConnector | undefined {
     const tunnel = this.#tunnels.get(keyOf(target))?.find(({ isOpen }) => isOpen);
-    return tunnel && { open: (request, signal) => throughTunnel(tunnel, target, request, signal) };
+    return (
+      tunnel && { open: (request, signal) => tunnelConnector(tunnel, target, request, signal) }
+    );
   }
 
   /** The SyncTarget is gone, or another: its agent has no business here. */
@@ -116,12 +118,12 @@ function keyOf({ cluster, name, uid }: TargetIdentity): string {
   return JSON.stringify([cluster, name, uid]);
 }
 
-export async function throughTunnel(
+export async function tunnelConnector(
   tunnel: Multiplexer,
   target: TargetIdentity,
   request: ClusterRequest,
   signal: AbortSignal,
-): Promise<PodAnswer> {
+): Promise<PodResponse> {
   signal.throwIfAborted();
   const { stream, answer } = tunnel.open(request as unknown as JsonObject);
   const leave = () => stream.destroy();
@@ -148,7 +150,7 @@ export async function throughTunnel(
 }
 
 /** `{status, headers}` and bytes, or `{code, reason, message}` of a refusal. An agent is believed as little as anybody. */
-function answerOf(head: JsonValue, stream: Duplex): PodAnswer {
+function answerOf(head: JsonValue, stream: Duplex): PodResponse {
   if (!isJsonObject(head)) throw statusError.unavailable("the agent's answer makes no sense");
   const { status, headers = {}, code, reason, message } = head as Record<string, JsonValue>;
   if (typeof code === "number") {
@@ -159,7 +161,7 @@ function answerOf(head: JsonValue, stream: Duplex): PodAnswer {
     });
   }
   if (!isTexts(headers)) throw statusError.unavailable("the agent's answer makes no sense");
-  const kept = picked(headers, returnedHeaders);
+  const kept = pickHeaders(headers, returnedHeaders);
   if (status === 101)
     return { status, headers: { ...kept, connection: "Upgrade" }, connection: stream };
   if (status !== 200) throw statusError.unavailable("the agent's answer makes no sense");

@@ -1,7 +1,7 @@
 /** Goal: a copy stands for the data it was made of, and for nothing newer; whatever comes between, the last copy of the newest data stays. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Claim, decideVolumes, type WorkloadPart } from "./decide-volumes.ts";
+import { decideVolumes, type VolumeClaim, type VolumeUser } from "./decide-volumes.ts";
 
 const volume = {
   name: "pv-1",
@@ -12,7 +12,7 @@ const volume = {
 };
 const request = { id: "17", from: "a", to: "b", sinceMs: 0 };
 
-function claim(more: Partial<Claim> = {}): Claim {
+function claim(more: Partial<VolumeClaim> = {}): VolumeClaim {
   return {
     name: "data",
     uid: "claim-uid",
@@ -33,7 +33,7 @@ function claim(more: Partial<Claim> = {}): Claim {
   };
 }
 
-function part(cluster: string, more: Partial<WorkloadPart> = {}): WorkloadPart {
+function part(cluster: string, more: Partial<VolumeUser> = {}): VolumeUser {
   const idle = { isGoing: false, isStopped: true, isOpened: false, isFenced: false };
   return { whole: "web", cluster, replicas: 1, takesOverFrom: undefined, ...idle, ...more };
 }
@@ -41,7 +41,7 @@ function part(cluster: string, more: Partial<WorkloadPart> = {}): WorkloadPart {
 const stopped = part("a", { isOpened: true, isFenced: true });
 const asking = part("b", { takesOverFrom: "a" });
 
-function decide(one: Claim, parts: readonly WorkloadPart[] = [stopped, asking]) {
+function decide(one: VolumeClaim, parts: readonly VolumeUser[] = [stopped, asking]) {
   const input = { claims: [one], parts, sight: () => "seen" as const };
   return decideVolumes(input).claims.get("data") ?? assert.fail();
 }

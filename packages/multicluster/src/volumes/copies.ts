@@ -5,46 +5,48 @@
  * id counts; what a cluster has left of an earlier one goes before another is asked for; and the data stays where it is until the cluster says that the copy is bound.
  */
 import { createHash } from "node:crypto";
-import type { Claim, Refusal, VolumesInput } from "./decide-volumes.ts";
+import type { VolumeClaim, VolumeRefusal, VolumesInput } from "./decide-volumes.ts";
 
 /** Who makes copies of a claim's volume. */
-export type Copier = { readonly by: "hook"; readonly name: string } | { readonly by: "snapshot" };
+export type VolumeCopier =
+  | { readonly by: "hook"; readonly name: string }
+  | { readonly by: "snapshot" };
 
 /** A copy that is to be made, of what the volume holds from then on until nobody asks any more. */
-export interface CopyRequest {
+export interface VolumeCopyRequest {
   readonly id: string;
   readonly from: string;
   readonly to: string;
   readonly sinceMs: number;
   /** It was given up, and is not tried again before somebody says so. */
-  readonly failure?: Refusal;
+  readonly failure?: VolumeRefusal;
 }
 
 /** From where, and to where, the claims of a group are to go. */
-export interface Journey {
+export interface ClaimMigration {
   readonly home: string;
   readonly destination: string;
 }
 
 /** What was asked for this very journey. */
-export function requestFor(
-  { copier, request }: Claim,
-  { home, destination }: Journey,
-): CopyRequest | undefined {
+export function copyRequestFor(
+  { copier, request }: VolumeClaim,
+  { home, destination }: ClaimMigration,
+): VolumeCopyRequest | undefined {
   if (copier === undefined || request === undefined) return undefined;
   return request.from === home && request.to === destination ? request : undefined;
 }
 
 /** What was made for this very journey. */
-export function copyFor(claim: Claim, journey: Journey): string | undefined {
-  const request = requestFor(claim, journey);
+export function copyFor(claim: VolumeClaim, journey: ClaimMigration): string | undefined {
+  const request = copyRequestFor(claim, journey);
   return request === undefined || request.failure !== undefined ? undefined : claim.copied;
 }
 
 /** The same for every try with the same storage. PersistentVolumes of a cluster have no namespaces to keep them apart. */
-export function broughtName(
-  { uid, volumes }: Claim,
-  { home, destination }: Journey,
+export function migratedVolumeName(
+  { uid, volumes }: VolumeClaim,
+  { home, destination }: ClaimMigration,
 ): string | undefined {
   const storage = volumes.get(home)?.storage;
   if (storage === undefined) return undefined;
@@ -53,18 +55,19 @@ export function broughtName(
 }
 
 /** Whether the cluster has, or may have, the claim with other data than is to come. */
-export function isOutdated(claim: Claim, journey: Journey): boolean {
+export function isOutdated(claim: VolumeClaim, journey: ClaimMigration): boolean {
   const { heldIn, broughtTo, volumes, copier } = claim;
   const { home, destination } = journey;
   if (destination === home || !heldIn.has(destination)) return false;
-  const expected = copier === undefined ? broughtName(claim, journey) : copyFor(claim, journey);
+  const expected =
+    copier === undefined ? migratedVolumeName(claim, journey) : copyFor(claim, journey);
   if (expected !== undefined && broughtTo.get(destination) === expected) return false;
   if (copier !== undefined) return true;
   const there = volumes.get(destination)?.storage;
   return there === undefined || there !== volumes.get(home)?.storage;
 }
 
-export function isArrived(claim: Claim, journey: Journey): boolean {
+export function isBoundAtDestination(claim: VolumeClaim, journey: ClaimMigration): boolean {
   const { destination } = journey;
   const copy = copyFor(claim, journey);
   const isBrought = copy !== undefined && claim.broughtTo.get(destination) === copy;
@@ -73,11 +76,11 @@ export function isArrived(claim: Claim, journey: Journey): boolean {
 
 /** Who takes snapshots says when he has done so; one that does not come is not waited for without end, because nothing runs meanwhile. */
 export function overdue(
-  claim: Claim,
-  journey: Journey,
+  claim: VolumeClaim,
+  journey: ClaimMigration,
   { nowMs = 0, copyPatienceMs = Number.POSITIVE_INFINITY }: VolumesInput,
-): Refusal | undefined {
-  const request = requestFor(claim, journey);
+): VolumeRefusal | undefined {
+  const request = copyRequestFor(claim, journey);
   if (request === undefined || claim.copier?.by !== "snapshot") return undefined;
   if (nowMs - request.sinceMs < copyPatienceMs) return undefined;
   const { destination } = journey;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
 import type { ClaimState } from "./claim-machine.ts";
-import { type Claim, decideVolumes, type Volume, type WorkloadPart } from "./decide-volumes.ts";
-import { World } from "./test-support/world.ts";
+import { decideVolumes, type Volume, type VolumeClaim, type VolumeUser } from "./decide-volumes.ts";
+import { SimulatedVolumes } from "./test-support/world.ts";
 
 const volume: Volume = {
   name: "pv-1",
@@ -14,7 +14,7 @@ const volume: Volume = {
   storage: "handle-1",
 };
 
-function claim(more: Partial<Claim> = {}): Claim {
+function claim(more: Partial<VolumeClaim> = {}): VolumeClaim {
   return {
     name: "data",
     isShared: false,
@@ -35,7 +35,7 @@ function claim(more: Partial<Claim> = {}): Claim {
   };
 }
 
-function part(cluster: string, more: Partial<WorkloadPart> = {}): WorkloadPart {
+function part(cluster: string, more: Partial<VolumeUser> = {}): VolumeUser {
   return {
     whole: "web",
     cluster,
@@ -75,7 +75,7 @@ describe("what becomes of claims", () => {
   });
 
   it("one that cannot be shared moves in steps: stopped, detached, bound, started", () => {
-    const steps = (one: Claim, ...parts: WorkloadPart[]) => {
+    const steps = (one: VolumeClaim, ...parts: VolumeUser[]) => {
       const { claims, parts: decided } = decideVolumes({ claims: [one], parts, sight: seen });
       const { home, places, brought } = claims.get("data") ?? assert.fail();
       const [a, b] = parts.map((each) => decided.get(each));
@@ -131,14 +131,14 @@ describe("what becomes of claims", () => {
       brought: [],
     });
     // The claim stays in the cluster that it left until no workload is there.
-    const left = (...parts: WorkloadPart[]) =>
+    const left = (...parts: VolumeUser[]) =>
       decideVolumes({ claims: [bound], parts, sight: seen })
         .claims.get("data")
         ?.places.get("a")?.state;
     assert.deepEqual([left(stopped, asking), left(asking)], ["bound", "releasing"]);
   });
 
-  const refusals: [reason: string, one: Claim][] = [
+  const refusals: [reason: string, one: VolumeClaim][] = [
     ["AccessMode", claim({ mayDetach: false })],
     ["ReclaimPolicy", claim({ volumes: new Map([["a", { ...volume, isRetained: false }]]) })],
     ["NotPortable", claim({ volumes: new Map([["a", { ...volume, isPortable: false }]]) })],
@@ -232,7 +232,7 @@ describe("seeded histories of volumes", () => {
   const histories = Number(process.env["KCP_VOLUME_HISTORIES"] ?? 2000);
   it(`${histories} of them: nothing is attached twice, no claim is lost, no refusal stops anything, and all settle`, () => {
     for (let seed = 1; seed <= histories; seed++) {
-      const world = new World(new SeededRandom(seed));
+      const world = new SimulatedVolumes(new SeededRandom(seed));
       try {
         for (let step = 0; step < 120; step++) world.step();
         world.settle();

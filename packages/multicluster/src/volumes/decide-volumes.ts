@@ -14,17 +14,17 @@
  */
 import { type ClaimEvent, type ClaimState, nextClaimState } from "./claim-machine.ts";
 import {
-  broughtName,
-  type Copier,
-  type CopyRequest,
+  type ClaimMigration,
   copyFor,
-  isArrived,
+  copyRequestFor,
+  isBoundAtDestination,
   isOutdated,
-  type Journey,
+  migratedVolumeName,
   overdue,
-  requestFor,
+  type VolumeCopier,
+  type VolumeCopyRequest,
 } from "./copies.ts";
-import { busyWith, isRunning, refusalOf } from "./refusals.ts";
+import { isRunning, volumeInUseBy, volumeRefusalOf } from "./refusals.ts";
 import type { ClusterStorage } from "./snapshot-way.ts";
 
 /** Storage as a cluster knows it. */
@@ -41,7 +41,7 @@ export interface Volume {
   readonly driver?: string | undefined;
 }
 
-export interface Claim {
+export interface VolumeClaim {
   readonly name: string;
   readonly uid: string;
   /** Another one after every change of it. */
@@ -53,12 +53,12 @@ export interface Claim {
   /** The StorageClass that it names. */
   readonly storageClass?: string | undefined;
   /** Who copies it to another cluster; undefined if its storage itself is to be had there. */
-  readonly copier: Copier | undefined;
+  readonly copier: VolumeCopier | undefined;
   /** The copy that is asked for, and what has been made for it: a volume, or a snapshot in the other cluster. */
-  readonly request: CopyRequest | undefined;
+  readonly request: VolumeCopyRequest | undefined;
   readonly copied: string | undefined;
   /** How far the copy is. */
-  readonly progress?: Refusal | undefined;
+  readonly progress?: VolumeRefusal | undefined;
   readonly states: ReadonlyMap<string, ClaimState>;
   /** Clusters that it is assigned to, and in which it is bound. */
   readonly assigned: ReadonlySet<string>;
@@ -71,7 +71,7 @@ export interface Claim {
 }
 
 /** A workload's share in one cluster. */
-export interface WorkloadPart {
+export interface VolumeUser {
   readonly whole: string;
   readonly cluster: string;
   readonly replicas: number;
@@ -88,12 +88,12 @@ export interface WorkloadPart {
   readonly hasStarted?: boolean;
 }
 
-export type Sight = "seen" | "lost" | "gone";
+export type ClusterVisibility = "seen" | "lost" | "gone";
 
 export interface VolumesInput {
-  readonly claims: readonly Claim[];
-  readonly parts: readonly WorkloadPart[];
-  readonly sight: (cluster: string) => Sight;
+  readonly claims: readonly VolumeClaim[];
+  readonly parts: readonly VolumeUser[];
+  readonly sight: (cluster: string) => ClusterVisibility;
   /** Whether PersistentVolumes of the cluster can be seen here. They can if left out. */
   readonly showsVolumes?: (cluster: string) => boolean;
   /** Classes of storage and snapshots in a cluster; undefined where they cannot be seen. */
@@ -103,7 +103,7 @@ export interface VolumesInput {
   readonly copyPatienceMs?: number;
 }
 
-export interface ClaimPlace {
+export interface ClaimClusterState {
   readonly state: ClaimState;
   readonly reason?: string;
   readonly message?: string;
@@ -111,25 +111,25 @@ export interface ClaimPlace {
 
 export interface ClaimDecision {
   readonly home: string | undefined;
-  readonly places: ReadonlyMap<string, ClaimPlace>;
+  readonly places: ReadonlyMap<string, ClaimClusterState>;
   /** Where it is to be, from now on. */
   readonly assigned: ReadonlySet<string>;
   /** Where it may be created. */
   readonly opened: ReadonlySet<string>;
   /** Where the volume of another cluster is to be bound: by cluster, whose volume, and what it is called. */
-  readonly brought: ReadonlyMap<string, Brought>;
+  readonly brought: ReadonlyMap<string, MigratedVolume>;
   /** The copy that is asked for from now on. */
-  readonly request: CopyRequest | undefined;
+  readonly request: VolumeCopyRequest | undefined;
 }
 
-export interface Brought {
+export interface MigratedVolume {
   readonly from: string;
   readonly name: string;
   /** Somebody else has made it. */
   readonly isCopy: boolean;
 }
 
-export interface PartDecision {
+export interface VolumeUserDecision {
   /** Nothing of it may run in the cluster. */
   readonly isFenced: boolean;
   readonly isOpened: boolean;
@@ -137,7 +137,7 @@ export interface PartDecision {
 
 export interface VolumesDecision {
   readonly claims: ReadonlyMap<string, ClaimDecision>;
-  readonly parts: ReadonlyMap<WorkloadPart, PartDecision>;
+  readonly parts: ReadonlyMap<VolumeUser, VolumeUserDecision>;
   /** The cluster that these workloads have to be in, if it must be one. */
   readonly tie: string | undefined;
 }
@@ -150,32 +150,36 @@ export function decideVolumes(input: VolumesInput): VolumesDecision {
     claims.set(
       claim.name,
       group === undefined
-        ? decideShared(asShared(claim), input)
+        ? decideShared(withoutMigration(claim), input)
         : decideExclusive(claim, group, input),
     );
   }
-  const parts = new Map<WorkloadPart, PartDecision>();
+  const parts = new Map<VolumeUser, VolumeUserDecision>();
   for (const part of input.parts) {
     const decision = group === undefined ? undefined : fencing(part, group, input);
     parts.set(part, decision ?? { isFenced: false, isOpened: isUsable(part, input, claims) });
   }
-  return { claims, parts, tie: group === undefined ? sharedTie(input, claims) : group.settledHome };
+  return {
+    claims,
+    parts,
+    tie: group === undefined ? sharedDataClusterOf(input, claims) : group.settledHome,
+  };
 }
 
 /** What could be shared, but by no other cluster: its workloads are where it is. Whoever wants it elsewhere does not matter, or it would come and go. */
-function sharedTie(
+function sharedDataClusterOf(
   input: VolumesInput,
   decisions: ReadonlyMap<string, ClaimDecision>,
 ): string | undefined {
   for (const claim of input.claims) {
     const home = decisions.get(claim.name)?.home;
     if (home === undefined || input.sight(home) === "gone") continue;
-    if (refusalOf(asShared(claim), home, home, input) !== undefined) return home;
+    if (volumeRefusalOf(withoutMigration(claim), home, home, input) !== undefined) return home;
   }
   return undefined;
 }
 
-export interface Refusal {
+export interface VolumeRefusal {
   readonly reason: string;
   readonly message: string;
 }
@@ -183,7 +187,7 @@ export interface Refusal {
 /** `copied`: all copies are made, and not all are bound. */
 type GroupEvent = ClaimEvent | "copied";
 
-interface Group {
+interface ClaimGroupState {
   /** The cluster that has the data now. */
   readonly home: string | undefined;
   /** After this look. */
@@ -192,11 +196,11 @@ interface Group {
   /** Where somebody wants it, allowed or not. */
   readonly asked: string | undefined;
   readonly event: GroupEvent;
-  readonly refusal: Refusal | undefined;
+  readonly refusal: VolumeRefusal | undefined;
 }
 
 /** All claims of a group move together, or none does. */
-function exclusiveGroup(input: VolumesInput): Group {
+function exclusiveGroup(input: VolumesInput): ClaimGroupState {
   const { claims, parts, sight } = input;
   const home = claims.find((claim) => claim.home !== undefined)?.home ?? firstPlace(input);
   const asked = parts
@@ -213,40 +217,45 @@ function exclusiveGroup(input: VolumesInput): Group {
   const origins = new Set(moving.map((claim) => claim.home ?? home ?? ""));
   if ([...origins].some((origin) => sight(origin) === "lost")) return { ...settled, event: "lost" };
   const refusal =
-    moving.map((claim) => refusalOf(claim, home, destination, input)).find(Boolean) ??
-    busyWith(moving, destination, parts) ??
-    moving.map((claim) => overdue(claim, journeyOf(claim, settled), input)).find(Boolean);
+    moving.map((claim) => volumeRefusalOf(claim, home, destination, input)).find(Boolean) ??
+    volumeInUseBy(moving, destination, parts) ??
+    moving.map((claim) => overdue(claim, migrationOf(claim, settled), input)).find(Boolean);
   if (refusal !== undefined) return { ...settled, destination: home, event: "refusal", refusal };
   if (moving.some((claim) => !claim.volumes.has(claim.home ?? "")))
     return { ...settled, destination: home, event: "undecided" };
-  if (moving.some((claim) => isOutdated(claim, journeyOf(claim, settled))))
+  if (moving.some((claim) => isOutdated(claim, migrationOf(claim, settled))))
     return { ...settled, destination: home, event: "outdated" };
-  const event = obstacle(moving, settled, input);
+  const event = migrationObstacle(moving, settled, input);
   return { ...settled, event, settledHome: event === "free" ? destination : home };
 }
 
-function journeyOf(claim: Claim, { home, asked }: Pick<Group, "home" | "asked">): Journey {
+function migrationOf(
+  claim: VolumeClaim,
+  { home, asked }: Pick<ClaimGroupState, "home" | "asked">,
+): ClaimMigration {
   const from = claim.home ?? home ?? "";
   return { home: from, destination: asked ?? from };
 }
 
 /** What is still in the way. Whatever is not the destination must be at rest. */
-function obstacle(
-  moving: readonly Claim[],
-  group: Pick<Group, "home" | "asked">,
+function migrationObstacle(
+  moving: readonly VolumeClaim[],
+  group: Pick<ClaimGroupState, "home" | "asked">,
   input: VolumesInput,
 ): GroupEvent {
   const elsewhere = input.parts.filter((part) => part.cluster !== group.asked);
   if (elsewhere.some(isRunning)) return "running";
   if (input.claims.some((claim) => isAttachedElsewhere(claim, group.asked))) return "attached";
   const copied = moving.filter(({ copier }) => copier !== undefined);
-  if (copied.some((claim) => copyFor(claim, journeyOf(claim, group)) === undefined))
+  if (copied.some((claim) => copyFor(claim, migrationOf(claim, group)) === undefined))
     return "uncopied";
-  return copied.every((claim) => isArrived(claim, journeyOf(claim, group))) ? "free" : "copied";
+  return copied.every((claim) => isBoundAtDestination(claim, migrationOf(claim, group)))
+    ? "free"
+    : "copied";
 }
 
 function isAttachedElsewhere(
-  { volumes, isShared }: Claim,
+  { volumes, isShared }: VolumeClaim,
   destination: string | undefined,
 ): boolean {
   if (isShared) return false;
@@ -254,7 +263,7 @@ function isAttachedElsewhere(
 }
 
 /** What many clusters can have is bound there, and not copied. */
-export function asShared(claim: Claim): Claim {
+export function withoutMigration(claim: VolumeClaim): VolumeClaim {
   return { ...claim, copier: undefined, request: undefined };
 }
 
@@ -267,32 +276,36 @@ function firstPlace({ claims, parts }: VolumesInput): string | undefined {
     ?.cluster;
 }
 
-function decideExclusive(claim: Claim, group: Group, input: VolumesInput): ClaimDecision {
+function decideExclusive(
+  claim: VolumeClaim,
+  group: ClaimGroupState,
+  input: VolumesInput,
+): ClaimDecision {
   const { home, destination, settledHome, refusal } = group;
   const own = settledHome === destination ? destination : (claim.home ?? home);
   const asking = input.parts.filter(
     (part) => part.takesOverFrom === home && part.replicas > 0 && part.cluster !== own,
   );
-  const places = new Map<string, ClaimPlace>();
+  const places = new Map<string, ClaimClusterState>();
   const clusters = new Set([...claim.assigned, ...asking.map(({ cluster }) => cluster)]);
   if (own !== undefined) clusters.add(own);
   for (const cluster of [...clusters].sort()) {
     const found =
       cluster === own
-        ? eventAtHome(claim, cluster)
+        ? eventInDataCluster(claim, cluster)
         : asking.some((part) => part.cluster === cluster)
           ? eventOnTheWay(claim, cluster, group)
           : leftEvent(claim, cluster, own, input);
     places.set(cluster, place(claim, cluster, found, refusal));
   }
   const request = requestAfter(claim, group, input);
-  return { home: own, ...whereabouts(claim, own, places), request };
+  return { home: own, ...dataClusterMessage(claim, own, places), request };
 }
 
 /** What is found of a claim that has not arrived. */
-function eventOnTheWay(claim: Claim, cluster: string, group: Group): ClaimEvent {
+function eventOnTheWay(claim: VolumeClaim, cluster: string, group: ClaimGroupState): ClaimEvent {
   const { event } = group;
-  const { home } = journeyOf(claim, group);
+  const { home } = migrationOf(claim, group);
   const isReplaceable = claim.boundIn.has(home) && event !== "lost" && event !== "bound";
   if (isReplaceable && isOutdated(claim, { home, destination: cluster })) return "outdated";
   if (event === "outdated") return "undecided";
@@ -300,16 +313,20 @@ function eventOnTheWay(claim: Claim, cluster: string, group: Group): ClaimEvent 
   return claim.copier === undefined ? "uncopied" : "free";
 }
 
-const isFencedOrClosed = (destination: string) => (part: WorkloadPart) =>
+const isFencedOrClosed = (destination: string) => (part: VolumeUser) =>
   part.cluster === destination || part.isFenced || !part.isOpened;
 
 /** A copy is asked for as long as nothing can change what it is of; one that was given up is remembered as long as somebody wants it. */
-function requestAfter(claim: Claim, group: Group, input: VolumesInput): CopyRequest | undefined {
+function requestAfter(
+  claim: VolumeClaim,
+  group: ClaimGroupState,
+  input: VolumesInput,
+): VolumeCopyRequest | undefined {
   const { event, asked, refusal } = group;
-  const journey = journeyOf(claim, group);
+  const journey = migrationOf(claim, group);
   const isMoving = asked !== undefined && journey.home !== asked;
   if (claim.copier === undefined || !isMoving) return undefined;
-  const known = requestFor(claim, journey);
+  const known = copyRequestFor(claim, journey);
   // A cluster that is behind with telling has the fence all the same; whoever takes that away voids the copy first.
   if (event === "lost" || (event === "running" && input.parts.every(isFencedOrClosed(asked))))
     return known;
@@ -323,9 +340,9 @@ function requestAfter(claim: Claim, group: Group, input: VolumesInput): CopyRequ
   return known ?? { id: claim.version, from, to, sinceMs: input.nowMs ?? 0 };
 }
 
-function decideShared(claim: Claim, input: VolumesInput): ClaimDecision {
-  const home = sharedHome(claim, input);
-  const places = new Map<string, ClaimPlace>();
+function decideShared(claim: VolumeClaim, input: VolumesInput): ClaimDecision {
+  const home = sharedDataCluster(claim, input);
+  const places = new Map<string, ClaimClusterState>();
   const wanted = input.parts.filter(({ replicas, isGoing }) => replicas > 0 && !isGoing);
   const clusters = new Set([...claim.assigned, ...wanted.map(({ cluster }) => cluster)]);
   if (home !== undefined) clusters.add(home);
@@ -333,17 +350,17 @@ function decideShared(claim: Claim, input: VolumesInput): ClaimDecision {
     const isWanted = wanted.some((part) => part.cluster === cluster);
     const [found, refusal] =
       cluster === home
-        ? [eventAtHome(claim, cluster), undefined]
+        ? [eventInDataCluster(claim, cluster), undefined]
         : isWanted
           ? sharedEvent(claim, home, cluster, input)
           : [leftEvent(claim, cluster, home, input), undefined];
     places.set(cluster, place(claim, cluster, found, refusal));
   }
-  return { home, ...whereabouts(claim, home, places), request: undefined };
+  return { home, ...dataClusterMessage(claim, home, places), request: undefined };
 }
 
 /** The data of what can be shared is wherever it is bound: when its first place is left, another one stands for it. */
-function sharedHome(claim: Claim, input: VolumesInput): string | undefined {
+function sharedDataCluster(claim: VolumeClaim, input: VolumesInput): string | undefined {
   const home = claim.home ?? firstPlace({ ...input, claims: [claim] });
   if (home === undefined || isInUse(home, input)) return home;
   const other = [...claim.boundIn].filter((one) => one !== home && isInUse(one, input)).sort()[0];
@@ -351,25 +368,25 @@ function sharedHome(claim: Claim, input: VolumesInput): string | undefined {
 }
 
 function sharedEvent(
-  claim: Claim,
+  claim: VolumeClaim,
   home: string | undefined,
   cluster: string,
   input: VolumesInput,
-): readonly [ClaimEvent, Refusal | undefined] {
+): readonly [ClaimEvent, VolumeRefusal | undefined] {
   if (claim.boundIn.has(cluster)) return ["bound", undefined];
   if (home === undefined) return ["undecided", undefined];
   if (input.sight(home) === "lost") return ["lost", undefined];
-  const refusal = refusalOf(asShared(claim), home, cluster, input);
+  const refusal = volumeRefusalOf(withoutMigration(claim), home, cluster, input);
   if (refusal !== undefined) return ["refusal", refusal];
   return [claim.volumes.has(home) ? "free" : "undecided", undefined];
 }
 
-function eventAtHome(claim: Claim, cluster: string): ClaimEvent {
+function eventInDataCluster(claim: VolumeClaim, cluster: string): ClaimEvent {
   return claim.boundIn.has(cluster) ? "bound" : "free";
 }
 
 function leftEvent(
-  claim: Claim,
+  claim: VolumeClaim,
   cluster: string,
   home: string | undefined,
   input: VolumesInput,
@@ -390,11 +407,11 @@ function isInUse(cluster: string, { parts }: Pick<VolumesInput, "parts">): boole
 }
 
 function place(
-  claim: Claim,
+  claim: VolumeClaim,
   cluster: string,
   event: ClaimEvent,
-  refusal: Refusal | undefined,
-): ClaimPlace {
+  refusal: VolumeRefusal | undefined,
+): ClaimClusterState {
   const state = nextClaimState(claim.states.get(cluster) ?? "absent", event);
   const isUnderWay = claim.copier !== undefined && (state === "copying" || state === "binding");
   return { state, ...(state === "refused" ? refusal : isUnderWay ? claim.progress : undefined) };
@@ -402,14 +419,14 @@ function place(
 
 const present: ReadonlySet<ClaimState> = new Set(["binding", "bound"]);
 
-function whereabouts(
-  claim: Claim,
+function dataClusterMessage(
+  claim: VolumeClaim,
   home: string | undefined,
-  places: ReadonlyMap<string, ClaimPlace>,
+  places: ReadonlyMap<string, ClaimClusterState>,
 ): Pick<ClaimDecision, "places" | "assigned" | "opened" | "brought"> {
   const assigned = new Set<string>();
   const opened = new Set<string>();
-  const brought = new Map<string, Brought>();
+  const brought = new Map<string, MigratedVolume>();
   for (const [cluster, { state }] of places) {
     if (state === "releasing" || state === "absent") continue;
     if (!present.has(state)) {
@@ -425,7 +442,7 @@ function whereabouts(
     if (wasThere) continue;
     const journey = { home: from, destination: cluster };
     const isCopy = claim.copier !== undefined;
-    const name = isCopy ? copyFor(claim, journey) : broughtName(claim, journey);
+    const name = isCopy ? copyFor(claim, journey) : migratedVolumeName(claim, journey);
     const isBrought =
       claim.broughtTo.has(cluster) && (!isCopy || claim.broughtTo.get(cluster) === name);
     if (name !== undefined && !isBrought) brought.set(cluster, { from, name, isCopy });
@@ -435,10 +452,10 @@ function whereabouts(
 
 /** Undefined where there is nothing particular about it. */
 function fencing(
-  part: WorkloadPart,
-  { home, destination, settledHome }: Group,
+  part: VolumeUser,
+  { home, destination, settledHome }: ClaimGroupState,
   input: VolumesInput,
-): PartDecision | undefined {
+): VolumeUserDecision | undefined {
   const isAtHome = part.cluster === home && part.cluster === settledHome;
   // What was opened may be there: it stays so, with nothing to run.
   if (part.cluster !== destination || !isAtHome)
@@ -452,7 +469,7 @@ function fencing(
 
 /** A claim that was born where it is may wait for its first Pod to get a volume; one that was brought may not. */
 function isUsable(
-  part: WorkloadPart,
+  part: VolumeUser,
   input: VolumesInput,
   decisions: ReadonlyMap<string, ClaimDecision>,
 ): boolean {

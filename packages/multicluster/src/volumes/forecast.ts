@@ -4,13 +4,18 @@
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { SyncTarget } from "../api/index.ts";
-import { claimTemplatesOf, ordinalClaimName, targetOf } from "../coordination/index.ts";
+import { claimTemplatesOf, clusterInfoOf, ordinalClaimName } from "../coordination/index.ts";
 import { downstreamNamespace } from "../syncer/index.ts";
-import { asShared, type Claim, type Refusal, type Sight } from "./decide-volumes.ts";
-import { type StoredObject, userKinds } from "./objects.ts";
-import { claimOf, claimsUsedBy, partOf, volumeOf } from "./read-facts.ts";
+import {
+  type ClusterVisibility,
+  type VolumeClaim,
+  type VolumeRefusal,
+  withoutMigration,
+} from "./decide-volumes.ts";
+import { claimUserKinds, type StoredObject } from "./objects.ts";
+import { claimsUsedBy, volumeClaimOf, volumeOf, volumeUserOf } from "./read-facts.ts";
 import { storageIn } from "./read-snapshots.ts";
-import { busyWith, refusalOf } from "./refusals.ts";
+import { volumeInUseBy, volumeRefusalOf } from "./refusals.ts";
 
 /** Claims and volumes of a workspace. */
 export interface Storage {
@@ -30,7 +35,7 @@ export interface PlannedUser {
   readonly to: Readonly<Record<string, number>>;
 }
 
-export interface RefusedClaim extends Refusal {
+export interface RefusedClaim extends VolumeRefusal {
   readonly claim: string;
   /** Where its data is, and the workload would have to stay. */
   readonly cluster: string;
@@ -43,14 +48,14 @@ export interface ForecastOptions {
   readonly storage: Storage;
 }
 
-export function forecastRefusals(
+export function predictVolumeRefusals(
   options: ForecastOptions,
   user: PlannedUser,
 ): readonly RefusedClaim[] {
-  const kind = userKinds.find(({ resource }) => resource.kind === user.kind);
+  const kind = claimUserKinds.find(({ resource }) => resource.kind === user.kind);
   if (kind === undefined) return [];
   const { whole, to } = user;
-  const parts = user.parts.flatMap((part) => partOf(part, kind, whole.metadata.name) ?? []);
+  const parts = user.parts.flatMap((part) => volumeUserOf(part, kind, whole.metadata.name) ?? []);
   const named = claimsUsedBy(whole, kind);
   return claimsOf(options, user).flatMap((claim): readonly RefusedClaim[] => {
     const { home, name } = claim;
@@ -60,14 +65,15 @@ export function forecastRefusals(
     const asked = askedOf(claim, options);
     const busy = named.has(name) && !claim.isShared ? parts : [];
     const found =
-      refusalOf(asked, home, destination, sightOf(options)) ?? busyWith([claim], destination, busy);
+      volumeRefusalOf(asked, home, destination, sightOf(options)) ??
+      volumeInUseBy([claim], destination, busy);
     return found === undefined ? [] : [{ claim: name, cluster: home, ...found }];
   });
 }
 
 /** Who may not read classes is not told what they refuse: it is asked as if somebody else made the copy. */
-function askedOf(claim: Claim, { storage }: ForecastOptions): Claim {
-  if (claim.isShared) return asShared(claim);
+function askedOf(claim: VolumeClaim, { storage }: ForecastOptions): VolumeClaim {
+  if (claim.isShared) return withoutMigration(claim);
   const isBlind = storage.storageClasses === undefined && claim.copier?.by === "snapshot";
   return isBlind ? { ...claim, copier: { by: "hook", name: "" } } : claim;
 }
@@ -76,7 +82,7 @@ function askedOf(claim: Claim, { storage }: ForecastOptions): Claim {
 function claimsOf({ cluster, targets, storage }: ForecastOptions, user: PlannedUser) {
   const { metadata } = user.whole;
   const { namespace = "" } = metadata;
-  const kind = userKinds.find(({ resource }) => resource.kind === user.kind);
+  const kind = claimUserKinds.find(({ resource }) => resource.kind === user.kind);
   const named = kind === undefined ? new Set<string>() : claimsUsedBy(user.whole, kind);
   const prefixes = claimTemplatesOf(user.whole).map((one) =>
     ordinalClaimName(one.name, metadata.name, 0).slice(0, -1),
@@ -93,21 +99,21 @@ function claimsOf({ cluster, targets, storage }: ForecastOptions, user: PlannedU
   return storage.claims
     .filter(({ metadata: one }) => one.namespace === namespace)
     .filter(({ metadata: { name } }) => named.has(name) || isNumbered(name))
-    .map((object): Claim => {
+    .map((object): VolumeClaim => {
       const { name } = object.metadata;
-      return claimOf(object, volumes, { name, namespaceIn });
+      return volumeClaimOf(object, volumes, { name, namespaceIn });
     });
 }
 
 function sightOf({ targets, storage }: ForecastOptions) {
-  const known = new Map(targets.map((one) => [one.metadata.name, targetOf(one)]));
+  const known = new Map(targets.map((one) => [one.metadata.name, clusterInfoOf(one)]));
   const { storageClasses = [], snapshotClasses = [] } = storage;
   return {
     storageOf(name: string) {
       const target = targets.find(({ metadata }) => metadata.name === name);
       return target && storageIn(target, { storageClasses, snapshotClasses, contents: [] });
     },
-    sight: (name: string): Sight => {
+    sight: (name: string): ClusterVisibility => {
       const target = known.get(name);
       return target === undefined ? "gone" : target.isReady ? "seen" : "lost";
     },

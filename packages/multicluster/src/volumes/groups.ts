@@ -1,15 +1,17 @@
 /** Workloads and claims that have to do with each other: those that share a claim, and the claims that one of them uses. */
-export interface User<Whole> {
+export interface ClaimUser<Whole> {
   readonly whole: Whole;
   readonly claims: ReadonlySet<string>;
 }
 
-export interface Group<Whole> {
+export interface ClaimGroup<Whole> {
   readonly wholes: readonly Whole[];
   readonly claims: ReadonlySet<string>;
 }
 
-export function groupsOf<Whole>(users: readonly User<Whole>[]): readonly Group<Whole>[] {
+export function claimGroupsOf<Whole>(
+  users: readonly ClaimUser<Whole>[],
+): readonly ClaimGroup<Whole>[] {
   let groups: { wholes: Whole[]; claims: Set<string> }[] = [];
   for (const { whole, claims } of users) {
     if (claims.size === 0) continue;

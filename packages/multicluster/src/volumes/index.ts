@@ -8,8 +8,8 @@ export {
 } from "./claim-machine.ts";
 export {
   type ForecastOptions,
-  forecastRefusals,
   type PlannedUser,
+  predictVolumeRefusals,
   type RefusedClaim,
   type Storage,
 } from "./forecast.ts";

@@ -55,14 +55,14 @@ export const storageClasses = defineResource<StoredObject>({
 });
 
 /** How what uses claims is stopped in a cluster: by a patch of its spec there, by taking it away, or not at all: it ends by itself. */
-export type Stop =
+export type StopMethod =
   | { readonly by: "diff"; readonly diff: string }
   | { readonly by: "removal" | "end" };
 
 /** A kind whose Pods use claims. */
-export interface UserKind {
+export interface ClaimUserKind {
   readonly resource: Resource<StoredObject>;
-  stopOf(object: StoredObject): Stop;
+  stopOf(object: StoredObject): StopMethod;
   /** Neither runs nor ever will. */
   hasEnded(object: StoredObject): boolean;
   /** Whether it wants its claims at all. */
@@ -83,10 +83,16 @@ export const statefulSets = defineResource<StoredObject>({
 });
 
 /** Nothing runs: what is laid over the spec of a part that is fenced. */
-const noReplicas: Stop = { by: "diff", diff: '[{"op":"replace","path":"/replicas","value":0}]' };
-const suspension: Stop = { by: "diff", diff: '[{"op":"add","path":"/suspend","value":true}]' };
+const noReplicas: StopMethod = {
+  by: "diff",
+  diff: '[{"op":"replace","path":"/replicas","value":0}]',
+};
+const suspension: StopMethod = {
+  by: "diff",
+  diff: '[{"op":"add","path":"/suspend","value":true}]',
+};
 
-const replicated: Omit<UserKind, "resource"> = {
+const replicated: Omit<ClaimUserKind, "resource"> = {
   stopOf: () => noReplicas,
   hasEnded: () => false,
   replicasOf: ({ spec }) => countAt(spec, "replicas", 1),
@@ -99,7 +105,7 @@ const replicated: Omit<UserKind, "resource"> = {
     countAt(status, "readyReplicas", 0) >= countAt(spec, "replicas", 1),
 };
 
-export const userKinds: readonly UserKind[] = [
+export const claimUserKinds: readonly ClaimUserKind[] = [
   {
     ...replicated,
     resource: defineResource({ ...apps, resource: "deployments", kind: "Deployment" }),

@@ -4,15 +4,15 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
-  asksOf,
   type ClaimTemplate,
   claimPhaseIn,
   claimTemplatesOf,
   ordinalClaimName,
+  requestedOrdinals,
 } from "../coordination/index.ts";
-import type { Claim, WorkloadPart } from "./decide-volumes.ts";
+import type { VolumeClaim, VolumeUser } from "./decide-volumes.ts";
 import { countAt, objectAt, type StoredObject } from "./objects.ts";
-import type { FoundPart, FoundWhole } from "./volume-writes.ts";
+import type { FoundCopy, FoundWorkload } from "./volume-writes.ts";
 
 /** From `start`, up to and without `end`. */
 interface Range {
@@ -25,24 +25,24 @@ export interface OrdinalUser {
   readonly claims: ReadonlySet<string>;
   /** Where the number is, or is asked for. */
   readonly cluster: string;
-  readonly parts: readonly WorkloadPart[];
+  readonly parts: readonly VolumeUser[];
 }
 
 export interface OrdinalSet {
-  readonly whole: FoundWhole;
+  readonly whole: FoundWorkload;
   readonly templates: readonly ClaimTemplate[];
   readonly users: readonly OrdinalUser[];
 }
 
 /** Undefined for what has no templates. */
 export function ordinalSetOf(
-  whole: FoundWhole,
+  whole: FoundWorkload,
   homeOf: (claim: string) => string | undefined,
 ): OrdinalSet | undefined {
   const { object } = whole;
   const templates = whole.kind.resource.kind === "StatefulSet" ? claimTemplatesOf(object) : [];
   if (templates.length === 0 || object.metadata.deletionTimestamp !== undefined) return undefined;
-  const asks = asksOf(object);
+  const asks = requestedOrdinals(object);
   const clusters = new Map<number, string>();
   const add = ({ start, end }: Range, cluster: string) => {
     for (let ordinal = start; ordinal < end; ordinal++) {
@@ -62,12 +62,12 @@ export function ordinalSetOf(
 }
 
 function partsOf(
-  { object, parts }: FoundWhole,
+  { object, parts }: FoundWorkload,
   ordinal: number,
   { asks, home }: { readonly asks: ReadonlyMap<string, Range>; readonly home: string | undefined },
-): readonly WorkloadPart[] {
+): readonly VolumeUser[] {
   const whole = `StatefulSet ${object.metadata.name}`;
-  const found: WorkloadPart[] = [];
+  const found: VolumeUser[] = [];
   const idle = { whole, takesOverFrom: undefined, isFenced: false };
   for (const part of parts) {
     const { cluster, isOpened, isGoing } = part.facts;
@@ -95,16 +95,18 @@ function includes({ start, end }: Range, ordinal: number): boolean {
   return ordinal >= start && ordinal < end;
 }
 
-export function hasOnlyItsOwn({ object, kind }: FoundPart): boolean {
+export function hasOnlyItsOwn({ object, kind }: FoundCopy): boolean {
   const running = kind.runningOf(object);
   return running !== undefined && running <= countAt(object.spec, "replicas", 1);
 }
 
 /** Whether all claims of a part's numbers are there: a set that does not find one makes it by itself. */
 export function isComplete(
-  { object, facts: { cluster } }: FoundPart,
+  { object, facts: { cluster } }: FoundCopy,
   { users }: OrdinalSet,
-  claimOf: (name: string) => { readonly object: StoredObject; readonly facts: Claim } | undefined,
+  claimOf: (
+    name: string,
+  ) => { readonly object: StoredObject; readonly facts: VolumeClaim } | undefined,
 ): boolean {
   const range = rangeOf(object);
   return users

@@ -4,11 +4,11 @@ import { stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   assignedTargets,
-  heldInClusterAnnotation,
+  attachedInClusterAnnotation,
+  dependenciesOn,
   jsonObjectOf,
-  openedAnnotation,
+  migrationSourceAnnotation,
   ownedByLabel,
-  referredTo,
   specDiffAnnotation,
   specDiffAnnotationPrefix,
   stateLabel,
@@ -17,25 +17,25 @@ import {
   stoppedForVolumes,
   syncerFinalizer,
   syncerFinalizerPrefix,
-  takesOverFromAnnotation,
+  volumeClusterAnnotation,
   volumeCopiedAnnotation,
   volumeCopyAnnotation,
+  volumeGateAnnotation,
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
-  volumesInAnnotation,
 } from "../api/index.ts";
 import { appliedDiffAnnotation, claimNamesOf, diffHash } from "../syncer/index.ts";
 import { type ClaimState, claimStates } from "./claim-machine.ts";
-import type { Copier, CopyRequest } from "./copies.ts";
-import type { Claim, Volume, WorkloadPart } from "./decide-volumes.ts";
+import type { VolumeCopier, VolumeCopyRequest } from "./copies.ts";
+import type { Volume, VolumeClaim, VolumeUser } from "./decide-volumes.ts";
 import {
   annotationCharactersMax,
+  type ClaimUserKind,
   objectAt,
   type StoredObject,
   textAt,
   textsAt,
-  type UserKind,
 } from "./objects.ts";
 import { type FoundSnapshots, snapshotSource, snapshotStep } from "./snapshot-steps.ts";
 
@@ -47,19 +47,19 @@ export interface KnownVolume extends Volume {
   readonly claim: { readonly namespace: string; readonly name: string };
 }
 
-export interface Where {
+export interface ClaimCluster {
   readonly name: string;
   /** What its namespace is called in a cluster; undefined for a cluster that is not registered. */
   readonly namespaceIn: (cluster: string) => string | undefined;
 }
 
 /** What the claim has in one cluster only: a volume, or a snapshot that one is made from. */
-export function broughtDiff({
+export function migratedVolumeDiff({
   name,
   copier,
 }: {
   readonly name: string;
-  readonly copier: Copier | undefined;
+  readonly copier: VolumeCopier | undefined;
 }): string {
   const isSnapshot = copier?.by === "snapshot";
   const [path, value] = isSnapshot ? ["/dataSource", snapshotSource(name)] : ["/volumeName", name];
@@ -67,7 +67,7 @@ export function broughtDiff({
 }
 
 /** Undefined for what people lay over the spec. */
-function broughtIn(diff: string): string | undefined {
+function migratedVolumeIn(diff: string): string | undefined {
   const volume = /"\/volumeName","value":"([^"]+)"/.exec(diff)?.[1];
   return volume ?? /"\/dataSource","value":\{[^}]*"name":"([^"]+)"\}/.exec(diff)?.[1];
 }
@@ -76,7 +76,7 @@ function broughtIn(diff: string): string | undefined {
 const localSources = ["hostPath", "local", "emptyDir"];
 const sharedModes: ReadonlySet<string> = new Set(["ReadWriteMany", "ReadOnlyMany"]);
 
-/** `nameOf` is how the SyncTarget is called where the claim is. */
+/** `typePathOf` is how the SyncTarget is called where the claim is. */
 export function volumeOf(
   { metadata, spec = {} }: StoredObject,
   nameOf: (target: string) => string,
@@ -92,7 +92,7 @@ export function volumeOf(
     born !== undefined && metadata.name.endsWith(suffix)
       ? metadata.name.slice(0, -suffix.length)
       : metadata.name;
-  const held = stringMember(annotations, heldInClusterAnnotation) ?? "";
+  const held = stringMember(annotations, attachedInClusterAnnotation) ?? "";
   const reference = objectAt(spec, "claimRef");
   return {
     cluster: nameOf(cluster),
@@ -120,12 +120,12 @@ function storageIn(spec: JsonObject, name: string): string {
   return sources.length === 0 ? name : JSON.stringify(sources);
 }
 
-export function claimOf(
+export function volumeClaimOf(
   object: StoredObject,
   volumes: readonly KnownVolume[],
-  { name, namespaceIn }: Where,
+  { name, namespaceIn }: ClaimCluster,
   found?: FoundSnapshots,
-): Claim {
+): VolumeClaim {
   const { metadata, spec } = object;
   const { annotations, labels } = metadata;
   const modes = textsAt(spec, "accessModes");
@@ -134,7 +134,7 @@ export function claimOf(
   const broughtTo = new Map<string, string>();
   for (const [key, text] of Object.entries(annotations ?? {})) {
     if (!key.startsWith(specDiffAnnotationPrefix)) continue;
-    const volume = broughtIn(text);
+    const volume = migratedVolumeIn(text);
     if (volume !== undefined) broughtTo.set(key.slice(specDiffAnnotationPrefix.length), volume);
   }
   const own = new Map<string, KnownVolume>();
@@ -144,7 +144,7 @@ export function claimOf(
       claim.name === name && claim.namespace !== "" && claim.namespace === namespaceIn(cluster);
     if (isBorn || broughtTo.get(cluster) === volume.name) own.set(cluster, volume);
   }
-  const home = stringMember(annotations, volumesInAnnotation);
+  const home = stringMember(annotations, volumeClusterAnnotation);
   const held = heldTargets(object, new Set([...assigned, ...broughtTo.keys()]));
   return {
     name,
@@ -185,7 +185,7 @@ function heldTargets(
   targets: ReadonlySet<string>,
 ): ReadonlySet<string> {
   const isOpened = (target: string) =>
-    stringMember(annotations, openedAnnotation(target)) !== undefined;
+    stringMember(annotations, volumeGateAnnotation(target)) !== undefined;
   return new Set(
     [...targets, ...finalizers.flatMap((one) => targetIn(one) ?? [])].filter(
       (target) => isOpened(target) || finalizers.includes(syncerFinalizer(target)),
@@ -206,13 +206,13 @@ function storageClassOf({ metadata, spec }: StoredObject): string | undefined {
   return stringMember(metadata.annotations, "volume.beta.kubernetes.io/storage-class");
 }
 
-type CopyFacts = Pick<Claim, "copier" | "request" | "copied" | "progress">;
+type CopyFacts = Pick<VolumeClaim, "copier" | "request" | "copied" | "progress">;
 
 function copyOf(object: StoredObject, found: FoundSnapshots | undefined): CopyFacts {
   const { annotations } = object.metadata;
   const hook = stringMember(annotations, volumeHookAnnotation) ?? "";
   const wantsSnapshot = stringMember(annotations, volumeMoveAnnotation) === "snapshot";
-  const copier: Copier | undefined =
+  const copier: VolumeCopier | undefined =
     hook !== "" ? { by: "hook", name: hook } : wantsSnapshot ? { by: "snapshot" } : undefined;
   const request = requestIn(stringMember(annotations, volumeCopyAnnotation), copier);
   const none = { copier, request, copied: undefined };
@@ -226,7 +226,10 @@ function copyOf(object: StoredObject, found: FoundSnapshots | undefined): CopyFa
 }
 
 /** Undefined also for one that another copier was asked for. */
-function requestIn(text: string | undefined, copier: Copier | undefined): CopyRequest | undefined {
+function requestIn(
+  text: string | undefined,
+  copier: VolumeCopier | undefined,
+): VolumeCopyRequest | undefined {
   const value = jsonObjectOf(text, annotationCharactersMax);
   const [id, from, to] = ["id", "from", "to"].map((name) => textAt(value, name));
   if (copier === undefined || textAt(value, "hook") !== hookOf(copier)) return undefined;
@@ -238,8 +241,8 @@ function requestIn(text: string | undefined, copier: Copier | undefined): CopyRe
 
 /** As it is kept on the claim. */
 export function requestText(
-  { id, from, to, sinceMs, failure }: CopyRequest,
-  copier: Copier,
+  { id, from, to, sinceMs, failure }: VolumeCopyRequest,
+  copier: VolumeCopier,
 ): string {
   const since = new Date(sinceMs).toISOString();
   const hook = hookOf(copier);
@@ -247,15 +250,15 @@ export function requestText(
 }
 
 /** Empty for a snapshot, which nobody else is asked for. */
-function hookOf(copier: Copier): string {
+function hookOf(copier: VolumeCopier): string {
   return copier.by === "hook" ? copier.name : "";
 }
 
 /** A copy that was made for another request is of data that may be old. */
 function answerTo(
-  { id, to }: CopyRequest,
+  { id, to }: VolumeCopyRequest,
   annotations: StoredObject["metadata"]["annotations"],
-): Pick<Claim, "copied" | "progress"> {
+): Pick<VolumeClaim, "copied" | "progress"> {
   const text = stringMember(annotations, volumeCopiedAnnotation);
   const value = jsonObjectOf(text, annotationCharactersMax);
   const volume = textAt(value, "volume");
@@ -281,18 +284,18 @@ function statesIn(text: string | undefined): ReadonlyMap<string, ClaimState> {
 /** The claims that a workload uses by name. */
 export function claimsUsedBy(
   { metadata, spec = {} }: StoredObject,
-  kind: UserKind,
+  kind: ClaimUserKind,
 ): ReadonlySet<string> {
-  const found = referredTo(metadata.annotations, "persistentvolumeclaims");
+  const found = dependenciesOn(metadata.annotations, "persistentvolumeclaims");
   return new Set([...claimNamesOf({ spec }, kind.resource), ...found]);
 }
 
 /** Undefined for what is no part, and for one that has ended. */
-export function partOf(
+export function volumeUserOf(
   object: StoredObject,
-  kind: UserKind,
+  kind: ClaimUserKind,
   whole: string,
-): WorkloadPart | undefined {
+): VolumeUser | undefined {
   const { metadata } = object;
   const { labels } = metadata;
   const cluster = assignedCluster(labels);
@@ -303,17 +306,17 @@ export function partOf(
     cluster,
     replicas: kind.replicasOf(object),
     isGoing: metadata.deletionTimestamp !== undefined,
-    takesOverFrom: stringMember(metadata.annotations, takesOverFromAnnotation),
+    takesOverFrom: stringMember(metadata.annotations, migrationSourceAnnotation),
     hasStarted: kind.hasStarted(object),
     ...stoppingOf(object, kind, cluster),
   };
 }
 
-type Stopping = Pick<WorkloadPart, "isStopped" | "isOpened" | "isFenced" | "endsByItself">;
+type Stopping = Pick<VolumeUser, "isStopped" | "isOpened" | "isFenced" | "endsByItself">;
 
-function stoppingOf(object: StoredObject, kind: UserKind, cluster: string): Stopping {
+function stoppingOf(object: StoredObject, kind: ClaimUserKind, cluster: string): Stopping {
   const { annotations, finalizers = [] } = object.metadata;
-  const mark = stringMember(annotations, openedAnnotation(cluster));
+  const mark = stringMember(annotations, volumeGateAnnotation(cluster));
   const stop = kind.stopOf(object);
   if (stop.by === "diff") {
     const isFenced = stringMember(annotations, specDiffAnnotation(cluster)) === stop.diff;

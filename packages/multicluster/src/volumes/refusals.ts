@@ -1,16 +1,16 @@
 /** Why a volume cannot be in another cluster, or may not; found out before anything stops. Pure. */
-import { requestFor } from "./copies.ts";
-import type { Claim, Refusal, VolumesInput, WorkloadPart } from "./decide-volumes.ts";
-import { snapshotRefusal } from "./snapshot-way.ts";
+import { copyRequestFor } from "./copies.ts";
+import type { VolumeClaim, VolumeRefusal, VolumesInput, VolumeUser } from "./decide-volumes.ts";
+import { snapshotTransferRefusal } from "./snapshot-way.ts";
 
 type Known = Pick<VolumesInput, "sight" | "showsVolumes" | "storageOf">;
 
-export function refusalOf(
-  claim: Claim,
+export function volumeRefusalOf(
+  claim: VolumeClaim,
   groupHome: string | undefined,
   to: string,
   known: Known,
-): Refusal | undefined {
+): VolumeRefusal | undefined {
   const { sight, showsVolumes = () => true } = known;
   const home = claim.home ?? groupHome ?? "";
   const name = `claim ${claim.name}`;
@@ -37,12 +37,14 @@ export function refusalOf(
   if (claim.copier?.by === "hook") return undefined;
   if (claim.copier?.by === "snapshot") {
     const journey = { home, destination: to };
-    return requestFor(claim, journey)?.failure ?? snapshotRefusal(claim, journey, known);
+    return (
+      copyRequestFor(claim, journey)?.failure ?? snapshotTransferRefusal(claim, journey, known)
+    );
   }
   return rebindingRefusal(claim, home);
 }
 
-function rebindingRefusal(claim: Claim, home: string): Refusal | undefined {
+function rebindingRefusal(claim: VolumeClaim, home: string): VolumeRefusal | undefined {
   const name = `claim ${claim.name}`;
   const volume = claim.volumes.get(home);
   if (volume === undefined) return undefined;
@@ -58,11 +60,11 @@ function rebindingRefusal(claim: Claim, home: string): Refusal | undefined {
 }
 
 /** What cannot be stopped is waited for, before anything else is. */
-export function busyWith(
-  [claim]: readonly Claim[],
+export function volumeInUseBy(
+  [claim]: readonly VolumeClaim[],
   destination: string,
-  parts: readonly WorkloadPart[],
-): Refusal | undefined {
+  parts: readonly VolumeUser[],
+): VolumeRefusal | undefined {
   const busy = parts.find(
     (part) => part.cluster !== destination && part.endsByItself === true && isRunning(part),
   );
@@ -72,6 +74,6 @@ export function busyWith(
   return { reason: "Busy", message };
 }
 
-export function isRunning({ isOpened, isStopped }: WorkloadPart): boolean {
+export function isRunning({ isOpened, isStopped }: VolumeUser): boolean {
   return isOpened && !isStopped;
 }

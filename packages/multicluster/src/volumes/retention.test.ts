@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deleteWhenScaledAnnotation } from "../api/index.ts";
-import { type StoredObject, statefulSets, type UserKind, userKinds } from "./objects.ts";
+import { type ClaimUserKind, claimUserKinds, type StoredObject, statefulSets } from "./objects.ts";
 import { type OrdinalSet, ordinalSetOf } from "./ordinal-users.ts";
-import { partOf } from "./read-facts.ts";
+import { volumeUserOf } from "./read-facts.ts";
 import { retentionOf } from "./retention.ts";
 
-const kind = userKinds.find(({ resource }) => resource === statefulSets) as UserKind;
+const kind = claimUserKinds.find(({ resource }) => resource === statefulSets) as ClaimUserKind;
 
 function set(replicas: number, policy: object, running = replicas): OrdinalSet {
   const template = { metadata: { name: "data" }, spec: {} };
@@ -30,7 +30,7 @@ function set(replicas: number, policy: object, running = replicas): OrdinalSet {
     },
     status: { observedGeneration: 2, replicas: running },
   } as unknown as StoredObject;
-  const facts = partOf(part, kind, "db");
+  const facts = volumeUserOf(part, kind, "db");
   assert.ok(facts !== undefined);
   const found = ordinalSetOf(
     { object, kind, parts: [{ object: part, kind, facts }] },

@@ -8,10 +8,10 @@ import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { stringMember } from "@kcp-ts/sdk";
 import { snapshotForAnnotation, snapshotOfLabel, stateLabel, stateSync } from "../api/index.ts";
-import type { CopyRequest } from "./copies.ts";
-import type { Refusal } from "./decide-volumes.ts";
+import type { VolumeCopyRequest } from "./copies.ts";
+import type { VolumeRefusal } from "./decide-volumes.ts";
 import { objectAt, type StoredObject, textAt } from "./objects.ts";
-import type { SnapshotWay } from "./snapshot-way.ts";
+import type { SnapshotTransfer } from "./snapshot-way.ts";
 
 /** What there is of a claim's copy. */
 export interface FoundSnapshots {
@@ -24,13 +24,13 @@ export interface FoundSnapshots {
 }
 
 export type SnapshotStep =
-  | { readonly to: "take"; readonly progress: Refusal }
-  | { readonly to: "wait"; readonly progress: Refusal }
-  | { readonly to: "offer"; readonly handle: string; readonly progress: Refusal }
+  | { readonly to: "take"; readonly progress: VolumeRefusal }
+  | { readonly to: "wait"; readonly progress: VolumeRefusal }
+  | { readonly to: "offer"; readonly handle: string; readonly progress: VolumeRefusal }
   | { readonly to: "bind"; readonly snapshot: string };
 
 export function snapshotStep(
-  request: CopyRequest,
+  request: VolumeCopyRequest,
   { metadata: { uid = "" } }: StoredObject,
   found: FoundSnapshots,
 ): SnapshotStep {
@@ -59,11 +59,11 @@ function isReady({ status }: StoredObject): boolean {
   return status?.["readyToUse"] === true;
 }
 
-function told(message: string): Refusal {
+function told(message: string): VolumeRefusal {
   return { reason: "Snapshot", message: `the snapshot: ${message}` };
 }
 
-function progressOf({ metadata: { name }, status }: StoredObject, cluster: string): Refusal {
+function progressOf({ metadata: { name }, status }: StoredObject, cluster: string): VolumeRefusal {
   const error = textAt(objectAt(status, "error"), "message");
   if (error === "") return told(`${name} is not ready in ${cluster} yet`);
   return { reason: "SnapshotError", message: `snapshot ${name} in ${cluster}: ${error}` };
@@ -72,7 +72,7 @@ function progressOf({ metadata: { name }, status }: StoredObject, cluster: strin
 /** The same for every try of the same request. */
 export function snapshotName(
   uid: string,
-  { id }: Pick<CopyRequest, "id">,
+  { id }: Pick<VolumeCopyRequest, "id">,
   cluster: string,
 ): string {
   const digest = createHash("sha256").update(`${uid} ${id} ${cluster}`).digest("hex");
@@ -82,7 +82,7 @@ export function snapshotName(
 type Made = Pick<StoredObject, "metadata" | "spec">;
 
 /** Goes when the claim goes. */
-function aboutSnapshot(claim: StoredObject, request: CopyRequest, cluster: string): Made {
+function aboutSnapshot(claim: StoredObject, request: VolumeCopyRequest, cluster: string): Made {
   const { namespace, name, uid = "" } = claim.metadata;
   const owner = { apiVersion: "v1", kind: "PersistentVolumeClaim", name, uid };
   return {
@@ -96,24 +96,32 @@ function aboutSnapshot(claim: StoredObject, request: CopyRequest, cluster: strin
   };
 }
 
-export function takenSnapshot(claim: StoredObject, request: CopyRequest, way: SnapshotWay): Made {
+export function newSourceSnapshot(
+  claim: StoredObject,
+  request: VolumeCopyRequest,
+  way: SnapshotTransfer,
+): Made {
   const { name } = claim.metadata;
   const source = { persistentVolumeClaimName: name };
   const spec = { volumeSnapshotClassName: way.from.name, source };
   return { ...aboutSnapshot(claim, request, request.from), spec };
 }
 
-export function offeredSnapshot(claim: StoredObject, request: CopyRequest, way: SnapshotWay): Made {
+export function newDestinationSnapshot(
+  claim: StoredObject,
+  request: VolumeCopyRequest,
+  way: SnapshotTransfer,
+): Made {
   const about = aboutSnapshot(claim, request, request.to);
   const source = { volumeSnapshotContentName: about.metadata.name };
   return { ...about, spec: { volumeSnapshotClassName: way.to.name, source } };
 }
 
 /** Of the logical cluster that has the SyncTarget. What stands for a snapshot there may go, and the snapshot stays. */
-export function offeredContent(
+export function newDestinationContent(
   claim: StoredObject,
-  request: CopyRequest,
-  way: SnapshotWay,
+  request: VolumeCopyRequest,
+  way: SnapshotTransfer,
   there: { readonly handle: string; readonly namespace: string; readonly labels: JsonObject },
 ): Made {
   const { uid = "" } = claim.metadata;
@@ -134,9 +142,9 @@ export function offeredContent(
 }
 
 /** Those of other requests, or of all if none counts. */
-export function leftovers(
+export function obsoleteSnapshots(
   objects: readonly StoredObject[],
-  request: CopyRequest | undefined,
+  request: VolumeCopyRequest | undefined,
 ): readonly StoredObject[] {
   const current = request?.failure === undefined ? request?.id : undefined;
   return objects.filter(

@@ -4,8 +4,8 @@
  * The handle of a snapshot means something to the storage that made it, and nothing says which clusters share one: equal drivers do not (two accounts of a cloud have the
  * same). So who owns the SyncTargets says it, by `workloads.kcp.io/snapshot-domains: <driver>=<domain>` on each: a handle is good wherever driver and domain are the same.
  */
-import type { Journey } from "./copies.ts";
-import type { Claim, Refusal, VolumesInput } from "./decide-volumes.ts";
+import type { ClaimMigration } from "./copies.ts";
+import type { VolumeClaim, VolumeRefusal, VolumesInput } from "./decide-volumes.ts";
 
 export interface ClusterStorage {
   /** By driver: the name of what its snapshots are valid in. */
@@ -38,7 +38,7 @@ export const snapshotKinds = [
   "storageclasses.storage.k8s.io",
 ] as const;
 
-export interface SnapshotWay {
+export interface SnapshotTransfer {
   readonly driver: string;
   /** Of the cluster that the snapshot is taken in, and of the one that it is for. */
   readonly from: SnapshotClass;
@@ -47,17 +47,21 @@ export interface SnapshotWay {
 
 type Known = Pick<VolumesInput, "storageOf">;
 
-export function snapshotRefusal(claim: Claim, journey: Journey, known: Known): Refusal | undefined {
-  const found = snapshotWay(claim, journey, known);
+export function snapshotTransferRefusal(
+  claim: VolumeClaim,
+  journey: ClaimMigration,
+  known: Known,
+): VolumeRefusal | undefined {
+  const found = snapshotTransferOf(claim, journey, known);
   return found === undefined || "driver" in found ? undefined : found;
 }
 
 /** Undefined while the claim has no volume. */
-export function snapshotWay(
-  claim: Claim,
-  { home, destination }: Journey,
+export function snapshotTransferOf(
+  claim: VolumeClaim,
+  { home, destination }: ClaimMigration,
   { storageOf = () => undefined }: Known,
-): SnapshotWay | Refusal | undefined {
+): SnapshotTransfer | VolumeRefusal | undefined {
   const [source, target] = [storageOf(home), storageOf(destination)];
   const name = `claim ${claim.name}`;
   if (source === undefined || target === undefined) {
@@ -88,10 +92,10 @@ export function snapshotWay(
 
 /** The claim is provisioned anew in the other cluster, where its class has to be another name for the same driver. */
 function classRefusal(
-  claim: Claim,
+  claim: VolumeClaim,
   driver: string,
   { destination, target }: { readonly destination: string; readonly target: ClusterStorage },
-): Refusal | undefined {
+): VolumeRefusal | undefined {
   const { storageClass } = claim;
   const found = target.classes.find((one) =>
     storageClass === undefined ? one.isDefault : one.name === storageClass,

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
-  type Claim,
   decideVolumes,
+  type VolumeClaim,
   type VolumesInput,
-  type WorkloadPart,
+  type VolumeUser,
 } from "./decide-volumes.ts";
 import type { StoredObject } from "./objects.ts";
-import { claimOf } from "./read-facts.ts";
-import { leftovers, snapshotName, snapshotStep } from "./snapshot-steps.ts";
-import { type ClusterStorage, domainsIn, snapshotWay } from "./snapshot-way.ts";
+import { volumeClaimOf } from "./read-facts.ts";
+import { obsoleteSnapshots, snapshotName, snapshotStep } from "./snapshot-steps.ts";
+import { type ClusterStorage, domainsIn, snapshotTransferOf } from "./snapshot-way.ts";
 
 const driver = "csi.example.com";
 const storage: ClusterStorage = {
@@ -26,7 +26,7 @@ const volume = {
   ...{ storage: "handle-1", driver },
 };
 
-function claim(more: Partial<Claim> = {}): Claim {
+function claim(more: Partial<VolumeClaim> = {}): VolumeClaim {
   return {
     ...{ name: "data", uid: "u1", version: "20", isShared: false, home: "a", mayDetach: false },
     ...{ storageClass: "fast", copier: { by: "snapshot" as const }, request: undefined },
@@ -42,8 +42,8 @@ function claim(more: Partial<Claim> = {}): Claim {
 }
 
 const journey = { home: "a", destination: "b" };
-const way = (one: Claim, b: ClusterStorage | undefined = storage, a = storage) => {
-  const found = snapshotWay(one, journey, { storageOf: (name) => (name === "a" ? a : b) });
+const way = (one: VolumeClaim, b: ClusterStorage | undefined = storage, a = storage) => {
+  const found = snapshotTransferOf(one, journey, { storageOf: (name) => (name === "a" ? a : b) });
   return found !== undefined && "driver" in found ? found : found?.reason;
 };
 
@@ -67,7 +67,7 @@ describe("the way of a snapshot", () => {
   ];
   function snapshotReason(b: undefined) {
     const known = { storageOf: (name: string) => (name === "a" ? storage : b) };
-    const found = snapshotWay(claim(), journey, known);
+    const found = snapshotTransferOf(claim(), journey, known);
     return found !== undefined && "reason" in found ? found.reason : undefined;
   }
   for (const [index, [reason, found]] of gaps.entries())
@@ -121,8 +121,8 @@ describe("the steps of a snapshot", () => {
   it("do not take the snapshot of an earlier request for this one, which is left over", () => {
     const old = named("a", ready, "12");
     assert.equal(step([old]).to, "take");
-    assert.deepEqual(leftovers([old, named("a")], request), [old]);
-    assert.deepEqual(leftovers([named("a")], undefined), [named("a")]);
+    assert.deepEqual(obsoleteSnapshots([old, named("a")], request), [old]);
+    assert.deepEqual(obsoleteSnapshots([named("a")], undefined), [named("a")]);
   });
 
   it("say what the cluster says", () => {
@@ -134,7 +134,7 @@ describe("the steps of a snapshot", () => {
 });
 
 describe("a snapshot that does not come", () => {
-  const parts: readonly WorkloadPart[] = ["a", "b"].map((cluster) => ({
+  const parts: readonly VolumeUser[] = ["a", "b"].map((cluster) => ({
     ...{ whole: "web", cluster, replicas: 1, isGoing: false, isStopped: true },
     takesOverFrom: cluster === "b" ? "a" : undefined,
     isOpened: cluster === "a",
@@ -142,7 +142,7 @@ describe("a snapshot that does not come", () => {
   }));
   const progress = { reason: "SnapshotError", message: "no room" };
   const request = { id: "17", from: "a", to: "b", sinceMs: 1000 };
-  const decide = (one: Claim, nowMs: number) => {
+  const decide = (one: VolumeClaim, nowMs: number) => {
     const known = { sight: () => "seen" as const, storageOf: () => storage };
     const input: VolumesInput = { claims: [one], parts, ...known, nowMs, copyPatienceMs: 5000 };
     const { claims, parts: decided } = decideVolumes(input);
@@ -151,7 +151,7 @@ describe("a snapshot that does not come", () => {
     return {
       place: places.get("b"),
       next,
-      isFenced: decided.get(source as WorkloadPart)?.isFenced,
+      isFenced: decided.get(source as VolumeUser)?.isFenced,
     };
   };
 
@@ -180,7 +180,7 @@ describe("a snapshot that does not come", () => {
         }),
       };
       const object = { metadata: { name: "data", annotations } } as never;
-      return claimOf(object, [], { name: "data", namespaceIn: () => undefined }).request;
+      return volumeClaimOf(object, [], { name: "data", namespaceIn: () => undefined }).request;
     };
     assert.deepEqual(at(), request);
     assert.equal(at("copier"), undefined);

@@ -10,7 +10,6 @@ import {
 } from "@kcp-ts/sdk";
 import {
   clusterLabel,
-  openedAnnotation,
   softFinalizersAnnotation,
   softFinalizersOf,
   specDiffAnnotation,
@@ -18,63 +17,64 @@ import {
   stateSync,
   stoppedForVolumes,
   syncerFinalizer,
+  volumeClusterAnnotation,
   volumeCopyAnnotation,
+  volumeGateAnnotation,
   volumesAnnotation,
-  volumesHolder,
-  volumesInAnnotation,
+  volumesFinalizer,
 } from "../api/index.ts";
-import type { Copier } from "./copies.ts";
+import type { VolumeCopier } from "./copies.ts";
 import type {
-  Claim,
   ClaimDecision,
-  PartDecision,
+  VolumeClaim,
   VolumesDecision,
-  WorkloadPart,
+  VolumeUser,
+  VolumeUserDecision,
 } from "./decide-volumes.ts";
 import {
+  type ClaimUserKind,
   persistentVolumeClaims,
   persistentVolumes,
   type StoredObject,
-  type UserKind,
 } from "./objects.ts";
-import { broughtDiff, type KnownVolume, requestText } from "./read-facts.ts";
+import { type KnownVolume, migratedVolumeDiff, requestText } from "./read-facts.ts";
 import type { FoundSnapshots } from "./snapshot-steps.ts";
 import type { SnapshotWrites } from "./snapshot-writes.ts";
 
 export interface FoundClaim {
   readonly object: StoredObject;
-  readonly facts: Claim;
+  readonly facts: VolumeClaim;
   /** Of copies by snapshot; undefined where none is asked for. */
   readonly snapshots?: FoundSnapshots | undefined;
 }
 
-export interface FoundPart {
+export interface FoundCopy {
   readonly object: StoredObject;
-  readonly kind: UserKind;
-  readonly facts: WorkloadPart;
+  readonly kind: ClaimUserKind;
+  readonly facts: VolumeUser;
   /** One number of it: what becomes of that is its coordinator's affair, who sees the claims. */
   readonly isOrdinal?: boolean;
 }
 
-export interface FoundWhole {
+export interface FoundWorkload {
   readonly object: StoredObject;
-  readonly kind: UserKind;
-  readonly parts: readonly FoundPart[];
+  readonly kind: ClaimUserKind;
+  readonly parts: readonly FoundCopy[];
 }
 
 export interface GroupWork {
-  readonly wholes: readonly FoundWhole[];
+  readonly wholes: readonly FoundWorkload[];
   readonly claims: readonly FoundClaim[];
-  readonly parts: readonly FoundPart[];
+  readonly parts: readonly FoundCopy[];
   readonly decision: VolumesDecision;
   /** Whether what else a part needs is there, before it may be. */
-  readonly isComplete: (part: FoundPart) => boolean;
+  readonly isComplete: (part: FoundCopy) => boolean;
 }
 
 type Marks = Record<string, string | null>;
 
 /** A cluster that the claims of a namespace may be in. */
-export interface Whereabouts {
+export interface VolumeCluster {
   /** Of the logical cluster that has its SyncTarget, and so its volumes. */
   readonly client: Client;
   /** What the SyncTarget is called there. */
@@ -88,7 +88,7 @@ export class VolumeWrites {
   readonly #cluster: ObjectKey["cluster"];
   readonly #events: EventRecorder;
   readonly #signal: AbortSignal;
-  readonly #whereabouts: (target: string) => Whereabouts | undefined;
+  readonly #whereabouts: (target: string) => VolumeCluster | undefined;
   readonly #snapshots: SnapshotWrites;
 
   constructor(context: {
@@ -96,7 +96,7 @@ export class VolumeWrites {
     readonly cluster: ObjectKey["cluster"];
     readonly signal: AbortSignal;
     readonly events: EventRecorder;
-    readonly whereabouts: (target: string) => Whereabouts | undefined;
+    readonly whereabouts: (target: string) => VolumeCluster | undefined;
     readonly snapshots: SnapshotWrites;
   }) {
     this.#client = context.client;
@@ -111,8 +111,8 @@ export class VolumeWrites {
   async carryOut(work: GroupWork): Promise<boolean> {
     const { wholes, claims, decision, isComplete } = work;
     const parts = work.parts.filter(({ isOrdinal }) => isOrdinal !== true);
-    const decided = (part: FoundPart) => {
-      const { isFenced, isOpened } = decision.parts.get(part.facts) as PartDecision;
+    const decided = (part: FoundCopy) => {
+      const { isFenced, isOpened } = decision.parts.get(part.facts) as VolumeUserDecision;
       return { isFenced, isOpened: isOpened && (part.facts.isOpened || isComplete(part)) };
     };
     for (const part of parts) if (decided(part).isFenced) await this.#markPart(part, decided(part));
@@ -150,8 +150,8 @@ export class VolumeWrites {
   }
 
   /** For one that nothing else keeps. */
-  async open(part: FoundPart): Promise<boolean> {
-    const marks = { [openedAnnotation(part.facts.cluster)]: volumesHolder };
+  async open(part: FoundCopy): Promise<boolean> {
+    const marks = { [volumeGateAnnotation(part.facts.cluster)]: volumesFinalizer };
     return this.#mark(part.kind.resource, part.object, marks);
   }
 
@@ -182,7 +182,7 @@ export class VolumeWrites {
     this.#events.record(this.#cluster, set, { type: "Normal", reason: "ClaimDeleted", message });
   }
 
-  async #markPart(part: FoundPart, next: PartDecision): Promise<void> {
+  async #markPart(part: FoundCopy, next: VolumeUserDecision): Promise<void> {
     const { cluster } = part.facts;
     await this.#mark(part.kind.resource, part.object, marksOf(part, next));
     if (!next.isFenced || part.facts.isFenced) return;
@@ -194,8 +194,8 @@ export class VolumeWrites {
   async #bring(
     { facts }: FoundClaim,
     next: ClaimDecision,
-  ): Promise<ReadonlyMap<string, BroughtSource>> {
-    const names = new Map<string, BroughtSource>();
+  ): Promise<ReadonlyMap<string, MigratedSource>> {
+    const names = new Map<string, MigratedSource>();
     for (const [cluster, { from, name, isCopy }] of next.brought) {
       if (isCopy) {
         names.set(cluster, { name, copier: facts.copier });
@@ -220,7 +220,7 @@ export class VolumeWrites {
     return names;
   }
 
-  async #removeVolume(facts: Claim, target: string): Promise<void> {
+  async #removeVolume(facts: VolumeClaim, target: string): Promise<void> {
     const volume = facts.volumes.get(target);
     const where = this.#whereabouts(target);
     if (volume === undefined || where === undefined) return;
@@ -238,20 +238,20 @@ export class VolumeWrites {
   async #markClaim(
     { object, facts }: FoundClaim,
     next: ClaimDecision,
-    brought: ReadonlyMap<string, BroughtSource>,
+    brought: ReadonlyMap<string, MigratedSource>,
   ): Promise<void> {
-    const marks: Marks = { [volumesInAnnotation]: next.home ?? null };
+    const marks: Marks = { [volumeClusterAnnotation]: next.home ?? null };
     const labels: Marks = {};
     const said: Record<string, JsonValue> = {};
     for (const [cluster, place] of [...next.places].sort()) {
       said[cluster] = place as unknown as JsonObject;
-      marks[openedAnnotation(cluster)] = next.opened.has(cluster) ? volumesHolder : null;
+      marks[volumeGateAnnotation(cluster)] = next.opened.has(cluster) ? volumesFinalizer : null;
       if (next.assigned.has(cluster)) labels[stateLabel(cluster)] = stateSync;
       else if (place.state === "releasing") labels[stateLabel(cluster)] = null;
       Object.assign(marks, holderMarks(object, cluster, next.opened.has(cluster)));
     }
     for (const [cluster, source] of brought)
-      marks[specDiffAnnotation(cluster)] = broughtDiff(source);
+      marks[specDiffAnnotation(cluster)] = migratedVolumeDiff(source);
     const places = JSON.stringify(said);
     marks[volumesAnnotation] = places;
     marks[volumeCopyAnnotation] =
@@ -272,7 +272,7 @@ export class VolumeWrites {
   }
 
   async #tie(
-    whole: FoundWhole,
+    whole: FoundWorkload,
     { tie, claims }: VolumesDecision,
     found: readonly FoundClaim[],
   ): Promise<void> {
@@ -285,7 +285,7 @@ export class VolumeWrites {
     }
     const isQuiet = Object.keys(waiting).length === 0;
     await this.#mark(whole.kind.resource, whole.object, {
-      [volumesInAnnotation]: tie ?? null,
+      [volumeClusterAnnotation]: tie ?? null,
       [volumesAnnotation]: isQuiet ? null : JSON.stringify(waiting),
     });
   }
@@ -320,13 +320,16 @@ export class VolumeWrites {
   }
 }
 
-function marksOf({ object, kind, facts }: FoundPart, { isFenced, isOpened }: PartDecision): Marks {
+function marksOf(
+  { object, kind, facts }: FoundCopy,
+  { isFenced, isOpened }: VolumeUserDecision,
+): Marks {
   const { cluster } = facts;
   const stop = kind.stopOf(object);
-  const opened = openedAnnotation(cluster);
+  const opened = volumeGateAnnotation(cluster);
   if (stop.by === "removal")
-    return { [opened]: isFenced ? stoppedForVolumes : isOpened ? volumesHolder : null };
-  const marks: Marks = { [opened]: isOpened ? volumesHolder : null };
+    return { [opened]: isFenced ? stoppedForVolumes : isOpened ? volumesFinalizer : null };
+  const marks: Marks = { [opened]: isOpened ? volumesFinalizer : null };
   // What people lay over the spec themselves is theirs.
   if (stop.by === "diff" && (isFenced || facts.isFenced))
     marks[specDiffAnnotation(cluster)] = isFenced ? stop.diff : null;
@@ -342,16 +345,16 @@ function changed(wanted: Marks, current: Readonly<Record<string, string>> | unde
 }
 
 /** A volume, or what a copier made of one. */
-interface BroughtSource {
+interface MigratedSource {
   readonly name: string;
-  readonly copier: Copier | undefined;
+  readonly copier: VolumeCopier | undefined;
 }
 
 /** The syncer keeps a claim in a cluster, assigned or not, as long as this name is in the list. */
 function holderMarks({ metadata }: StoredObject, target: string, isHeld: boolean): Marks {
   const holders = softFinalizersOf(metadata.annotations, target);
-  const others = holders.filter((one) => one !== volumesHolder);
-  const next = isHeld ? [...others, volumesHolder] : others;
+  const others = holders.filter((one) => one !== volumesFinalizer);
+  const next = isHeld ? [...others, volumesFinalizer] : others;
   return { [softFinalizersAnnotation(target)]: next.length === 0 ? null : next.join(",") };
 }
 

@@ -21,9 +21,9 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import {
+  dependenciesOn,
   type NamedTarget,
   ownedByLabel,
-  referredTo,
   type SyncTarget,
   syncTargets,
   targetNameIn,
@@ -31,39 +31,45 @@ import {
   workloadStrategies,
 } from "../api/index.ts";
 import {
+  type ClusterInfo,
   claimTemplatesOf,
-  isWhole,
+  clusterInfoOf,
+  isUnassigned,
   metadataAndTargets,
   metadataClusters,
   ownerLabelValue,
   syncsClaims,
-  type Target,
-  targetOf,
 } from "../coordination/index.ts";
 import { downstreamNamespace } from "../syncer/index.ts";
 import { customKinds } from "./custom-kinds.ts";
 import {
+  type ClusterVisibility,
   decideVolumes,
-  type Sight,
   type VolumesInput,
-  type WorkloadPart,
+  type VolumeUser,
 } from "./decide-volumes.ts";
-import { type Group, groupsOf } from "./groups.ts";
+import { type ClaimGroup, claimGroupsOf } from "./groups.ts";
 import { listed } from "./listed.ts";
 import {
+  type ClaimUserKind,
+  claimUserKinds,
   persistentVolumeClaims,
   persistentVolumes,
   type StoredObject,
   statefulSets,
   storageClasses,
-  type UserKind,
-  userKinds,
   volumeSnapshotClasses,
   volumeSnapshotContents,
   volumeSnapshots,
 } from "./objects.ts";
 import { claimFrom, isComplete, type OrdinalSet, ordinalSetOf } from "./ordinal-users.ts";
-import { claimOf, claimsUsedBy, type KnownVolume, partOf, volumeOf } from "./read-facts.ts";
+import {
+  claimsUsedBy,
+  type KnownVolume,
+  volumeClaimOf,
+  volumeOf,
+  volumeUserOf,
+} from "./read-facts.ts";
 import {
   concernsSnapshots,
   type NamespaceStorage,
@@ -75,11 +81,11 @@ import { retentionOf } from "./retention.ts";
 import { SnapshotWrites } from "./snapshot-writes.ts";
 import {
   type FoundClaim,
-  type FoundPart,
-  type FoundWhole,
+  type FoundCopy,
+  type FoundWorkload,
   type GroupWork,
+  type VolumeCluster,
   VolumeWrites,
-  type Whereabouts,
 } from "./volume-writes.ts";
 
 /** Which SyncTargets logical clusters use, their own and those of others. */
@@ -157,9 +163,10 @@ export function volumes(options: VolumesOptions): Volumes {
     .watch(volumeSnapshotContents, { map: ofUsers })
     .watch(volumeSnapshotClasses, { map: ofUsers })
     .watch(storageClasses, { map: ofUsers })
-    .watch<SyncTarget, Target>(syncTargets, { transform: targetOf, map: ofCluster });
+    .watch<SyncTarget, ClusterInfo>(syncTargets, { transform: clusterInfoOf, map: ofCluster });
   const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
-  for (const { resource } of userKinds) controller.watch(resource, { predicate, map: ofNamespace });
+  for (const { resource } of claimUserKinds)
+    controller.watch(resource, { predicate, map: ofNamespace });
   const watching = { ...work, clock, onError, concurrency, predicate, map: ofNamespace };
   return {
     async run(signal) {
@@ -210,7 +217,7 @@ const nameOf = ({ metadata }: SyncTarget) => metadata.name;
 
 /** A whole or a part; not what was copied up from a cluster, of which there may be many. */
 function isConcerned(object: KubernetesObject): boolean {
-  return isWhole(object) || object.metadata.labels?.[ownedByLabel] !== undefined;
+  return isUnassigned(object) || object.metadata.labels?.[ownedByLabel] !== undefined;
 }
 
 interface Work extends VolumesOptions {
@@ -249,7 +256,7 @@ async function reconcile(
     const { name } = object.metadata;
     const namespaceIn = (target: string) => whereabouts(target)?.namespace;
     const own = storage && snapshotsFor(object, storage, places.targets);
-    const facts = claimOf(object, places.volumes, { name, namespaceIn }, own);
+    const facts = volumeClaimOf(object, places.volumes, { name, namespaceIn }, own);
     claims.set(name, { object, facts, snapshots: own });
   }
   let isSettled = true;
@@ -260,13 +267,13 @@ async function reconcile(
   const sets = found.wholes.flatMap((whole) => ordinalSetOf(whole, homeOf) ?? []);
   if (await makeClaims(sets, claims, isManaged, writes)) return;
   if (await retain(sets, found.claims, writes)) return;
-  const isReady = (part: FoundPart) => {
+  const isReady = (part: FoundCopy) => {
     const set = sets.find(({ whole }) => whole.parts.includes(part));
     if (set === undefined || !isManaged(part.facts.cluster)) return true;
     return isComplete(part, set, (name) => claims.get(name));
   };
   const users = [...usersOf(found.wholes), ...sets.flatMap(ordinalUsersOf)];
-  for (const group of groupsOf(users)) {
+  for (const group of claimGroupsOf(users)) {
     const decided = decideGroup(group, claims, view);
     if (decided === undefined) continue;
     isSettled = (await writes.carryOut({ ...decided, isComplete: isReady })) && isSettled;
@@ -279,23 +286,23 @@ async function reconcile(
 }
 
 /** What is to be known of clusters, by the names that objects have for them. */
-interface View
+interface ClusterView
   extends Required<
     Pick<VolumesInput, "sight" | "showsVolumes" | "storageOf" | "nowMs" | "copyPatienceMs">
   > {
-  readonly whereabouts: (name: string) => Whereabouts | undefined;
+  readonly whereabouts: (name: string) => VolumeCluster | undefined;
   /** Whether claims are synced to it. */
   readonly isManaged: (name: string) => boolean;
 }
 
 function viewOf(
-  targets: ReadonlyMap<string, Place>,
+  targets: ReadonlyMap<string, TargetInWorkspace>,
   storage: NamespaceStorage | undefined,
   { clock = systemClock, copyPatienceMs = copyPatienceMsDefault }: Work,
-): View {
+): ClusterView {
   const known = (name: string) => {
     const target = targets.get(name)?.target;
-    return target === undefined ? undefined : targetOf(target);
+    return target === undefined ? undefined : clusterInfoOf(target);
   };
   return {
     nowMs: clock.now(),
@@ -310,7 +317,7 @@ function viewOf(
       const target = known(name);
       return target !== undefined && syncsClaims(target);
     },
-    sight(name): Sight {
+    sight(name): ClusterVisibility {
       const target = known(name);
       return target === undefined ? "gone" : target.isReady ? "seen" : "lost";
     },
@@ -323,9 +330,9 @@ function viewOf(
 
 /** Undefined as long as a claim is not there yet, or not any more: Pods wait for it in every cluster. */
 function decideGroup(
-  group: Group<User["whole"]>,
+  group: ClaimGroup<NamedClaimUser["whole"]>,
   claims: ReadonlyMap<string, FoundClaim>,
-  view: View,
+  view: ClusterView,
 ): Omit<GroupWork, "isComplete"> | undefined {
   const own = [...group.claims].flatMap((name) => {
     const claim = claims.get(name);
@@ -380,12 +387,12 @@ async function retain(
   return isChanged;
 }
 
-interface User {
-  readonly whole: FoundWhole & { readonly isOrdinal?: boolean };
+interface NamedClaimUser {
+  readonly whole: FoundWorkload & { readonly isOrdinal?: boolean };
   readonly claims: ReadonlySet<string>;
 }
 
-function usersOf(wholes: readonly FoundWhole[]): readonly User[] {
+function usersOf(wholes: readonly FoundWorkload[]): readonly NamedClaimUser[] {
   return wholes.flatMap((whole) => {
     const claims = claimsOf(whole);
     return claims.size === 0 ? [] : [{ whole, claims }];
@@ -393,7 +400,7 @@ function usersOf(wholes: readonly FoundWhole[]): readonly User[] {
 }
 
 /** Each number for itself. */
-function ordinalUsersOf({ whole, users }: OrdinalSet): readonly User[] {
+function ordinalUsersOf({ whole, users }: OrdinalSet): readonly NamedClaimUser[] {
   const { object, kind } = whole;
   return users.map(({ claims, parts }) => {
     const found = parts.map((facts) => ({ object, kind, facts, isOrdinal: true }));
@@ -401,7 +408,7 @@ function ordinalUsersOf({ whole, users }: OrdinalSet): readonly User[] {
   });
 }
 
-interface Place extends Whereabouts {
+interface TargetInWorkspace extends VolumeCluster {
   readonly target: SyncTarget;
   /** The logical cluster that has it. */
   readonly home: string;
@@ -413,14 +420,14 @@ async function readPlaces(
   { client, usedTargets, targetOf: meant }: Work,
   signal: AbortSignal,
 ): Promise<{
-  readonly targets: ReadonlyMap<string, Place>;
+  readonly targets: ReadonlyMap<string, TargetInWorkspace>;
   readonly homes: ReadonlyMap<string, Client>;
   readonly volumes: readonly KnownVolume[];
 }> {
   const used = new Map(usedTargets.list({ cluster }).map((name) => [name, meant(cluster, name)]));
   const names = new Set([cluster as string, ...[...used.values()].map((one) => one.cluster)]);
   const homes = new Map([...names].map((home) => [home, client.inCluster(home)]));
-  const targets = new Map<string, Place>();
+  const targets = new Map<string, TargetInWorkspace>();
   const volumes: KnownVolume[] = [];
   for (const [home, there] of homes) {
     const [{ items }, known] = await Promise.all([
@@ -441,28 +448,30 @@ async function readPlaces(
   return { targets, homes, volumes };
 }
 
-interface Found {
+interface NamespaceVolumes {
   readonly claims: readonly StoredObject[];
   /** What may use claims. */
-  readonly wholes: readonly FoundWhole[];
+  readonly wholes: readonly FoundWorkload[];
 }
 
 async function read(
   client: Client,
   namespace: string,
   signal: AbortSignal,
-  custom: readonly UserKind[],
-): Promise<Found> {
-  const kinds = [...userKinds, ...custom];
+  custom: readonly ClaimUserKind[],
+): Promise<NamespaceVolumes> {
+  const kinds = [...claimUserKinds, ...custom];
   const [claims, ...workloads] = await Promise.all([
     listed(client, persistentVolumeClaims, { namespace, signal }),
     ...kinds.map(({ resource }) => listed(client, resource, { namespace, signal })),
   ]);
-  const wholes = workloads.flatMap((items, index) => wholesOf(items, kinds[index] as UserKind));
+  const wholes = workloads.flatMap((items, index) =>
+    wholesOf(items, kinds[index] as ClaimUserKind),
+  );
   return { claims, wholes };
 }
 
-function wholesOf(items: readonly StoredObject[], kind: UserKind): readonly FoundWhole[] {
+function wholesOf(items: readonly StoredObject[], kind: ClaimUserKind): readonly FoundWorkload[] {
   const made = new Map<string, StoredObject[]>();
   for (const item of items) {
     const label = stringMember(item.metadata.labels, ownedByLabel);
@@ -471,11 +480,11 @@ function wholesOf(items: readonly StoredObject[], kind: UserKind): readonly Foun
     if (known === undefined) made.set(label, [item]);
     else known.push(item);
   }
-  const wholes = items.filter((object) => isWhole(object) && !kind.hasEnded(object));
-  const found = wholes.map((object): FoundWhole => {
+  const wholes = items.filter((object) => isUnassigned(object) && !kind.hasEnded(object));
+  const found = wholes.map((object): FoundWorkload => {
     const { name } = object.metadata;
-    const parts = (made.get(ownerLabelValue(name)) ?? []).flatMap((part): readonly FoundPart[] => {
-      const facts: WorkloadPart | undefined = partOf(part, kind, name);
+    const parts = (made.get(ownerLabelValue(name)) ?? []).flatMap((part): readonly FoundCopy[] => {
+      const facts: VolumeUser | undefined = volumeUserOf(part, kind, name);
       return facts === undefined ? [] : [{ object: part, kind, facts }];
     });
     return { object, kind, parts };
@@ -486,9 +495,9 @@ function wholesOf(items: readonly StoredObject[], kind: UserKind): readonly Foun
 }
 
 /** Of a custom kind, what its parts say. */
-function claimsOf({ object, kind, parts }: FoundWhole): ReadonlySet<string> {
+function claimsOf({ object, kind, parts }: FoundWorkload): ReadonlySet<string> {
   const told = parts.flatMap((part) =>
-    referredTo(part.object.metadata.annotations, "persistentvolumeclaims"),
+    dependenciesOn(part.object.metadata.annotations, "persistentvolumeclaims"),
   );
   return new Set([...claimsUsedBy(object, kind), ...told]);
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sleep } from "@kcp-ts/machinery/base";
 import { FakeClock } from "@kcp-ts/testkit";
-import { type AnswerBounds, clusterAnswerBounds } from "./answer-bounds.ts";
+import { type ResponseLimits, untrustedServerLimits } from "./answer-bounds.ts";
 import { Client } from "./client.ts";
 import type { KubernetesObject } from "./object.ts";
 import { defineResource } from "./resource.ts";
@@ -21,7 +21,7 @@ const pods = defineResource<KubernetesObject>({
 type Answer = (request: TransportRequest) => { status?: number; chunks: Iterable<string> };
 
 /** How much was taken of what the server would have sent. */
-function hostile(answer: Answer, answers: AnswerBounds | undefined = clusterAnswerBounds) {
+function hostile(answer: Answer, answers: ResponseLimits | undefined = untrustedServerLimits) {
   const sent = { bytes: 0, requests: 0 };
   const transport: Transport = {
     async send(request) {
@@ -170,7 +170,7 @@ describe("a list of a bounded client", () => {
   });
 
   it("ends when there is always another page", async () => {
-    const answers = { ...clusterAnswerBounds, itemsMax: 1000 };
+    const answers = { ...untrustedServerLimits, itemsMax: 1000 };
     const items = Array.from({ length: 100 }, (_, i) => pod(`p${i}`));
     const page = JSON.stringify({ kind: "PodList", metadata: { continue: "more" }, items });
     const { client, sent } = hostile(() => ({ chunks: [page] }), answers);
@@ -227,7 +227,7 @@ describe("an answer that comes drop by drop", () => {
       close: async () => {},
     };
     const requestTimeoutMs = 30_000;
-    const answers = clusterAnswerBounds;
+    const answers = untrustedServerLimits;
     const client = new Client({ transport, clock, answers, retriesMax: 0, requestTimeoutMs });
     return { client, clock, sent };
   }

@@ -8,12 +8,12 @@ import {
   BoundExceededError,
   bounds,
   isBoundExceeded,
-  parseBoundedInPieces,
+  parseBoundedResumable,
 } from "@kcp-ts/machinery/bounds";
 import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { TransportError } from "./transport.ts";
 
-export interface AnswerBounds {
+export interface ResponseLimits {
   /** Answers that are read as a whole: discovery, OpenAPI, one object. */
   readonly whole: Bound;
   /** An object of a list or a watch; watch events have a little more. */
@@ -27,7 +27,7 @@ export interface AnswerBounds {
 }
 
 /** For servers that a tenant names. */
-export const clusterAnswerBounds: AnswerBounds = {
+export const untrustedServerLimits: ResponseLimits = {
   whole: bounds.clusterAnswer,
   object: bounds.clusterObject,
   list: bounds.clusterList,
@@ -36,29 +36,29 @@ export const clusterAnswerBounds: AnswerBounds = {
 };
 
 /** A value at once for who believes the server, and for short texts. */
-export function parseAnswer(
+export function parseResponse(
   bound: Bound | undefined,
   text: string | Uint8Array,
 ): JsonValue | Promise<JsonValue> {
   if (bound === undefined) return parseJson(textOf(text)).value;
-  return runSyncFirst(parseWithin(bound, text));
+  return runSyncFirst(parseWithinLimit(bound, text));
 }
 
 /** Throws a TransportError, as for any answer that is not read to its end. */
-export function* parseWithin(bound: Bound, text: string | Uint8Array): Resumable<JsonValue> {
+export function* parseWithinLimit(bound: Bound, text: string | Uint8Array): Resumable<JsonValue> {
   try {
-    return (yield* parseBoundedInPieces(bound, text)).value;
+    return (yield* parseBoundedResumable(bound, text)).value;
   } catch (error) {
     throw asTransportError(error);
   }
 }
 
 /** Counts the objects of one listing. */
-export class ItemCount {
-  readonly #bounds: AnswerBounds | undefined;
+export class ItemCounter {
+  readonly #bounds: ResponseLimits | undefined;
   #items = 0;
 
-  constructor(answers: AnswerBounds | undefined) {
+  constructor(answers: ResponseLimits | undefined) {
     this.#bounds = answers;
   }
 
@@ -72,13 +72,13 @@ export class ItemCount {
 }
 
 /** Throws a TransportError. */
-export function refuseMoreBytes(bound: Bound | undefined, bytes: number): void {
+export function throwIfTooLarge(bound: Bound | undefined, bytes: number): void {
   if (bound !== undefined && bytes > bound.bytesMax)
     throw asTransportError(new BoundExceededError(bound, "bytes", bound.bytesMax));
 }
 
 /** Counts the bytes of one page. */
-export class PageCount {
+export class PageByteCounter {
   readonly #bound: Bound | undefined;
   #bytes = 0;
 
@@ -88,7 +88,7 @@ export class PageCount {
 
   add(bytes: number): void {
     this.#bytes += bytes;
-    refuseMoreBytes(this.#bound, this.#bytes);
+    throwIfTooLarge(this.#bound, this.#bytes);
   }
 }
 

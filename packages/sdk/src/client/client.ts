@@ -6,7 +6,7 @@
  */
 import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
-import { type AnswerBounds, parseAnswer } from "./answer-bounds.ts";
+import { parseResponse, type ResponseLimits } from "./answer-bounds.ts";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
 import { type PreconditionRule, requirePreconditions } from "./required-preconditions.ts";
@@ -46,7 +46,7 @@ export interface ClientOptions {
   readonly clock?: Clock;
   readonly random?: Random;
   /** How much the server may answer; whatever it likes if left out, for servers that are believed. */
-  readonly answers?: AnswerBounds | undefined;
+  readonly answers?: ResponseLimits | undefined;
 }
 
 export interface RequestSummary {
@@ -97,7 +97,7 @@ export class Client {
   readonly fieldManager: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly answers: AnswerBounds | undefined;
+  readonly answers: ResponseLimits | undefined;
   readonly #options: ClientOptions;
   readonly #headers: RequestHeaders;
   readonly #requestTimeoutMs: number;
@@ -149,7 +149,7 @@ export class Client {
 
   /** What an answer says that was read whole, within the bounds that the server has. */
   parse(text: string): JsonValue | Promise<JsonValue> {
-    return parseAnswer(this.answers?.whole, text);
+    return parseResponse(this.answers?.whole, text);
   }
 
   /** Sends a request and reads the answer whole, in the time that a request has. */
@@ -215,7 +215,7 @@ export class Client {
           const durationMs = this.clock.monotonic() - startedAtMs;
           onResponse(wire, { status: 0, durationMs, attempt });
         }
-        if (!isWorthResending(error, wire.method) || ++resends > resendsMax) throw error;
+        if (!isRetriable(error, wire.method) || ++resends > resendsMax) throw error;
         continue;
       }
       if (onResponse !== undefined) {
@@ -256,7 +256,7 @@ export class Client {
   }
 }
 
-function isWorthResending(error: unknown, method: Method): boolean {
+function isRetriable(error: unknown, method: Method): boolean {
   return (
     isTransportError(error, "refused") ||
     (method === "GET" && isTransportError(error, "connection-lost"))

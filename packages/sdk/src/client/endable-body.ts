@@ -1,5 +1,5 @@
 /** A stream of bytes that can be ended from outside, while its reader waits for the next piece. */
-export class EndableBody implements AsyncIterable<Uint8Array> {
+export class AbortableBody implements AsyncIterable<Uint8Array> {
   readonly #inner: AsyncIterator<Uint8Array>;
   readonly #onEnd: () => void;
   #failure: { readonly error: unknown } | undefined;

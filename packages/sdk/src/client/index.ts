@@ -1,6 +1,6 @@
 /** The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in `kubeconfig/`. */
 export { onAbort, sleep as pause, untilAborted } from "@kcp-ts/machinery/base";
-export { type AnswerBounds, clusterAnswerBounds } from "./answer-bounds.ts";
+export { type ResponseLimits, untrustedServerLimits } from "./answer-bounds.ts";
 export {
   type CallOptions,
   Client,
@@ -11,7 +11,7 @@ export {
   type ResponseSummary,
 } from "./client.ts";
 export { type Deadline, type DeadlineOptions, startDeadline } from "./deadline.ts";
-export { EndableBody } from "./endable-body.ts";
+export { AbortableBody } from "./endable-body.ts";
 export { FetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
 export {
   type InProcessHandler,

@@ -7,11 +7,11 @@
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import {
-  type AnswerBounds,
-  PageCount,
-  parseAnswer,
-  parseWithin,
-  refuseMoreBytes,
+  PageByteCounter,
+  parseResponse,
+  parseWithinLimit,
+  type ResponseLimits,
+  throwIfTooLarge,
 } from "./answer-bounds.ts";
 import {
   backslash,
@@ -23,12 +23,17 @@ import {
   openBracket,
   quote,
 } from "./json-codes.ts";
-import { completed, metadataOf, wholeList } from "./list-text.ts";
+import { metadataOf, parseList, withTypeMeta } from "./list-text.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
-import { BoundedReader, joined } from "./object-reader.ts";
+import { BoundedReader, concatBytes } from "./object-reader.ts";
 import type { MemberOptions } from "./options.ts";
-import { hasMetadata, type OnUnreadable, readAlone, readAloneInPieces } from "./unreadable.ts";
+import {
+  hasMetadata,
+  type OnUnreadable,
+  readObjectOrSkip,
+  readObjectOrSkipResumable,
+} from "./unreadable.ts";
 
 /** As few as a watch hands on at a time, and for the same reason: whatever is being worked on is kept by the garbage collector. */
 const batchItemsMax = 4;
@@ -37,20 +42,20 @@ const batchItemsMax = 4;
 export class ListReader<Object extends KubernetesObject> {
   readonly #cutter: ItemCutter;
   readonly #reader: BoundedReader;
-  readonly #bytes: PageCount;
-  readonly #answers: AnswerBounds | undefined;
+  readonly #bytes: PageByteCounter;
+  readonly #answers: ResponseLimits | undefined;
   readonly #onUnreadable: OnUnreadable | undefined;
   #head: JsonObject | undefined;
   /** Items without a kind, in a list that tells its own behind them. */
   readonly #early: unknown[] = [];
 
   /** With `members`, objects have no others; apiVersion and kind are always there. A list that is read as a whole has all. */
-  constructor({ members, onUnreadable }: MemberOptions = {}, answers?: AnswerBounds) {
+  constructor({ members, onUnreadable }: MemberOptions = {}, answers?: ResponseLimits) {
     const wanted: MemberTree | undefined =
       members === undefined ? undefined : { apiVersion: true, kind: true, ...members };
     this.#reader = new BoundedReader(wanted, answers?.object);
     this.#cutter = new ItemCutter(answers);
-    this.#bytes = new PageCount(answers?.list);
+    this.#bytes = new PageByteCounter(answers?.list);
     this.#answers = answers;
     this.#onUnreadable = onUnreadable;
   }
@@ -61,7 +66,7 @@ export class ListReader<Object extends KubernetesObject> {
     let batch: Object[] = [];
     for (const bytes of this.#cutter.cut(chunk)) {
       const item = this.#reader.isLong(bytes)
-        ? yield* resting(this.#readLong(bytes))
+        ? yield* resumableItems(this.#readLong(bytes))
         : this.#readShort(bytes);
       if (item === undefined) continue;
       this.#head ??= this.#cutter.headSoFar();
@@ -70,7 +75,7 @@ export class ListReader<Object extends KubernetesObject> {
         this.#early.push(item);
         continue;
       }
-      batch.push(completed<Object>(item, this.#head));
+      batch.push(withTypeMeta<Object>(item, this.#head));
       if (batch.length < batchItemsMax) continue;
       yield batch;
       batch = [];
@@ -81,30 +86,30 @@ export class ListReader<Object extends KubernetesObject> {
   #readShort(bytes: Uint8Array): JsonValue | undefined {
     const read = () => this.#reader.read(bytes);
     const onUnreadable = this.#onUnreadable;
-    return onUnreadable === undefined ? read() : readAlone(read, hasMetadata, onUnreadable);
+    return onUnreadable === undefined ? read() : readObjectOrSkip(read, hasMetadata, onUnreadable);
   }
 
   *#readLong(bytes: Uint8Array): Resumable<JsonValue | undefined> {
     const read = this.#reader.readLong(bytes);
     const onUnreadable = this.#onUnreadable;
     if (onUnreadable === undefined) return yield* read;
-    return yield* readAloneInPieces(read, hasMetadata, onUnreadable);
+    return yield* readObjectOrSkipResumable(read, hasMetadata, onUnreadable);
   }
 
   /** The items that are left, and what the list says of itself. */
   async end(): Promise<{ readonly items: Object[]; readonly metadata: ListMeta }> {
     const rest = this.#cutter.outside();
     const { hasItems } = this.#cutter;
-    const whole = await parseAnswer(hasItems ? this.#answers?.head : this.#answers?.whole, rest);
-    if (!hasItems) return wholeList<Object>(whole);
+    const whole = await parseResponse(hasItems ? this.#answers?.head : this.#answers?.whole, rest);
+    if (!hasItems) return parseList<Object>(whole);
     const list = isJsonObject(whole) ? whole : {};
-    const items = this.#early.map((item) => completed<Object>(item, list));
+    const items = this.#early.map((item) => withTypeMeta<Object>(item, list));
     return { items, metadata: metadataOf(list) };
   }
 }
 
 /** A batch of nothing between the pieces. */
-function* resting<Result, Item>(work: Resumable<Result>): Generator<Item[], Result, void> {
+function* resumableItems<Result, Item>(work: Resumable<Result>): Generator<Item[], Result, void> {
   for (;;) {
     const { done, value } = work.next();
     if (done === true) return value;
@@ -127,12 +132,12 @@ class ItemCutter {
   /** Bytes of the key that have come, one after the other. */
   #matched = 0;
   #hasItems = false;
-  readonly #answers: AnswerBounds | undefined;
+  readonly #answers: ResponseLimits | undefined;
   #begunBytes = 0;
   #aroundBytes = 0;
 
   /** What is kept of an item that is not complete, or of what is around them, is bounded as it comes. */
-  constructor(answers?: AnswerBounds) {
+  constructor(answers?: ResponseLimits) {
     this.#answers = answers;
   }
 
@@ -152,7 +157,7 @@ class ItemCutter {
       const isEnd =
         this.#isInItems && this.#depth === 0 && (byte === comma || byte === closeBracket);
       if (isEnd) {
-        const item = joined(this.#begun, chunk.subarray(from, i));
+        const item = concatBytes(this.#begun, chunk.subarray(from, i));
         if (this.#begun.length > 0) this.#begun = [];
         this.#begunBytes = 0;
         from = i + 1;
@@ -175,13 +180,13 @@ class ItemCutter {
 
   #addBegun(part: Uint8Array): void {
     this.#begunBytes += part.length;
-    refuseMoreBytes(this.#answers?.object, this.#begunBytes);
+    throwIfTooLarge(this.#answers?.object, this.#begunBytes);
     this.#begun.push(part);
   }
 
   #addAround(part: Uint8Array): void {
     this.#aroundBytes += part.length;
-    refuseMoreBytes(this.#answers?.whole, this.#aroundBytes);
+    throwIfTooLarge(this.#answers?.whole, this.#aroundBytes);
     this.#around.push(part);
   }
 
@@ -189,7 +194,8 @@ class ItemCutter {
   headSoFar(): JsonObject {
     const text = `${this.outside()}]}`;
     const bound = this.#answers?.head;
-    const head = bound === undefined ? parseJson(text).value : runSync(parseWithin(bound, text));
+    const head =
+      bound === undefined ? parseJson(text).value : runSync(parseWithinLimit(bound, text));
     return isJsonObject(head) ? head : {};
   }
 

@@ -13,7 +13,7 @@ import {
 } from "@kcp-ts/machinery/json";
 import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./json-codes.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
-import { hasMetadata, type OnUnreadable, readAlone } from "./unreadable.ts";
+import { hasMetadata, type OnUnreadable, readObjectOrSkip } from "./unreadable.ts";
 
 export interface LazyList<Object extends KubernetesObject> {
   readonly metadata: ListMeta;
@@ -27,9 +27,9 @@ export function readList<Object extends KubernetesObject>(
   onUnreadable?: OnUnreadable,
 ): LazyList<Object> {
   const range = findItems(text);
-  if (range === undefined) return wholeList(parseJson(text).value);
+  if (range === undefined) return parseList(parseJson(text).value);
   const head = parseJson(`${text.slice(0, range.start)}${text.slice(range.end)}`).value;
-  if (!isJsonObject(head)) return wholeList(parseJson(text).value);
+  if (!isJsonObject(head)) return parseList(parseJson(text).value);
   return {
     metadata: metadataOf(head),
     items: {
@@ -37,8 +37,8 @@ export function readList<Object extends KubernetesObject>(
         for (const part of cutItems(text, range)) {
           const read = () => parseJson(part).value;
           const item =
-            onUnreadable === undefined ? read() : readAlone(read, hasMetadata, onUnreadable);
-          if (item !== undefined) yield completed<Object>(item, head);
+            onUnreadable === undefined ? read() : readObjectOrSkip(read, hasMetadata, onUnreadable);
+          if (item !== undefined) yield withTypeMeta<Object>(item, head);
         }
       },
     },
@@ -46,14 +46,14 @@ export function readList<Object extends KubernetesObject>(
 }
 
 /** A list that was not cut. */
-export function wholeList<Object extends KubernetesObject>(
+export function parseList<Object extends KubernetesObject>(
   list: JsonValue,
 ): { readonly metadata: ListMeta; readonly items: Object[] } {
   if (!isJsonObject(list)) return { metadata: metadataOf({}), items: [] };
   const items = Array.isArray(list["items"]) ? list["items"] : [];
   return {
     metadata: metadataOf(list),
-    items: items.map((item) => completed<Object>(item, list)),
+    items: items.map((item) => withTypeMeta<Object>(item, list)),
   };
 }
 
@@ -62,7 +62,7 @@ export function metadataOf(list: JsonObject): ListMeta {
 }
 
 /** Items of built-in types come without kind and apiVersion; the list's own tell them. */
-export function completed<Item extends KubernetesObject>(item: unknown, list: JsonObject): Item {
+export function withTypeMeta<Item extends KubernetesObject>(item: unknown, list: JsonObject): Item {
   if (isJsonObject(item) && item["kind"] === undefined) {
     const kind = String(list["kind"] ?? "").replace(/List$/, "");
     Object.assign(item, { kind, apiVersion: list["apiVersion"] ?? "" });

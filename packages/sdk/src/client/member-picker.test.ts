@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { isJsonObject, type JsonValue, parseJson, setMember } from "@kcp-ts/machinery/json";
 import fc from "fast-check";
 import { MemberPicker, type MemberTree } from "./member-picker.ts";
-import { LeanParser } from "./parse-lean.ts";
+import { NonInterningParser } from "./parse-lean.ts";
 
 const encoder = new TextEncoder();
 const tree: MemberTree = { a: true, b: { a: true, é: { b: true } }, empty: {} };
@@ -87,7 +87,7 @@ describe("a member picker", () => {
 
 describe("a lean parser", () => {
   it("reads what the other parser reads, whatever it has read before", () => {
-    const parser = new LeanParser();
+    const parser = new NonInterningParser();
     const property = fc.property(value.any, fc.constantFrom(undefined, 2), (one, space) => {
       const text = JSON.stringify(one, undefined, space);
       assert.deepEqual(parser.parse(text), parseJson(text).value);
@@ -97,13 +97,13 @@ describe("a lean parser", () => {
   });
 
   it("does not take the start of a string for all of it", () => {
-    const parser = new LeanParser();
+    const parser = new NonInterningParser();
     for (const text of ['["web"]', '["web-1"]', '["web"]', '[""]', '["w"]'])
       assert.deepEqual(parser.parse(text), JSON.parse(text));
   });
 
   it("refuses what JSON.parse refuses", () => {
-    const parser = new LeanParser();
+    const parser = new NonInterningParser();
     const texts = ["", "{", '{"a":tru}', "[1,]", '"a', '{"a":1}x', '"\n"', "nul", '{"a":true,}'];
     for (const text of texts) {
       assert.throws(() => JSON.parse(text), text);
@@ -112,7 +112,7 @@ describe("a lean parser", () => {
   });
 
   it("keeps integers beyond 2^53, and bears what is nested deeply", () => {
-    const parser = new LeanParser();
+    const parser = new NonInterningParser();
     assert.equal(parser.parse("9007199254740993"), 9007199254740993n);
     const deep = `${"[".repeat(500)}${"]".repeat(500)}`;
     assert.deepEqual(parser.parse(deep), JSON.parse(deep));

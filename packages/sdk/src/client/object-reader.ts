@@ -1,10 +1,10 @@
 /** From the bytes of one object, or of one event with it, to its value: all of it, or what is wanted of it. */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
-import { type JsonValue, parseInPieces, parseJson } from "@kcp-ts/machinery/json";
-import { parseWithin } from "./answer-bounds.ts";
+import { type JsonValue, parseJson, parseResumable } from "@kcp-ts/machinery/json";
+import { parseWithinLimit } from "./answer-bounds.ts";
 import { MemberPicker, type MemberTree } from "./member-picker.ts";
-import { LeanParser } from "./parse-lean.ts";
+import { NonInterningParser } from "./parse-lean.ts";
 
 export type ReadObject = (bytes: Uint8Array) => JsonValue;
 
@@ -20,7 +20,7 @@ export function objectReader(wanted: MemberTree | undefined): ReadObject {
 /** What is wanted of an object; undefined where that cannot be cut out. */
 function wantedReader(wanted: MemberTree): (bytes: Uint8Array) => JsonValue | undefined {
   const picker = new MemberPicker(wanted);
-  const parser = new LeanParser();
+  const parser = new NonInterningParser();
   return (bytes) => {
     const text = picker.pick(bytes);
     return text === undefined ? undefined : parser.parse(text);
@@ -46,18 +46,18 @@ export class BoundedReader {
 
   read(bytes: Uint8Array): JsonValue {
     if (this.#bound === undefined || this.#readWanted !== undefined) return this.#read(bytes);
-    return runSync(parseWithin(this.#bound, bytes));
+    return runSync(parseWithinLimit(this.#bound, bytes));
   }
 
   /** Within a bound as it is, also when little of it is wanted: what is not there cannot be too much. */
   *readLong(bytes: Uint8Array): Resumable<JsonValue> {
-    if (this.#bound !== undefined) return yield* parseWithin(this.#bound, bytes);
+    if (this.#bound !== undefined) return yield* parseWithinLimit(this.#bound, bytes);
     const wanted = this.#readWanted?.(bytes);
     if (wanted !== undefined) return wanted;
     yield;
     const text = new TextDecoder().decode(bytes);
     yield;
-    return (yield* parseInPieces(text)).value;
+    return (yield* parseResumable(text)).value;
   }
 }
 
@@ -65,7 +65,7 @@ export class BoundedReader {
 const longBytes = 64 << 10;
 
 /** In one piece: most often there is only one. */
-export function joined(parts: readonly Uint8Array[], last: Uint8Array): Uint8Array {
+export function concatBytes(parts: readonly Uint8Array[], last: Uint8Array): Uint8Array {
   if (parts.length === 0) return last;
   const length = parts.reduce((total, part) => total + part.length, last.length);
   const whole = new Uint8Array(length);

@@ -27,7 +27,7 @@ const depthMax = 32;
 const stringsMax = 64;
 
 /** One for texts that are alike. */
-export class LeanParser {
+export class NonInterningParser {
   #text = "";
   #at = 0;
   readonly #strings: string[] = [];

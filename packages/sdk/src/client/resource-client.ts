@@ -7,7 +7,7 @@
 import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { ItemCount } from "./answer-bounds.ts";
+import { ItemCounter } from "./answer-bounds.ts";
 import type { CallOptions, Client, ClientRequest } from "./client.ts";
 import { ListReader } from "./list-stream.ts";
 import { type LazyList, readList } from "./list-text.ts";
@@ -99,7 +99,7 @@ export class ResourceClient<Object extends KubernetesObject> {
   async *pages(options: PageOptions = {}): AsyncGenerator<ObjectList<Object>> {
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
     const limit = pageSize ?? pageSizeDefault;
-    const count = new ItemCount(this.client.answers);
+    const count = new ItemCounter(this.client.answers);
     let page = await this.list({ ...rest, resourceVersion, resourceVersionMatch, limit });
     yield page;
     while (page.metadata.continue) {
@@ -123,7 +123,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     const { members, onUnreadable, ...list } = options;
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = list;
     const limit = pageSize ?? pageSizeDefault;
-    const count = new ItemCount(this.client.answers);
+    const count = new ItemCounter(this.client.answers);
     let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
     for (;;) {
       const read = this.#readPage(page, { members, onUnreadable });
@@ -291,7 +291,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     options: ListOptions,
     onUnreadable?: MemberOptions["onUnreadable"],
   ): Promise<ObjectList<Object>> {
-    const count = new ItemCount(this.client.answers);
+    const count = new ItemCounter(this.client.answers);
     const items: Object[] = [];
     const read = this.#readPage(options, { onUnreadable });
     let next = await read.next();

@@ -5,7 +5,7 @@
  */
 import { onAbort } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
-import { EndableBody } from "./endable-body.ts";
+import { AbortableBody } from "./endable-body.ts";
 import { InProcessTransport } from "./in-process-transport.ts";
 import { type Transport, TransportError, type TransportRequest } from "./transport.ts";
 
@@ -94,7 +94,7 @@ class InProcessCall {
   }
 
   stream(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    const body = new EndableBody(failingAsLost(source), () => this.leave());
+    const body = new AbortableBody(failingAsLost(source), () => this.leave());
     onAbort(this.#signal, () => body.fail(this.#signal?.reason));
     return body;
   }

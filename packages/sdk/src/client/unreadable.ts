@@ -16,7 +16,7 @@ export class UnreadableObjectError extends Error {
 export type OnUnreadable = (error: UnreadableObjectError) => void;
 
 /** What `read` makes of one object, or undefined when that is none and `onUnreadable` was told. */
-export function readAlone(
+export function readObjectOrSkip(
   read: () => JsonValue,
   isObject: (value: JsonObject) => boolean,
   onUnreadable: OnUnreadable,
@@ -30,7 +30,7 @@ export function readAlone(
 }
 
 /** The same with rests. */
-export function* readAloneInPieces(
+export function* readObjectOrSkipResumable(
   read: Resumable<JsonValue>,
   isObject: (value: JsonObject) => boolean,
   onUnreadable: OnUnreadable,

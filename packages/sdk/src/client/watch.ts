@@ -7,14 +7,14 @@ import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type Status, StatusError } from "@kcp-ts/machinery/status";
-import type { AnswerBounds } from "./answer-bounds.ts";
+import type { ResponseLimits } from "./answer-bounds.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject } from "./object.ts";
-import { BoundedReader, joined, objectReader } from "./object-reader.ts";
+import { BoundedReader, concatBytes, objectReader } from "./object-reader.ts";
 import type { MemberOptions } from "./options.ts";
 import { statusErrorOf } from "./response-error.ts";
 import { TransportError } from "./transport.ts";
-import { hasMetadata, readAlone, readAloneInPieces } from "./unreadable.ts";
+import { hasMetadata, readObjectOrSkip, readObjectOrSkipResumable } from "./unreadable.ts";
 
 export type WatchEvent<Object extends KubernetesObject = KubernetesObject> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: Object }
@@ -49,7 +49,7 @@ const batchEventsMax = 4;
 export async function* watchBatches<Object extends KubernetesObject>(
   body: AsyncIterable<Uint8Array>,
   { members, onUnreadable }: MemberOptions = {},
-  answers?: AnswerBounds,
+  answers?: ResponseLimits,
 ): AsyncGenerator<WatchEvent<Object>[]> {
   const bound = answers === undefined ? undefined : eventBound(answers.object);
   const lines = new LineCutter(bound?.bytesMax);
@@ -58,11 +58,11 @@ export async function* watchBatches<Object extends KubernetesObject>(
   const read: (line: Uint8Array) => JsonValue | undefined =
     onUnreadable === undefined
       ? (line) => reader.read(line)
-      : (line) => readAlone(() => reader.read(line), hasObject, onUnreadable);
+      : (line) => readObjectOrSkip(() => reader.read(line), hasObject, onUnreadable);
   const readLong: (line: Uint8Array) => Resumable<JsonValue | undefined> =
     onUnreadable === undefined
       ? (line) => reader.readLong(line)
-      : (line) => readAloneInPieces(reader.readLong(line), hasObject, onUnreadable);
+      : (line) => readObjectOrSkipResumable(reader.readLong(line), hasObject, onUnreadable);
   for await (const chunk of body) {
     let events: WatchEvent<Object>[] = [];
     for (const line of lines.cut(chunk)) {
@@ -114,7 +114,7 @@ class LineCutter {
     for (;;) {
       const end = chunk.indexOf(newline, from);
       if (end === -1) break;
-      const line = joined(this.#begun, chunk.subarray(from, end));
+      const line = concatBytes(this.#begun, chunk.subarray(from, end));
       if (this.#begun.length > 0) this.#begun = [];
       this.#begunBytes = 0;
       from = end + 1;

@@ -9,7 +9,7 @@ import type { ObjectKey } from "../informer/index.ts";
 import { LeaderElector } from "../leader-election/index.ts";
 import { type Clusters, logicalClusters, singleCluster } from "./clusters.ts";
 import { Controller } from "./controller.ts";
-import { Fleet } from "./fleet.ts";
+import { ClusterSet } from "./fleet.ts";
 import { Manager } from "./manager.ts";
 
 interface Thing extends KubernetesObject {
@@ -88,7 +88,7 @@ describe("one reconciler", () => {
 
   it("serves a fleet whose members come, go, and are down", async () => {
     const clock = new FakeClock();
-    const fleet = new Fleet({ clock, random: new SeededRandom(1) });
+    const fleet = new ClusterSet({ clock, random: new SeededRandom(1) });
     const join = (name: string) => {
       const server = new FakeApiServer({ clock });
       server.put({ resource, cluster: "root", namespace: "default", name: "a" });
@@ -145,7 +145,7 @@ describe("a manager", () => {
     await clock.advanceAndSettle(10_000);
     assert.deepEqual(seen, ["a"]);
     server.put({ resource: leaseResource, ...lease }, { spec: { ...spec, leaseTransitions: 9 } });
-    const rejected = assert.rejects(done, { name: "LeadershipLost" });
+    const rejected = assert.rejects(done, { name: "LeadershipLostError" });
     await clock.advanceAndSettle(2500);
     assert.equal(signals[0]?.aborted, true);
     await clock.advanceAndSettle(30_000);

@@ -7,7 +7,7 @@ import { Client, defineResource, type KubernetesObject } from "../client/index.t
 import { FakeApiServer } from "../fake-server/index.ts";
 import { formatKey } from "../informer/index.ts";
 import { MetricsRegistry } from "../metrics/index.ts";
-import { ExponentialLimiter } from "../work-queue/index.ts";
+import { ExponentialFailureRateLimiter } from "../work-queue/index.ts";
 import { singleCluster } from "./clusters.ts";
 import { Controller, type ControllerOptions, TerminalError } from "./controller.ts";
 import { Manager } from "./manager.ts";
@@ -46,7 +46,7 @@ function setUp(options: Partial<ControllerOptions> = {}) {
     name: "test",
     clusters,
     reconcile: async (key) => void seen.push(formatKey(key)),
-    rateLimiter: new ExponentialLimiter({ firstMs: 100, mostMs: 10_000 }),
+    rateLimiter: new ExponentialFailureRateLimiter({ firstMs: 100, mostMs: 10_000 }),
     onError: (error) => errors.push(error),
     metrics,
     clock,

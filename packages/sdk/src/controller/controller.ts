@@ -233,7 +233,10 @@ export class Controller {
     this.#metrics.outcomes.error.increment();
     this.#metrics.errors.increment();
     this.#options.onError?.(error, key);
-    if (error instanceof Error && (error.name === "TerminalError" || error.name === "NotAMember")) {
+    if (
+      error instanceof Error &&
+      (error.name === "TerminalError" || error.name === "UnknownClusterError")
+    ) {
       this.#metrics.terminalErrors.increment();
       this.#queue.forget(key);
     } else {

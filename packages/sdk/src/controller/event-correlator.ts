@@ -6,9 +6,9 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { KubernetesObject } from "../client/index.ts";
-import { BucketLimiter } from "../work-queue/index.ts";
+import { BucketRateLimiter } from "../work-queue/index.ts";
 
-export interface Told {
+export interface CorrelatedEvent {
   /** Of the Event object. */
   readonly name: string;
   readonly type: "Normal" | "Warning";
@@ -21,7 +21,7 @@ export interface Told {
   settle(sending: Promise<unknown>): void;
 }
 
-interface Known {
+interface RecordedEvent {
   readonly name: string;
   count: number;
   sending: Promise<unknown> | undefined;
@@ -42,9 +42,9 @@ const entriesMax = 4096;
 
 export class EventCorrelator {
   readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, RecordedEvent>();
   readonly #similar = new Map<string, Similar>();
-  readonly #limiters = new Map<string, BucketLimiter>();
+  readonly #limiters = new Map<string, BucketRateLimiter>();
   #sequence = 0;
 
   constructor(clock: Clock) {
@@ -55,8 +55,8 @@ export class EventCorrelator {
   tell(
     cluster: ClusterName,
     object: KubernetesObject,
-    { type, reason, message }: Pick<Told, "type" | "reason" | "message">,
-  ): Told | undefined {
+    { type, reason, message }: Pick<CorrelatedEvent, "type" | "reason" | "message">,
+  ): CorrelatedEvent | undefined {
     const { namespace = "", name, uid = "" } = object.metadata;
     const about = [cluster, object.apiVersion, object.kind, namespace, name, uid].join("|");
     if (this.#isTooMuch(about)) return undefined;
@@ -90,7 +90,7 @@ export class EventCorrelator {
       this.#limiters,
       about,
       () =>
-        new BucketLimiter({
+        new BucketRateLimiter({
           perSecond: eventsPerObjectPerSecond,
           burst: eventsPerObjectBurst,
           clock: this.#clock,

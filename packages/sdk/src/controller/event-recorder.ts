@@ -14,7 +14,7 @@ import {
   type ObjectInput,
 } from "../client/index.ts";
 import { timestamp } from "./condition.ts";
-import { EventCorrelator, type Told } from "./event-correlator.ts";
+import { type CorrelatedEvent, EventCorrelator } from "./event-correlator.ts";
 
 export interface Event extends KubernetesObject {
   readonly involvedObject: ObjectReference;
@@ -38,7 +38,7 @@ export interface ObjectReference {
   readonly resourceVersion?: string;
 }
 
-export interface Happening {
+export interface EventInput {
   readonly type: "Normal" | "Warning";
   /** One CamelCase word, for machines. */
   readonly reason: string;
@@ -79,7 +79,7 @@ export class EventRecorder {
     this.#correlator = new EventCorrelator(this.#clock);
   }
 
-  record(cluster: ClusterName, object: KubernetesObject, happening: Happening): void {
+  record(cluster: ClusterName, object: KubernetesObject, happening: EventInput): void {
     const told = this.#correlator.tell(cluster, object, {
       ...happening,
       message: happening.message.slice(0, messageCharactersMax),
@@ -101,7 +101,11 @@ export class EventRecorder {
   }
 
   /** Events of objects without a namespace live in `default`, as Kubernetes has it. */
-  async #send(cluster: ClusterName, object: KubernetesObject, told: Told): Promise<void> {
+  async #send(
+    cluster: ClusterName,
+    object: KubernetesObject,
+    told: CorrelatedEvent,
+  ): Promise<void> {
     // One Event's create must be over before its count is patched.
     await told.previous;
     const resource = this.#options.client(cluster).resource(events);
@@ -125,7 +129,12 @@ export class EventRecorder {
     await sent;
   }
 
-  #event(object: KubernetesObject, told: Told, namespace: string, now: string): ObjectInput<Event> {
+  #event(
+    object: KubernetesObject,
+    told: CorrelatedEvent,
+    namespace: string,
+    now: string,
+  ): ObjectInput<Event> {
     const { component } = this.#options;
     const { uid, resourceVersion, name } = object.metadata;
     return {

@@ -18,14 +18,14 @@ interface Subscription<Cached> {
   readonly registrations: Map<ClusterName, HandlerRegistration>;
 }
 
-export class FleetSource<Cached> implements ObjectSource<Cached> {
+export class ClusterSetSource<Cached> implements ObjectSource<Cached> {
   readonly store: ObjectStore<Cached>;
   readonly #informers = new Map<ClusterName, Informer<KubernetesObject, Cached>>();
   readonly #subscriptions = new Set<Subscription<Cached>>();
   readonly #indexers: Indexers<Cached>[] = [];
 
   constructor() {
-    this.store = new FleetStore(this.#informers);
+    this.store = new ClusterSetStore(this.#informers);
   }
 
   join(cluster: ClusterName, informer: Informer<KubernetesObject, Cached>): void {
@@ -64,7 +64,7 @@ export class FleetSource<Cached> implements ObjectSource<Cached> {
   }
 }
 
-class FleetStore<Cached> implements ObjectStore<Cached> {
+class ClusterSetStore<Cached> implements ObjectStore<Cached> {
   readonly #informers: ReadonlyMap<ClusterName, Informer<KubernetesObject, Cached>>;
 
   constructor(informers: ReadonlyMap<ClusterName, Informer<KubernetesObject, Cached>>) {

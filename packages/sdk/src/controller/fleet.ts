@@ -11,16 +11,16 @@ import { formatResource } from "../client/index.ts";
 import { Informers, type SharedInformerOptions } from "../informer/index.ts";
 import type { MetricsRegistry } from "../metrics/index.ts";
 import type { Clusters, ObjectSource } from "./clusters.ts";
-import { FleetSource } from "./fleet-source.ts";
+import { ClusterSetSource } from "./fleet-source.ts";
 
-export interface FleetOptions {
+export interface ClusterSetOptions {
   readonly onError?: (error: unknown, cluster: ClusterName) => void;
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
-interface Member {
+interface ClusterEntry {
   readonly client: Client;
   readonly informers: Informers;
   readonly controller: AbortController;
@@ -29,16 +29,16 @@ interface Member {
 interface Source {
   readonly resource: Resource;
   readonly options: SharedInformerOptions<KubernetesObject, unknown>;
-  readonly source: FleetSource<unknown>;
+  readonly source: ClusterSetSource<unknown>;
 }
 
-export class Fleet implements Clusters {
-  readonly #options: FleetOptions;
-  readonly #members = new Map<ClusterName, Member>();
+export class ClusterSet implements Clusters {
+  readonly #options: ClusterSetOptions;
+  readonly #members = new Map<ClusterName, ClusterEntry>();
   readonly #sources: Source[] = [];
   #running: TaskGroup | undefined;
 
-  constructor(options: FleetOptions = {}) {
+  constructor(options: ClusterSetOptions = {}) {
     this.#options = options;
   }
 
@@ -77,7 +77,7 @@ export class Fleet implements Clusters {
 
   client(cluster: ClusterName): Client {
     const member = this.#members.get(cluster);
-    if (member === undefined) throw new NotAMember(cluster);
+    if (member === undefined) throw new UnknownClusterError(cluster);
     return member.client;
   }
 
@@ -96,12 +96,12 @@ export class Fleet implements Clusters {
       found = {
         resource,
         options: shared as unknown as SharedInformerOptions<KubernetesObject, unknown>,
-        source: new FleetSource<unknown>(),
+        source: new ClusterSetSource<unknown>(),
       };
       this.#sources.push(found);
       for (const [cluster, member] of this.#members) attach(found, cluster, member);
     }
-    const source = found.source as unknown as FleetSource<Cached>;
+    const source = found.source as unknown as ClusterSetSource<Cached>;
     if (indexers !== undefined) source.addIndexers(indexers);
     return source;
   }
@@ -122,18 +122,22 @@ export class Fleet implements Clusters {
     await running.join();
   }
 
-  #run(member: Member): void {
+  #run(member: ClusterEntry): void {
     if (this.#running === undefined || this.#running.signal.aborted) return;
     this.#running.start(() => member.informers.run(member.controller.signal));
   }
 }
 
-function attach({ source, resource, options }: Source, cluster: ClusterName, member: Member): void {
+function attach(
+  { source, resource, options }: Source,
+  cluster: ClusterName,
+  member: ClusterEntry,
+): void {
   source.join(cluster, member.informers.get(resource, options));
 }
 
-export class NotAMember extends Error {
-  override readonly name = "NotAMember";
+export class UnknownClusterError extends Error {
+  override readonly name = "UnknownClusterError";
 
   constructor(cluster: ClusterName) {
     super(`${cluster} is not a member of the fleet`);

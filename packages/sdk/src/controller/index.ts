@@ -27,10 +27,10 @@ export {
 } from "./controller.ts";
 export {
   type Event,
+  type EventInput,
   EventRecorder,
   type EventRecorderOptions,
   events,
-  type Happening,
   type ObjectReference,
 } from "./event-recorder.ts";
 export { type ExportConsumersOptions, exportConsumers } from "./export-consumers.ts";
@@ -42,14 +42,14 @@ export {
   removeFinalizer,
   withFinalizer,
 } from "./finalizer.ts";
-export { Fleet, type FleetOptions, NotAMember } from "./fleet.ts";
+export { ClusterSet, type ClusterSetOptions, UnknownClusterError } from "./fleet.ts";
 export {
   type HealthCheck,
   HealthChecks,
   type HealthReport,
   type ReportOptions,
 } from "./health.ts";
-export { LeadershipLost, Manager, type ManagerOptions } from "./manager.ts";
+export { LeadershipLostError, Manager, type ManagerOptions } from "./manager.ts";
 export {
   enqueueByLabel,
   enqueueOwner,
@@ -57,7 +57,7 @@ export {
   type Mapping,
   type OwnerOptions,
 } from "./mapping.ts";
-export { answerOperations, type OperationsAnswer, type OperationsOptions } from "./operations.ts";
+export { type OperationsOptions, type OperationsResponse, serveOperations } from "./operations.ts";
 export {
   allOf,
   annotationsChanged,

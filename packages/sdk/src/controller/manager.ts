@@ -18,8 +18,8 @@ export interface ManagerOptions {
   readonly onUnhealthy?: (check: string, reason: unknown) => void;
 }
 
-export class LeadershipLost extends Error {
-  override readonly name = "LeadershipLost";
+export class LeadershipLostError extends Error {
+  override readonly name = "LeadershipLostError";
 }
 
 /**
@@ -82,6 +82,6 @@ export class Manager {
       isLost = leadership.signal.aborted;
       stop();
     });
-    if (isLost) throw new LeadershipLost("another process leads now");
+    if (isLost) throw new LeadershipLostError("another process leads now");
   }
 }

@@ -10,7 +10,7 @@ import { logicalClusters } from "./clusters.ts";
 import { Controller } from "./controller.ts";
 import { HealthChecks } from "./health.ts";
 import { Manager } from "./manager.ts";
-import { answerOperations } from "./operations.ts";
+import { serveOperations } from "./operations.ts";
 
 const things = defineResource<KubernetesObject>({
   group: "example.io",
@@ -51,7 +51,7 @@ function setUp() {
     onUnhealthy,
   });
   const { health, readiness } = manager;
-  const ask = (target: string) => answerOperations({ metrics, health, readiness }, target);
+  const ask = (target: string) => serveOperations({ metrics, health, readiness }, target);
   return { clock, server, manager, reconciled, reasons, hold, ask };
 }
 
@@ -135,7 +135,7 @@ describe("what a controller is asked by those who run it", () => {
     });
     server.put(thing);
     const stop = new AbortController();
-    const running = assert.rejects(manager.run(stop.signal), { name: "LeadershipLost" });
+    const running = assert.rejects(manager.run(stop.signal), { name: "LeadershipLostError" });
     await clock.advanceAndSettle(100);
     assert.deepEqual(reconciled, ["root"]);
     assert.equal((await ask("/healthz/leaderElection")).status, 200);
@@ -159,7 +159,7 @@ describe("what a controller is asked by those who run it", () => {
   it("is not answered when it is something else, or nothing was given to answer with", async () => {
     const health = new HealthChecks();
     for (const target of ["/", "/metrics", "/readyz", "/healthz/none", "/metrics/x", "//x"]) {
-      assert.equal((await answerOperations({ health }, target)).status, 404, target);
+      assert.equal((await serveOperations({ health }, target)).status, 404, target);
     }
   });
 });

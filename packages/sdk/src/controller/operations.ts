@@ -15,7 +15,7 @@ export interface OperationsOptions {
   readonly readiness?: HealthChecks;
 }
 
-export interface OperationsAnswer {
+export interface OperationsResponse {
   readonly status: 200 | 404 | 500;
   readonly contentType: string;
   readonly body: string;
@@ -23,13 +23,13 @@ export interface OperationsAnswer {
 
 const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 const textType = "text/plain; charset=utf-8";
-const notFound: OperationsAnswer = { status: 404, contentType: textType, body: "not found\n" };
+const notFound: OperationsResponse = { status: 404, contentType: textType, body: "not found\n" };
 
 /** `target` is a path, perhaps with a query, as a request line has it. */
-export async function answerOperations(
+export async function serveOperations(
   options: OperationsOptions,
   target: string,
-): Promise<OperationsAnswer> {
+): Promise<OperationsResponse> {
   const { pathname, searchParams } = new URL(target, "http://localhost");
   const [, first = "", name] = pathname.split("/");
   if (first === "metrics" && name === undefined && options.metrics !== undefined) {
@@ -48,6 +48,6 @@ export async function answerOperations(
 
 const healthPaths: ReadonlySet<string> = new Set(["healthz", "livez", "readyz"]);
 
-function healthAnswer({ isHealthy, text }: HealthReport): OperationsAnswer {
+function healthAnswer({ isHealthy, text }: HealthReport): OperationsResponse {
   return { status: isHealthy ? 200 : 500, contentType: textType, body: text };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { FakeClock, settle } from "@kcp-ts/testkit";
+import { FakeClock, flushEventLoop } from "@kcp-ts/testkit";
 import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
 import { FakeApiServer } from "../fake-server/index.ts";
 import { type Condition, findCondition, isConditionTrue, setCondition } from "./condition.ts";
@@ -180,7 +180,7 @@ describe("an event recorder", () => {
     const { tell, server, errors } = recording();
     server.hang(eventsInFlightMax);
     for (let i = 0; i < eventsInFlightMax; i++) tell("x", `n${i}`);
-    await settle();
+    await flushEventLoop();
     assert.equal(errors.length, 0);
     tell("x", "one more");
     assert.match(String(errors[0]), /more than 100 events/);

@@ -2,12 +2,12 @@
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Failure } from "./informer-machine.ts";
 
-export class NoInitialEvents extends Error {
-  override readonly name = "NoInitialEvents";
+export class WatchListUnsupportedError extends Error {
+  override readonly name = "WatchListUnsupportedError";
 }
 
 export function classifyFailure(error: unknown): Failure {
-  if (error instanceof NoInitialEvents) return { kind: "no-initial-events" };
+  if (error instanceof WatchListUnsupportedError) return { kind: "no-initial-events" };
   if (!isStatusError(error)) return { kind: "unavailable" };
   const { code, status } = error;
   if (code === 429) {
@@ -27,7 +27,7 @@ export function classifyFailure(error: unknown): Failure {
  * Servers before 1.32 refuse `sendInitialEvents`, or do not know it. Later ones accept the watch, and say on it that they cannot (500), if their store
  * does not tell its progress: an etcd before 3.4.31 or 3.5.13, say.
  */
-export function isInitialEventsRefusal(error: unknown, { isOpen }: { isOpen: boolean }): boolean {
+export function isWatchListUnsupported(error: unknown, { isOpen }: { isOpen: boolean }): boolean {
   if (!isStatusError(error)) return false;
   return error.code === 422 || error.code === 400 || (isOpen && error.code === 500);
 }

@@ -17,15 +17,21 @@ import {
 } from "../client/index.ts";
 import type { Handlers } from "./handlers.ts";
 import type { InformerScope } from "./informer.ts";
-import type { Feeding, FollowOptions, ListingOptions } from "./informer-loop.ts";
+import type { ListerWatcher, ListStateOptions, WatchStreamOptions } from "./informer-loop.ts";
 import { Interner } from "./interner.ts";
-import { formatKey, identify, type ObjectKey, parseKey, unidentified } from "./object-key.ts";
+import {
+  formatKey,
+  identify,
+  type ObjectKey,
+  parseKey,
+  unidentifiedObjectError,
+} from "./object-key.ts";
 import type { ObjectTable } from "./object-table.ts";
 import type { IndexedStore } from "./store.ts";
 import { membersFor } from "./transforms.ts";
 import { type StateEvent, WatchReader } from "./watch-reader.ts";
 
-export interface FeedOptions<Object extends KubernetesObject, Cached> {
+export interface StoreListerWatcherOptions<Object extends KubernetesObject, Cached> {
   readonly client: Client;
   readonly resource: Resource<Object>;
   readonly scope: InformerScope;
@@ -45,8 +51,8 @@ const pageSizeDefault = 500;
 /** Handlers hear of a big state in slices, so that nothing else has to wait for all of it. */
 const sliceObjects = 1000;
 
-export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
-  readonly #options: FeedOptions<Object, Cached>;
+export class StoreListerWatcher<Object extends KubernetesObject, Cached> implements ListerWatcher {
+  readonly #options: StoreListerWatcherOptions<Object, Cached>;
   readonly #resource: ResourceClient<Object>;
   readonly #interner = new Interner();
   readonly #reader: WatchReader<Object>;
@@ -54,7 +60,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   #hasState = false;
   #count = 0;
 
-  constructor(options: FeedOptions<Object, Cached>) {
+  constructor(options: StoreListerWatcherOptions<Object, Cached>) {
     this.#options = options;
     this.#resource = options.client.resource(options.resource);
     // Who decides what to keep looks at whole objects.
@@ -64,7 +70,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   }
 
   /** Fetches the whole state and returns its version. */
-  async list({ signal, paged }: ListingOptions): Promise<string> {
+  async list({ signal, paged }: ListStateOptions): Promise<string> {
     const { selector, pageSize = pageSizeDefault } = this.#options;
     const next = this.#options.store.nextTable();
     const size = paged ? pageSize : 0;
@@ -79,7 +85,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   }
 
   /** Fetches the state by a watch that begins with it, tells `synced`, and follows the changes on the same stream. */
-  async stream({ signal, tell, opened }: FollowOptions): Promise<void> {
+  async stream({ signal, tell, opened }: WatchStreamOptions): Promise<void> {
     const next = this.#options.store.nextTable();
     await this.#reader.stream({
       signal,
@@ -96,7 +102,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   }
 
   /** Follows the changes behind a version until the stream ends. */
-  async watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void> {
+  async watch(options: WatchStreamOptions & { readonly resourceVersion: string }): Promise<void> {
     const { signal, tell, resourceVersion, opened } = options;
     const changes = (events: readonly WatchEvent<Object>[]) => this.#applyAll(events, tell);
     const onOpen = () => this.#resumed(opened);
@@ -114,7 +120,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     return count;
   }
 
-  #applyAll(batch: readonly WatchEvent<Object>[], tell: FollowOptions["tell"]): void {
+  #applyAll(batch: readonly WatchEvent<Object>[], tell: WatchStreamOptions["tell"]): void {
     let resourceVersion: string | undefined;
     for (const event of batch) {
       if (event.type !== "BOOKMARK") this.#apply(event.type, event.object);
@@ -215,7 +221,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   #keyOf(object: Object): ObjectKey | undefined {
     const { scope, onUnreadable } = this.#options;
     const key = identify(object, scope);
-    if (key === undefined) onUnreadable(unidentified(object));
+    if (key === undefined) onUnreadable(unidentifiedObjectError(object));
     return key;
   }
 

@@ -9,8 +9,12 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
 import { FakeApiServer } from "../fake-server/index.ts";
-import { Follower, type FollowerHandler, type FollowerOptions } from "./follower.ts";
-import { mishap } from "./mishaps.ts";
+import {
+  StorelessInformer,
+  type StorelessInformerHandler,
+  type StorelessInformerOptions,
+} from "./follower.ts";
+import { injectRandomFault } from "./mishaps.ts";
 import { formatKey } from "./object-key.ts";
 
 const resource = "example.io/v1/things";
@@ -29,7 +33,7 @@ const seeds = process.env["SOAK_SEED"]
 const stepsPerSeed = 120;
 
 /** What a level-triggered handler remembers: marks at a restart, sweeps when all has been told. */
-class Mirror implements FollowerHandler<KubernetesObject> {
+class Mirror implements StorelessInformerHandler<KubernetesObject> {
   readonly versions = new Map<string, string>();
   #unmarked = new Set<string>();
   restarts = 0;
@@ -73,7 +77,7 @@ async function soak(seed: number): Promise<void> {
   const client = new Client({ transport: server.transport(), clock, random: random.fork() });
   const isWild = random.chance(0.5);
   const mirror = new Mirror();
-  const follower = new Follower({
+  const follower = new StorelessInformer({
     client,
     resource: things,
     scope: isWild ? "all-clusters" : { cluster: root },
@@ -84,7 +88,7 @@ async function soak(seed: number): Promise<void> {
   const controller = new AbortController();
   const done = follower.run(controller.signal);
   for (let step = 0; step < stepsPerSeed; step++) {
-    mishap(server, random, resource);
+    injectRandomFault(server, random, resource);
     if (random.chance(0.5)) await clock.advanceAndSettle(random.integer(3) * random.integer(4000));
   }
   server.watchList = true;
@@ -102,13 +106,13 @@ async function soak(seed: number): Promise<void> {
   assert.equal(clock.pendingTimers, 0, "timers are left behind");
 }
 
-function setUp(options: Partial<FollowerOptions<KubernetesObject>> = {}) {
+function setUp(options: Partial<StorelessInformerOptions<KubernetesObject>> = {}) {
   const clock = new FakeClock();
   const server = new FakeApiServer({ clock, watchList: true });
   const client = new Client({ transport: server.transport(), clock, random: new SeededRandom(1) });
   const heard: string[] = [];
   const errors: unknown[] = [];
-  const follower = new Follower<KubernetesObject>({
+  const follower = new StorelessInformer<KubernetesObject>({
     client,
     resource: things,
     scope: { cluster: root },

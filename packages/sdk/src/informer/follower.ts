@@ -23,21 +23,21 @@ import {
 import { type MetricsRegistry, reflectorMetrics, unreadableCounter } from "../metrics/index.ts";
 import type { InformerScope } from "./informer.ts";
 import {
-  type Feeding,
-  type FollowOptions,
   type InformerHealth,
-  InformerLoop,
-  type ListingOptions,
+  type ListerWatcher,
+  type ListStateOptions,
+  Reflector,
+  type WatchStreamOptions,
 } from "./informer-loop.ts";
-import { identify, type ObjectKey, unidentified } from "./object-key.ts";
+import { identify, type ObjectKey, unidentifiedObjectError } from "./object-key.ts";
 import { WatchReader } from "./watch-reader.ts";
 
-export interface FollowerOptions<Object extends KubernetesObject> {
+export interface StorelessInformerOptions<Object extends KubernetesObject> {
   readonly client: Client;
   readonly resource: Resource<Object>;
   readonly scope: InformerScope;
   readonly selector?: SelectorOptions | undefined;
-  readonly handler: FollowerHandler<Object>;
+  readonly handler: StorelessInformerHandler<Object>;
   /**
    * `skip`: only changes are told. At the start and after a gap the handler hears `restarted` and `caughtUp` with nothing between them,
    * and looks at the state in its own way.
@@ -55,25 +55,25 @@ export interface FollowerOptions<Object extends KubernetesObject> {
 }
 
 /** `state`: as it is now, at the start or after a gap; `added` and `modified`: as it has just become. */
-export interface ToldObject {
+export interface ObservedObject {
   readonly key: ObjectKey;
   readonly as: "state" | "added" | "modified";
 }
 
-export interface FollowerHandler<Object> {
+export interface StorelessInformerHandler<Object> {
   /** The whole state is told from here on; what was told of an earlier state and not finished is void. */
   restarted?(): void;
-  told?(object: Object, how: ToldObject): void;
+  told?(object: Object, how: ObservedObject): void;
   /** Also what leaves a selector is told as deleted. */
   deleted?(object: Object, key: ObjectKey): void;
   /** The whole state has been told. */
   caughtUp?(): void;
 }
 
-export class Follower<Object extends KubernetesObject> {
-  readonly #loop: InformerLoop;
+export class StorelessInformer<Object extends KubernetesObject> {
+  readonly #loop: Reflector;
 
-  constructor(options: FollowerOptions<Object>) {
+  constructor(options: StorelessInformerOptions<Object>) {
     const clock = options.clock ?? options.client.clock;
     const random = options.random ?? options.client.random;
     const report = (error: unknown) => options.onError?.(error);
@@ -81,12 +81,12 @@ export class Follower<Object extends KubernetesObject> {
     const client = scope === "all-clusters" ? options.client.inCluster("*") : options.client;
     const metrics = reflectorMetrics(options.metrics, options.resource);
     const onUnreadable = unreadableCounter(metrics, report);
-    const feed = new PassingFeed<Object>({
+    const feed = new ForwardingListerWatcher<Object>({
       ...{ ...options, client, clock, random },
       ...{ report, onUnreadable },
     });
     const method = watchList === false || state === "skip" ? "pages" : "stream";
-    this.#loop = new InformerLoop({ feed, method, clock, random, report, metrics });
+    this.#loop = new Reflector({ feed, method, clock, random, report, metrics });
   }
 
   get hasSynced(): boolean {
@@ -108,7 +108,8 @@ export class Follower<Object extends KubernetesObject> {
   }
 }
 
-interface PassingFeedOptions<Object extends KubernetesObject> extends FollowerOptions<Object> {
+interface ForwardingListerWatcherOptions<Object extends KubernetesObject>
+  extends StorelessInformerOptions<Object> {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: (error: unknown) => void;
@@ -120,20 +121,20 @@ const pageSizeDefault = 250;
 /** Others run between so many objects. */
 const sliceObjects = 1000;
 
-class PassingFeed<Object extends KubernetesObject> implements Feeding {
-  readonly #options: PassingFeedOptions<Object>;
+class ForwardingListerWatcher<Object extends KubernetesObject> implements ListerWatcher {
+  readonly #options: ForwardingListerWatcherOptions<Object>;
   readonly #resource: ResourceClient<Object>;
   readonly #reader: WatchReader<Object>;
   #sinceBreath = 0;
   #count = 0;
 
-  constructor(options: PassingFeedOptions<Object>) {
+  constructor(options: ForwardingListerWatcherOptions<Object>) {
     this.#options = options;
     this.#resource = options.client.resource(options.resource);
     this.#reader = new WatchReader({ ...options, resource: this.#resource });
   }
 
-  async list({ signal, paged }: ListingOptions): Promise<string> {
+  async list({ signal, paged }: ListStateOptions): Promise<string> {
     this.#guarded(() => this.#options.handler.restarted?.());
     const resourceVersion =
       this.#options.state === "skip"
@@ -143,7 +144,7 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
     return resourceVersion;
   }
 
-  async stream({ signal, tell, opened }: FollowOptions): Promise<void> {
+  async stream({ signal, tell, opened }: WatchStreamOptions): Promise<void> {
     const { handler } = this.#options;
     this.#guarded(() => handler.restarted?.());
     await this.#reader.stream({
@@ -164,7 +165,7 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
     });
   }
 
-  async watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void> {
+  async watch(options: WatchStreamOptions & { readonly resourceVersion: string }): Promise<void> {
     const { signal, tell, resourceVersion, opened } = options;
     const changes = (events: readonly WatchEvent<Object>[]) => this.#tellChanges(events, tell);
     await this.#reader.watch({ signal, resourceVersion, changes, onOpen: opened });
@@ -196,7 +197,7 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
     return resourceVersion;
   }
 
-  #tellChanges(events: readonly WatchEvent<Object>[], tell: FollowOptions["tell"]): void {
+  #tellChanges(events: readonly WatchEvent<Object>[], tell: WatchStreamOptions["tell"]): void {
     let resourceVersion: string | undefined;
     for (const event of events) {
       if (event.type === "DELETED") this.#deleted(event.object);
@@ -213,7 +214,7 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
     return count;
   }
 
-  #told(object: Object, as: ToldObject["as"]): void {
+  #told(object: Object, as: ObservedObject["as"]): void {
     this.#count++;
     const key = this.#keyOf(object);
     if (key !== undefined) this.#guarded(() => this.#options.handler.told?.(object, { key, as }));
@@ -245,7 +246,7 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
   #keyOf(object: Object): ObjectKey | undefined {
     const { scope, onUnreadable } = this.#options;
     const key = identify(object, scope);
-    if (key === undefined) onUnreadable(unidentified(object));
+    if (key === undefined) onUnreadable(unidentifiedObjectError(object));
     return key;
   }
 }

@@ -1,10 +1,10 @@
 /** Local copies of resources that stay true. See informer-machine.ts for what they do when things go wrong. */
 export { type BackoffOptions, backoffMs } from "./backoff.ts";
 export {
-  Follower,
-  type FollowerHandler,
-  type FollowerOptions,
-  type ToldObject,
+  type ObservedObject,
+  StorelessInformer,
+  type StorelessInformerHandler,
+  type StorelessInformerOptions,
 } from "./follower.ts";
 export type { HandlerRegistration, InformerHandler } from "./handlers.ts";
 export { Informer, type InformerOptions, type InformerScope } from "./informer.ts";

@@ -16,31 +16,31 @@ import {
 } from "./informer-machine.ts";
 
 /** Fetches and follows a resource. Each method throws when it cannot go on; what to do then is not its to decide. */
-export interface Feeding {
+export interface ListerWatcher {
   /** Fetches the whole state and returns its version. */
-  list(options: ListingOptions): Promise<string>;
+  list(options: ListStateOptions): Promise<string>;
   /** Fetches the state by a watch that begins with it, tells `synced`, and follows the changes on the same stream. */
-  stream(options: FollowOptions): Promise<void>;
+  stream(options: WatchStreamOptions): Promise<void>;
   /** How many objects came since it was last asked. */
   takeCount(): number;
   /** Follows the changes behind a version until the stream ends. */
-  watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void>;
+  watch(options: WatchStreamOptions & { readonly resourceVersion: string }): Promise<void>;
 }
 
-export interface ListingOptions {
+export interface ListStateOptions {
   readonly signal: AbortSignal;
   readonly paged: boolean;
 }
 
-export interface FollowOptions {
+export interface WatchStreamOptions {
   readonly signal: AbortSignal;
   /** The server has accepted to tell of changes. */
   readonly opened: () => void;
   readonly tell: (event: InformerEvent) => void;
 }
 
-export interface InformerLoopOptions {
-  readonly feed: Feeding;
+export interface ReflectorOptions {
+  readonly feed: ListerWatcher;
   readonly method: "stream" | "pages";
   readonly clock: Clock;
   readonly random: Random;
@@ -59,8 +59,8 @@ export interface InformerHealth {
   readonly lastError: unknown;
 }
 
-export class InformerLoop {
-  readonly #options: InformerLoopOptions;
+export class Reflector {
+  readonly #options: ReflectorOptions;
   #step;
   #lastError: unknown;
   #hasSynced = false;
@@ -68,7 +68,7 @@ export class InformerLoop {
   #syncWaiters: (() => void)[] = [];
   #doubt = new AbortController();
 
-  constructor(options: InformerLoopOptions) {
+  constructor(options: ReflectorOptions) {
     this.#options = options;
     this.#step = initialStep(options.method);
     options.metrics?.lastResourceVersion.readBy(() => Number(this.#step.resourceVersion ?? 0));

@@ -86,7 +86,7 @@ export const informerTransitions: { readonly [State in InformerState]: Row } = {
     failed: (step, { failure }) =>
       failure.kind === "no-initial-events"
         ? sync({ ...step, method: "pages" })
-        : wait(step, { atLeastMs: patience(failure) }),
+        : wait(step, { atLeastMs: backoffOf(failure) }),
     elapsed: stay,
   },
   listing: {
@@ -98,7 +98,7 @@ export const informerTransitions: { readonly [State in InformerState]: Row } = {
     failed: (step, { failure }) =>
       failure.kind === "expired" && step.method === "pages"
         ? sync({ ...step, method: "whole" })
-        : wait(step, { atLeastMs: patience(failure) }),
+        : wait(step, { atLeastMs: backoffOf(failure) }),
     elapsed: stay,
   },
   watching: {
@@ -117,7 +117,7 @@ export const informerTransitions: { readonly [State in InformerState]: Row } = {
           // What was true of the last big list need not be true of the next.
           method: step.method === "whole" ? "pages" : step.method,
         },
-        { atLeastMs: patience(failure) },
+        { atLeastMs: backoffOf(failure) },
       ),
     elapsed: stay,
   },
@@ -171,6 +171,6 @@ function wait(step: InformerStep, { atLeastMs }: { atLeastMs: number }): Informe
   return { ...step, state: "waiting", failures, command: { do: "wait", failures, atLeastMs } };
 }
 
-function patience(failure: Failure): number {
+function backoffOf(failure: Failure): number {
   return failure.kind === "throttled" ? failure.retryAfterMs : 0;
 }

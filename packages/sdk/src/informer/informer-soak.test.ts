@@ -11,7 +11,7 @@ import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
 import { FakeApiServer } from "../fake-server/index.ts";
 import { Informer } from "./informer.ts";
-import { mishap } from "./mishaps.ts";
+import { injectRandomFault } from "./mishaps.ts";
 import { formatKey } from "./object-key.ts";
 import { metadataOnly } from "./transforms.ts";
 
@@ -83,7 +83,7 @@ async function soak(seed: number): Promise<void> {
   const controller = new AbortController();
   const done = informer.run(controller.signal);
   for (let step = 0; step < stepsPerSeed; step++) {
-    mishap(server, random, resource);
+    injectRandomFault(server, random, resource);
     if (random.chance(0.5)) await clock.advanceAndSettle(random.integer(3) * random.integer(4000));
   }
   server.watchList = true;

@@ -7,12 +7,12 @@ import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client, KubernetesObject, Resource, SelectorOptions } from "../client/index.ts";
 import { type MetricsRegistry, reflectorMetrics, unreadableCounter } from "../metrics/index.ts";
-import { Feed } from "./feed.ts";
+import { StoreListerWatcher } from "./feed.ts";
 import { type HandlerRegistration, Handlers, type InformerHandler } from "./handlers.ts";
-import { type InformerHealth, InformerLoop } from "./informer-loop.ts";
+import { type InformerHealth, Reflector } from "./informer-loop.ts";
 import { liveObjectsMaxDefault } from "./object-table.ts";
 import { IndexedStore, type Indexers, type ObjectStore } from "./store.ts";
-import { makesJson } from "./transforms.ts";
+import { isJsonSafe } from "./transforms.ts";
 
 export interface InformerOptions<Object extends KubernetesObject, Cached> {
   readonly client: Client;
@@ -51,7 +51,7 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
   readonly resource: Resource<Object>;
   readonly #store: IndexedStore<Cached>;
   readonly #handlers: Handlers<Cached>;
-  readonly #loop: InformerLoop;
+  readonly #loop: Reflector;
 
   constructor(options: InformerOptions<Object, Cached>) {
     this.resource = options.resource;
@@ -59,11 +59,11 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     const random = options.random ?? options.client.random;
     const report = (error: unknown) => options.onError?.(error);
     this.#handlers = new Handlers(report);
-    const liveMaxDefault = makesJson(options.transform) ? liveObjectsMaxDefault : Infinity;
+    const liveMaxDefault = isJsonSafe(options.transform) ? liveObjectsMaxDefault : Infinity;
     this.#store = new IndexedStore(options.liveObjectsMax ?? liveMaxDefault);
     if (options.indexers !== undefined) this.#store.addIndexers(options.indexers);
     const metrics = reflectorMetrics(options.metrics, options.resource);
-    const feed = new Feed({
+    const feed = new StoreListerWatcher({
       ...options,
       client: options.scope === "all-clusters" ? options.client.inCluster("*") : options.client,
       clock,
@@ -73,7 +73,7 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
       onUnreadable: unreadableCounter(metrics, report),
     });
     const method = options.watchList === false ? "pages" : "stream";
-    this.#loop = new InformerLoop({ feed, method, clock, random, report, metrics });
+    this.#loop = new Reflector({ feed, method, clock, random, report, metrics });
   }
 
   get store(): ObjectStore<Cached> {

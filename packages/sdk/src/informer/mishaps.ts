@@ -2,7 +2,11 @@
 import type { SeededRandom } from "@kcp-ts/testkit";
 import type { FakeApiServer } from "../fake-server/index.ts";
 
-export function mishap(server: FakeApiServer, random: SeededRandom, resource: string): void {
+export function injectRandomFault(
+  server: FakeApiServer,
+  random: SeededRandom,
+  resource: string,
+): void {
   const key = {
     resource,
     cluster: random.pick(["root", "root", "one", "two"]),

@@ -49,7 +49,7 @@ export function identify(
   return keyInCluster(cluster, object);
 }
 
-export function unidentified(object: KubernetesObject): UnreadableObjectError {
+export function unidentifiedObjectError(object: KubernetesObject): UnreadableObjectError {
   const { namespace, name } = object.metadata;
   const what = clusterOf(object) === undefined ? "cluster" : "name";
   return new UnreadableObjectError(`object ${namespace}/${name} has no ${what}`);

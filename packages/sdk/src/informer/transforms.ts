@@ -56,7 +56,7 @@ export function metadataOnly({ metadata }: KubernetesObject): SlimMetadata {
 }
 
 /** Whether what a transform makes of an object is known to survive JSON: no transform does, and ours do. */
-export function makesJson(transform: unknown): boolean {
+export function isJsonSafe(transform: unknown): boolean {
   return (
     transform === undefined || transform === withoutManagedFields || transform === metadataOnly
   );

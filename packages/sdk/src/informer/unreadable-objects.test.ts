@@ -9,7 +9,7 @@ import {
   type TransportRequest,
 } from "../client/index.ts";
 import { MetricsRegistry } from "../metrics/index.ts";
-import { Follower } from "./follower.ts";
+import { StorelessInformer } from "./follower.ts";
 import { Informer } from "./informer.ts";
 import { formatKey } from "./object-key.ts";
 import { metadataOnly } from "./transforms.ts";
@@ -70,7 +70,7 @@ describe("objects that cannot be read", () => {
       const errors: unknown[] = [];
       const metrics = new MetricsRegistry();
       const stop = new AbortController();
-      const follower = new Follower({
+      const follower = new StorelessInformer({
         ...{ resource: widgets, scope: "all-clusters", watchList, metrics },
         client: new Client({ transport: serverOf(watchList) }),
         onError: (error) => void errors.push(error),

@@ -14,7 +14,7 @@ import {
   type WatchEvent,
   type WatchOptions,
 } from "../client/index.ts";
-import { isInitialEventsRefusal, NoInitialEvents } from "./failure.ts";
+import { isWatchListUnsupported, WatchListUnsupportedError } from "./failure.ts";
 import { ReadLimit } from "./read-limit.ts";
 
 export interface WatchReaderOptions<Object extends KubernetesObject> {
@@ -84,8 +84,10 @@ export class WatchReader<Object extends KubernetesObject> {
       await this.#read({ signal, sendInitialEvents: true, onOpen }, { take, pauseMs });
     } catch (error) {
       const isEndless = isOpen && isTransportError(error, "timeout");
-      if (isInitial && (isEndless || isInitialEventsRefusal(error, { isOpen }))) {
-        throw new NoInitialEvents("the server does not send initial events", { cause: error });
+      if (isInitial && (isEndless || isWatchListUnsupported(error, { isOpen }))) {
+        throw new WatchListUnsupportedError("the server does not send initial events", {
+          cause: error,
+        });
       }
       throw error;
     }

@@ -58,7 +58,7 @@ export function connect(kubeconfig: Kubeconfig, options: ConnectOptions = {}): C
   const credentials = credentialsFor({ cluster, user, env, clock, execPool });
   const node = new NodeTransport({
     url: server,
-    ...way(server, cluster.proxyUrl, env, options.permits),
+    ...proxyRoute(server, cluster.proxyUrl, env, options.permits),
     tls: () => tlsSettings(cluster, credentials),
     compression: !cluster.disableCompression,
     clock,
@@ -122,7 +122,7 @@ function parseServer(text: string): URL {
  * How the server is reached. What the kubeconfig names is looked at: the server, or the proxy in front of it. A proxy of our own environment
  * is not the kubeconfig's idea, and resolves names itself: there only an address can be refused.
  */
-function way(
+function proxyRoute(
   server: URL,
   proxyUrl: string | undefined,
   env: Environment,

@@ -7,15 +7,15 @@
 import type { Transport, TransportRequest, TransportResponse } from "../client/index.ts";
 import type { Leadership } from "./leader-elector.ts";
 
-export class NotLeading extends Error {
-  override readonly name = "NotLeading";
+export class NotLeaderError extends Error {
+  override readonly name = "NotLeaderError";
 }
 
 export function fencedTransport(transport: Transport, leadership: Leadership): Transport {
   return {
     async send(request: TransportRequest): Promise<TransportResponse> {
       if (request.method !== "GET" && !leadership.isHeld()) {
-        throw new NotLeading(
+        throw new NotLeaderError(
           `${request.method} ${request.path} is not sent: the lease is not held`,
         );
       }

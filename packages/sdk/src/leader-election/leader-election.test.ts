@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sleep } from "@kcp-ts/machinery/base";
-import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
+import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
 import { Client, type Transport, TransportError, type TransportRequest } from "../client/index.ts";
 import { FakeApiServer } from "../fake-server/index.ts";
 import { MetricsRegistry } from "../metrics/index.ts";
@@ -11,7 +11,7 @@ import {
   electionTransitions,
   holdsLease,
 } from "./election-machine.ts";
-import { fencedTransport, NotLeading } from "./fenced-transport.ts";
+import { fencedTransport, NotLeaderError } from "./fenced-transport.ts";
 import { LeaderElector, type Leadership } from "./leader-elector.ts";
 import { type LeaseSpec, leases } from "./lease.ts";
 
@@ -264,12 +264,12 @@ describe("a fenced transport", () => {
     // The process is stopped: time goes on, no timer of ours fires.
     const later = { ...leadership, isHeld: () => clock.monotonic() + 3_600_000 < 0 };
     const stuck = new Client({ transport: fencedTransport(server.transport(), later), clock });
-    await assert.rejects(stuck.resource(leases).update(other), NotLeading);
+    await assert.rejects(stuck.resource(leases).update(other), NotLeaderError);
     await stuck.resource(leases).get({ namespace: "x", name: "other" });
     server.restart(30_000);
     await clock.advanceAndSettle(31_000);
-    await settle();
-    await assert.rejects(client.update(other), NotLeading);
+    await flushEventLoop();
+    await assert.rejects(client.update(other), NotLeaderError);
     one.controller.abort();
     await one.done;
   });

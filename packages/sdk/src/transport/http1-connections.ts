@@ -14,7 +14,7 @@ import {
   type TransportResponse,
 } from "../client/index.ts";
 import { acceptedEncoding, decodedBody } from "./decoded-body.ts";
-import { lost } from "./stream-body.ts";
+import { connectionLostError } from "./stream-body.ts";
 
 export interface Http1Options {
   /** The value of the Host header. */
@@ -37,7 +37,9 @@ export class Http1Connections {
     return new Promise((resolve, reject) => {
       const failure = (cause: unknown) => {
         if (signal?.aborted) return signal.reason;
-        return isTransportErrorFromDial(cause) ? cause : lost(`${method} ${path}`, cause);
+        return isTransportErrorFromDial(cause)
+          ? cause
+          : connectionLostError(`${method} ${path}`, cause);
       };
       const outgoing = httpRequest({
         agent: this.#agent,

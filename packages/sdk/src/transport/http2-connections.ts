@@ -22,7 +22,7 @@ import {
 } from "../client/index.ts";
 import { abortable } from "./abortable.ts";
 import { acceptedEncoding, type DecodedBody, decodedBody } from "./decoded-body.ts";
-import { lost } from "./stream-body.ts";
+import { connectionLostError } from "./stream-body.ts";
 
 export interface Http2Options {
   readonly authority: string;
@@ -278,5 +278,5 @@ function failureOf(
   if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) {
     return new TransportError("refused", "the server refused the stream", cause);
   }
-  return lost(`${request.method} ${request.path}`, cause);
+  return connectionLostError(`${request.method} ${request.path}`, cause);
 }

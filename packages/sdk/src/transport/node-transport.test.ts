@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
 import { awakeGraceMs, type Clock } from "@kcp-ts/machinery/base";
-import { FakeClock, freePorts, settle } from "@kcp-ts/testkit";
+import { FakeClock, flushEventLoop, freePorts } from "@kcp-ts/testkit";
 import { isTransportError, type TransportRequest } from "../client/index.ts";
 import {
   type Certificates,
@@ -131,7 +131,7 @@ for (const [name, start, version] of [
       const transport = transportTo(server.url);
       const first = new AbortController();
       const silent = transport.send({ ...get, path: "/silent", signal: first.signal });
-      await settle(20);
+      await flushEventLoop(20);
       first.abort(new Error("enough"));
       await assert.rejects(silent, /enough/);
 
@@ -220,7 +220,7 @@ for (const [name, start, version] of [
       const transport = transportTo(first.url);
       await ask(transport);
       await first.close();
-      await settle(20);
+      await flushEventLoop(20);
       await assert.rejects(ask(transport), (error) => isTransportError(error));
       const second = await start(certificates, echo, first.port);
       resources.push(second);
@@ -245,7 +245,7 @@ for (const [name, start, version] of [
       const { body } = await transportTo(server.url).send(get);
       const iterator = body[Symbol.asyncIterator]();
       let read = (await iterator.next()).value?.length ?? 0;
-      await settle(200);
+      await flushEventLoop(200);
       assert.ok(written < total, "the server was able to send everything to a reader that sleeps");
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
         read += next.value.length;
@@ -301,10 +301,10 @@ describe("NodeTransport", () => {
     await iterator.next();
     const pending = iterator.next();
     clock.advance(30_000);
-    await settle(50);
+    await flushEventLoop(50);
     frozen = true;
     clock.advance(30_000);
-    await settle(20);
+    await flushEventLoop(20);
     clock.advance(15_000 + awakeGraceMs);
     await assert.rejects(pending, (error) => isTransportError(error, "connection-lost"));
     await raw.close();
@@ -354,7 +354,7 @@ describe("NodeTransport", () => {
     frozen = true;
     lagMs = 5000;
     starved.advance(30_000 + 40_000);
-    await settle(50);
+    await flushEventLoop(50);
     assert.equal(await Promise.race([refused, "not over"]), "not over");
     lagMs = 0;
     starved.advance(60_000);
@@ -377,7 +377,7 @@ describe("NodeTransport", () => {
       clock.advance(10_000);
       patience.abort(new Error("no answer"));
       await refused;
-      await settle(20);
+      await flushEventLoop(20);
     }
     frozen = false;
     assert.equal((await ask(transport))["version"], "2.0");
@@ -407,8 +407,8 @@ describe("NodeTransport", () => {
     const transport = transportTo(new URL(`https://localhost:${port}`), { clock });
     const pending = transport.send(get);
     const refused = assert.rejects(pending, (error) => isTransportError(error, "connect"));
-    while (sockets.length === 0) await settle();
-    await settle(20);
+    while (sockets.length === 0) await flushEventLoop();
+    await flushEventLoop(20);
     clock.advance(30_000);
     await refused;
     isMute = false;
@@ -425,7 +425,7 @@ describe("NodeTransport", () => {
     assert.equal((await ask(transport))["version"], "2.0");
     await first.close();
     resources.push(await startHttp1Server(certificates, echo, port));
-    await settle(20);
+    await flushEventLoop(20);
     await assert.rejects(ask(transport), (error) => isTransportError(error, "refused"));
     assert.equal((await ask(transport))["version"], "1.1");
   });

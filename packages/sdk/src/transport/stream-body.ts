@@ -187,7 +187,7 @@ function decode(chunks: readonly Uint8Array[]): string {
   return asBuffer(all).toString("utf8");
 }
 
-export function lost(path: string, cause: unknown): TransportError {
+export function connectionLostError(path: string, cause: unknown): TransportError {
   const detail = cause instanceof Error ? `: ${cause.message}` : "";
   return new TransportError(
     "connection-lost",

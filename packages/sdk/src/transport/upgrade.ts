@@ -3,7 +3,7 @@ import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import { onAbort, type TransportRequest, type UpgradeResponse } from "../client/index.ts";
 import { decodedBody } from "./decoded-body.ts";
-import { lost } from "./stream-body.ts";
+import { connectionLostError } from "./stream-body.ts";
 
 export function upgradeOn(
   socket: Socket,
@@ -16,7 +16,7 @@ export function upgradeOn(
       sent[name] = typeof value === "string" ? value : [...value];
     }
     const failure = (cause: unknown) =>
-      signal?.aborted ? signal.reason : lost(`${method} ${path}`, cause);
+      signal?.aborted ? signal.reason : connectionLostError(`${method} ${path}`, cause);
     const outgoing = httpRequest({
       createConnection: () => socket,
       method,

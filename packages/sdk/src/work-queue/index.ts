@@ -1,9 +1,9 @@
 /** Keys that need work: deduplicated, prioritised, fair between flows, patient after failures. */
 export {
-  BucketLimiter,
+  BucketRateLimiter,
   defaultRateLimiter,
-  ExponentialLimiter,
+  ExponentialFailureRateLimiter,
+  MaxOfRateLimiter,
   type RateLimiter,
-  SlowestLimiter,
 } from "./rate-limiter.ts";
 export { type AddOptions, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";

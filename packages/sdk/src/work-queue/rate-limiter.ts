@@ -10,7 +10,7 @@ export interface RateLimiter {
 }
 
 /** Doubles with each failure of a key. */
-export class ExponentialLimiter implements RateLimiter {
+export class ExponentialFailureRateLimiter implements RateLimiter {
   readonly #firstMs: number;
   readonly #mostMs: number;
   readonly #failures = new Map<string, number>();
@@ -36,7 +36,7 @@ export class ExponentialLimiter implements RateLimiter {
 }
 
 /** So many retries a second for all keys together, with a burst. */
-export class BucketLimiter implements RateLimiter {
+export class BucketRateLimiter implements RateLimiter {
   readonly #perSecond: number;
   readonly #burst: number;
   readonly #clock: Clock;
@@ -80,7 +80,7 @@ export class BucketLimiter implements RateLimiter {
 }
 
 /** The longest delay of several. */
-export class SlowestLimiter implements RateLimiter {
+export class MaxOfRateLimiter implements RateLimiter {
   readonly #limiters: readonly RateLimiter[];
 
   constructor(limiters: readonly RateLimiter[]) {
@@ -102,8 +102,8 @@ export class SlowestLimiter implements RateLimiter {
 
 /** What client-go's controllers use, but for the longest delay: 16 minutes is longer than anybody waits. */
 export function defaultRateLimiter(clock: Clock): RateLimiter {
-  return new SlowestLimiter([
-    new ExponentialLimiter({ firstMs: 5, mostMs: 300_000 }),
-    new BucketLimiter({ perSecond: 10, burst: 100, clock }),
+  return new MaxOfRateLimiter([
+    new ExponentialFailureRateLimiter({ firstMs: 5, mostMs: 300_000 }),
+    new BucketRateLimiter({ perSecond: 10, burst: 100, clock }),
   ]);
 }

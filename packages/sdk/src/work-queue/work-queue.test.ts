@@ -3,13 +3,17 @@ import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
 import fc from "fast-check";
 import { MetricsRegistry } from "../metrics/index.ts";
-import { BucketLimiter, ExponentialLimiter, SlowestLimiter } from "./rate-limiter.ts";
+import {
+  BucketRateLimiter,
+  ExponentialFailureRateLimiter,
+  MaxOfRateLimiter,
+} from "./rate-limiter.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 function setUp(flowOf?: (item: string) => string) {
   const clock = new FakeClock();
   const metrics = new MetricsRegistry();
-  const rateLimiter = new ExponentialLimiter({ firstMs: 10, mostMs: 1000 });
+  const rateLimiter = new ExponentialFailureRateLimiter({ firstMs: 10, mostMs: 1000 });
   const queue = new WorkQueue<string>({
     name: "q",
     keyOf: (item) => item,
@@ -219,7 +223,7 @@ describe("a work queue", () => {
 
 describe("rate limiters", () => {
   it("stop doubling at the longest delay", () => {
-    const limiter = new ExponentialLimiter({ firstMs: 1, mostMs: 5 });
+    const limiter = new ExponentialFailureRateLimiter({ firstMs: 1, mostMs: 5 });
     assert.deepEqual(
       Array.from({ length: 5 }, () => limiter.delayMs("a")),
       [1, 2, 4, 5, 5],
@@ -229,7 +233,7 @@ describe("rate limiters", () => {
 
   it("let a burst through and then so many a second", () => {
     const clock = new FakeClock();
-    const bucket = new BucketLimiter({ perSecond: 10, burst: 2, clock });
+    const bucket = new BucketRateLimiter({ perSecond: 10, burst: 2, clock });
     assert.deepEqual(
       Array.from({ length: 4 }, () => bucket.delayMs()),
       [0, 0, 100, 200],
@@ -240,9 +244,9 @@ describe("rate limiters", () => {
 
   it("take the slowest of several", () => {
     const clock = new FakeClock();
-    const limiter = new SlowestLimiter([
-      new ExponentialLimiter({ firstMs: 150, mostMs: 1000 }),
-      new BucketLimiter({ perSecond: 10, burst: 0, clock }),
+    const limiter = new MaxOfRateLimiter([
+      new ExponentialFailureRateLimiter({ firstMs: 150, mostMs: 1000 }),
+      new BucketRateLimiter({ perSecond: 10, burst: 0, clock }),
     ]);
     assert.deepEqual([limiter.delayMs("a"), limiter.delayMs("b")], [150, 200]);
     assert.equal(limiter.retries("a"), 1);

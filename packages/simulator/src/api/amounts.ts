@@ -19,7 +19,7 @@ const factors: Readonly<Record<string, number>> = {
 };
 
 /** Zero for what is absent or no quantity. */
-export function amountOf(quantity: string | number | undefined): number {
+export function quantityOf(quantity: string | number | undefined): number {
   if (quantity === undefined) return 0;
   const [, digits = "", suffix = ""] =
     /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)([A-Za-z]*)$/.exec(String(quantity)) ?? [];

@@ -1,4 +1,4 @@
-export { amountOf, durationMs } from "./amounts.ts";
+export { durationMs, quantityOf } from "./amounts.ts";
 export type {
   ControllerRevision,
   CronJob,

@@ -8,7 +8,7 @@ export { runPortSession, tunnelledSpdy, webSocketBytes } from "./port-session.ts
 export {
   type CommandResult,
   type Container,
-  type Inside,
-  pretendCommand,
+  type ContainerEnvironment,
+  simulatedCommand,
 } from "./pretend-command.ts";
 export { runSpdyCommand, spdyCommandProtocols } from "./spdy-command-session.ts";

@@ -2,14 +2,14 @@
  * What commands do in a container that does not run. A handful is known, so that there is something to type; all of them are pure but for
  * `cat`, which gives back what it is given when it is given no files.
  */
-export interface Container extends Partial<Inside> {
+export interface Container extends Partial<ContainerEnvironment> {
   readonly pod: string;
   readonly name: string;
   readonly image: string;
 }
 
 /** What a container finds. */
-export interface Inside {
+export interface ContainerEnvironment {
   readonly env: ReadonlyMap<string, string>;
   /** By their paths. */
   readonly files: ReadonlyMap<string, string>;
@@ -31,7 +31,7 @@ const result = (given: Partial<CommandResult>): CommandResult => ({
   ...given,
 });
 
-export function pretendCommand(command: readonly string[], container: Container): CommandResult {
+export function simulatedCommand(command: readonly string[], container: Container): CommandResult {
   const [program = "", ...args] = command;
   switch (program.replace(/^.*\//, "")) {
     case "cat":
@@ -80,7 +80,7 @@ function shell(args: readonly string[], container: Container): CommandResult {
     const words = text.trim().split(/\s+/);
     if (words[0] === "") continue;
     if (words[0] === "exit") return result({ stdout, stderr, exitCode: Number(words[1] ?? 0) });
-    const next = pretendCommand(words, container);
+    const next = simulatedCommand(words, container);
     stdout += next.stdout;
     stderr += next.stderr;
     if (next.exitCode !== 0) return result({ stdout, stderr, exitCode: next.exitCode });

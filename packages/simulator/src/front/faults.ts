@@ -9,7 +9,7 @@
 
 import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import { EndableBody } from "@kcp-ts/sdk/client";
+import { AbortableBody } from "@kcp-ts/sdk/client";
 
 export type Handle = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
 
@@ -19,7 +19,7 @@ export class ConnectionCut extends Error {
 
 export class ClusterFaults {
   readonly #clock: Clock;
-  readonly #streams = new Set<EndableBody>();
+  readonly #streams = new Set<AbortableBody>();
   readonly #onCut: (isCut: boolean) => Promise<void>;
   #isCut = false;
   #isUnauthorized = false;
@@ -93,7 +93,7 @@ export class ClusterFaults {
   #track(response: ApiResponse): ApiResponse {
     const { body } = response;
     if (body === undefined || body instanceof Uint8Array) return response;
-    const stream: EndableBody = new EndableBody(this.#held(body), () =>
+    const stream: AbortableBody = new AbortableBody(this.#held(body), () =>
       this.#streams.delete(stream),
     );
     this.#streams.add(stream);

@@ -15,7 +15,7 @@ export function gitVersionOf(generation: GenerationName): string {
   return versions[generation].gitVersion;
 }
 
-export function asOneCluster(generation: GenerationName, next: Handle): Handle {
+export function asSingleCluster(generation: GenerationName, next: Handle): Handle {
   return (request) => {
     const path = request.target.split("?", 1)[0] as string;
     if ((path === "/version" || path === "/version/") && request.method === "GET")

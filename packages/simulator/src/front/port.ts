@@ -55,7 +55,7 @@ export class Port {
   }
 }
 
-export interface KubeconfigFacts {
+export interface KubeconfigInput {
   readonly name: string;
   readonly url: string;
   readonly caPem: string;
@@ -63,7 +63,7 @@ export interface KubeconfigFacts {
 }
 
 /** JSON is YAML, whatever is in it. */
-export function formatKubeconfig({ name, url, caPem, token }: KubeconfigFacts): string {
+export function formatKubeconfig({ name, url, caPem, token }: KubeconfigInput): string {
   const config = {
     apiVersion: "v1",
     kind: "Config",

@@ -5,14 +5,14 @@ import {
   ageColumn,
   column,
   type Draft,
-  fill,
   labelSelectorErrors,
   listIn,
+  mutableMember,
   nameCell,
   nameColumn,
   objectIn,
-  ownObject,
   type ResourceDefinition,
+  setDefault,
   textIn,
   wideColumn,
 } from "@kcp-ts/apiserver/kinds";
@@ -108,16 +108,16 @@ export function deploymentsKind(generation: Generation): ResourceDefinition {
 }
 
 function setDeploymentDefaults(draft: Draft): void {
-  const spec = ownObject(draft, "spec");
-  fill(spec, "replicas", 1);
-  fill(spec, "revisionHistoryLimit", 10);
-  fill(spec, "progressDeadlineSeconds", 600);
-  const strategy = ownObject(spec, "strategy");
-  fill(strategy, "type", "RollingUpdate");
+  const spec = mutableMember(draft, "spec");
+  setDefault(spec, "replicas", 1);
+  setDefault(spec, "revisionHistoryLimit", 10);
+  setDefault(spec, "progressDeadlineSeconds", 600);
+  const strategy = mutableMember(spec, "strategy");
+  setDefault(strategy, "type", "RollingUpdate");
   if (strategy["type"] === "RollingUpdate") {
-    const rolling = ownObject(strategy, "rollingUpdate");
-    fill(rolling, "maxUnavailable", "25%");
-    fill(rolling, "maxSurge", "25%");
+    const rolling = mutableMember(strategy, "rollingUpdate");
+    setDefault(rolling, "maxUnavailable", "25%");
+    setDefault(rolling, "maxSurge", "25%");
   }
   setTemplateDefaults(spec);
 }
@@ -186,8 +186,8 @@ export function replicaSetsKind(generation: Generation): ResourceDefinition {
     categories: ["all"],
     shape: inGeneration(replicaSet, generation),
     setDefaults(draft) {
-      const spec = ownObject(draft, "spec");
-      fill(spec, "replicas", 1);
+      const spec = mutableMember(draft, "spec");
+      setDefault(spec, "replicas", 1);
       setTemplateDefaults(spec);
     },
     validate: templateErrors,

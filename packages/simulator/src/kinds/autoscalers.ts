@@ -4,14 +4,14 @@ import {
   ageCell,
   ageColumn,
   column,
-  convertedForm,
-  fill,
+  conversionCodec,
   listIn,
+  mutableMember,
   nameCell,
   nameColumn,
   objectIn,
-  ownObject,
   type ResourceDefinition,
+  setDefault,
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
@@ -71,14 +71,14 @@ export function autoscalersKinds(generation: Generation): readonly ResourceDefin
   const v2 = defineKind({
     ...autoscaler("v2", generation),
     setDefaults(draft) {
-      const spec = ownObject(draft, "spec");
-      fill(spec, "minReplicas", 1);
+      const spec = mutableMember(draft, "spec");
+      setDefault(spec, "minReplicas", 1);
       if (listIn(spec["metrics"]).length === 0) spec["metrics"] = [cpuMetric(cpuPercentDefault)];
     },
   });
   const v1 = defineKind({
     ...autoscaler("v1", generation),
-    setDefaults: (draft) => fill(ownObject(draft, "spec"), "minReplicas", 1),
+    setDefaults: (draft) => setDefault(mutableMember(draft, "spec"), "minReplicas", 1),
   });
   return [
     v2,
@@ -86,7 +86,7 @@ export function autoscalersKinds(generation: Generation): readonly ResourceDefin
       ...v1,
       storageVersion: "v2",
       storedAs: { group: "autoscaling", resource: "horizontalpodautoscalers", identity: "" },
-      form: convertedForm({ name: "autoscaling/v1", toServed: toV1, toStored: toV2 }),
+      form: conversionCodec({ name: "autoscaling/v1", toServed: toV1, toStored: toV2 }),
     },
   ];
 }

@@ -5,13 +5,13 @@ import {
   ageColumn,
   column,
   type Draft,
-  fill,
   listIn,
+  mutableMember,
   nameCell,
   nameColumn,
   objectIn,
-  ownObject,
   type ResourceDefinition,
+  setDefault,
   textIn,
   wideColumn,
 } from "@kcp-ts/apiserver/kinds";
@@ -33,7 +33,7 @@ export function jobsKind(generation: Generation): ResourceDefinition {
     resource: "jobs",
     categories: ["all"],
     shape: inGeneration(job, generation),
-    setDefaults: (draft) => setJobSpecDefaults(ownObject(draft, "spec")),
+    setDefaults: (draft) => setJobSpecDefaults(mutableMember(draft, "spec")),
     prepareNew: claimPods,
     validate: (object) => jobSpecErrors(objectIn(object, "spec"), "spec"),
     validateUpdate: (updated, old) => [
@@ -66,11 +66,11 @@ export function jobsKind(generation: Generation): ResourceDefinition {
 export function setJobSpecDefaults(spec: Draft): void {
   if (spec["completions"] === undefined && spec["parallelism"] === undefined)
     spec["completions"] = 1;
-  fill(spec, "parallelism", 1);
-  fill(spec, "backoffLimit", 6);
-  fill(spec, "completionMode", "NonIndexed");
-  fill(spec, "suspend", false);
-  fill(
+  setDefault(spec, "parallelism", 1);
+  setDefault(spec, "backoffLimit", 6);
+  setDefault(spec, "completionMode", "NonIndexed");
+  setDefault(spec, "suspend", false);
+  setDefault(
     spec,
     "podReplacementPolicy",
     spec["podFailurePolicy"] === undefined ? "TerminatingOrFailed" : "Failed",
@@ -89,7 +89,7 @@ function claimPods(draft: Draft): void {
     "controller-uid": uid,
     "job-name": name,
   };
-  const metadata = ownObject(ownObject(spec, "template"), "metadata");
+  const metadata = mutableMember(mutableMember(spec, "template"), "metadata");
   metadata["labels"] = { ...(metadata["labels"] as JsonObject | undefined), ...own };
   spec["selector"] = { matchLabels: { "batch.kubernetes.io/controller-uid": uid } };
 }
@@ -157,12 +157,12 @@ export function cronJobsKind(generation: Generation): ResourceDefinition {
     categories: ["all"],
     shape: inGeneration(cronJob, generation),
     setDefaults(draft) {
-      const spec = ownObject(draft, "spec");
-      fill(spec, "concurrencyPolicy", "Allow");
-      fill(spec, "suspend", false);
-      fill(spec, "successfulJobsHistoryLimit", 3);
-      fill(spec, "failedJobsHistoryLimit", 1);
-      setTemplateDefaults(ownObject(ownObject(spec, "jobTemplate"), "spec"));
+      const spec = mutableMember(draft, "spec");
+      setDefault(spec, "concurrencyPolicy", "Allow");
+      setDefault(spec, "suspend", false);
+      setDefault(spec, "successfulJobsHistoryLimit", 3);
+      setDefault(spec, "failedJobsHistoryLimit", 1);
+      setTemplateDefaults(mutableMember(mutableMember(spec, "jobTemplate"), "spec"));
     },
     validate(object) {
       const spec = objectIn(object, "spec");

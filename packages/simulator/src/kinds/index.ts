@@ -4,5 +4,5 @@ export {
   type PodEndpointsOptions,
   podEndpoints,
 } from "./pod-endpoints.ts";
-export { ownManager } from "./pods.ts";
+export { clusterControllerUserAgent } from "./pods.ts";
 export { workloadKinds } from "./workload-kinds.ts";

@@ -1,12 +1,12 @@
 /** A workload kind in a few lines: a spec that people write, a status that controllers write, and what is its own. */
 
 import {
+  baseStrategy,
   builtIn,
   type Draft,
-  noOwnRules,
-  ownObjectIfThere,
+  mutableMemberIfPresent,
   type ResourceDefinition,
-  restore,
+  restoreMembers,
   type Strategy,
   type SubresourceStrategy,
   startGeneration,
@@ -62,7 +62,7 @@ export function defineKind(options: KindOptions): ResourceDefinition {
       ...(options.subresources ?? []),
     ]),
     strategy: {
-      ...noOwnRules,
+      ...baseStrategy,
       nameErrors: options.nameErrors ?? dnsSubdomainErrors,
       shape: options.shape,
       allowsUnconditionalUpdate: true,
@@ -73,7 +73,7 @@ export function defineKind(options: KindOptions): ResourceDefinition {
         prepareNew(draft);
       },
       prepareForUpdate(draft, old) {
-        if (hasStatus) restore(draft, old, "status");
+        if (hasStatus) restoreMembers(draft, old, "status");
         setDefaults(draft);
       },
       validate,
@@ -98,7 +98,7 @@ function statusEndpoint(complete: KindOptions["completeStatus"]): SubresourceStr
       Object.assign(draft, old);
       if (status === undefined) delete draft["status"];
       else draft["status"] = status;
-      const own = complete && ownObjectIfThere(draft, "status");
+      const own = complete && mutableMemberIfPresent(draft, "status");
       if (own !== undefined) complete?.(own);
     },
     validateUpdate: () => [],

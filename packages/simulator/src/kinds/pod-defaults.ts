@@ -2,9 +2,9 @@
 
 import {
   type Draft,
-  fill,
-  ownObject,
-  ownObjectIfThere,
+  mutableMember,
+  mutableMemberIfPresent,
+  setDefault,
   setPodDefaults,
   setPodSpecDefaults,
 } from "@kcp-ts/apiserver/kinds";
@@ -12,26 +12,26 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 
 /** The templates of workload kinds: without what only Pods get. */
 export function setTemplateDefaults(spec: Draft, member = "template"): void {
-  const template = ownObject(spec, member);
-  const metadata = ownObjectIfThere(template, "metadata");
+  const template = mutableMember(spec, member);
+  const metadata = mutableMemberIfPresent(template, "metadata");
   // Protobuf clients send it, and it means nothing here.
   if (metadata?.["generation"] === 0) delete metadata["generation"];
-  setPodSpecDefaults(ownObject(template, "spec"));
+  setPodSpecDefaults(mutableMember(template, "spec"));
 }
 
 const waitForNodeSeconds = 300;
 
 /** What admission adds to new Pods in a real cluster: an account, a priority, patience with nodes that are not ready. */
 export function setAdmittedDefaults(draft: Draft): void {
-  const spec = ownObject(draft, "spec");
+  const spec = mutableMember(draft, "spec");
   setPodDefaults(spec);
-  fill(spec, "serviceAccountName", "default");
-  fill(spec, "serviceAccount", spec["serviceAccountName"] ?? "default");
-  fill(spec, "preemptionPolicy", "PreemptLowerPriority");
-  fill(spec, "priority", 0);
+  setDefault(spec, "serviceAccountName", "default");
+  setDefault(spec, "serviceAccount", spec["serviceAccountName"] ?? "default");
+  setDefault(spec, "preemptionPolicy", "PreemptLowerPriority");
+  setDefault(spec, "priority", 0);
 }
 
-export function addPatience(draft: Draft): void {
+export function addDefaultTolerations(draft: Draft): void {
   const spec = draft["spec"] as Draft;
   const tolerations = Array.isArray(spec["tolerations"])
     ? (spec["tolerations"] as JsonObject[])

@@ -1,10 +1,10 @@
 /** The endpoints of Pods that do something: binding, eviction, logs, and sessions with containers. */
 import type { Duplex } from "node:stream";
-import { type ApiResponse, wantedUpgrade } from "@kcp-ts/apiserver";
+import { type ApiResponse, requestedUpgrade } from "@kcp-ts/apiserver";
 import {
+  type ConnectRequest,
   listIn,
   objectIn,
-  type SubresourceCall,
   type SubresourceKind,
   type SubresourceStrategy,
   textIn,
@@ -18,17 +18,17 @@ import { serverHandshake } from "@kcp-ts/sdk/websocket";
 import {
   type CommandResult,
   type Container,
+  type ContainerEnvironment,
   channelProtocols,
-  type Inside,
-  pretendCommand,
   runChannelSession,
   runPortSession,
   runSpdyCommand,
+  simulatedCommand,
   spdyCommandProtocols,
   tunnelledSpdy,
   webSocketBytes,
 } from "../containers/index.ts";
-import { bound } from "./pods.ts";
+import { bindToNode } from "./pods.ts";
 
 export interface PodEndpointsOptions {
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export interface PodEndpointsOptions {
   readonly evict: (pod: JsonObject, deleteOptions: JsonObject) => Promise<void>;
   readonly logs: (pod: JsonObject, query: LogRequest) => AsyncIterable<Uint8Array> | Uint8Array;
   /** What is in a container of this name. */
-  readonly inside: (pod: JsonObject, container: string) => Promise<Inside>;
+  readonly inside: (pod: JsonObject, container: string) => Promise<ContainerEnvironment>;
 }
 
 export interface LogRequest {
@@ -82,7 +82,7 @@ function session(kind: SubresourceKind): SubresourceStrategy {
 
 const podResource = { group: "", resource: "pods" } as const;
 
-async function bind(call: SubresourceCall, { clock }: PodEndpointsOptions): Promise<ApiResponse> {
+async function bind(call: ConnectRequest, { clock }: PodEndpointsOptions): Promise<ApiResponse> {
   const wanted = await call.body(bindingKind);
   const target = textIn(objectIn(wanted, "target"), "name");
   const { uid } = objectIn(wanted, "metadata");
@@ -108,19 +108,19 @@ async function bind(call: SubresourceCall, { clock }: PodEndpointsOptions): Prom
         name,
         `pod ${name} is being deleted, cannot be assigned to a host`,
       );
-    return bound(present, target, `${new Date(clock.now()).toISOString().slice(0, 19)}Z`);
+    return bindToNode(present, target, `${new Date(clock.now()).toISOString().slice(0, 19)}Z`);
   });
   return success(201);
 }
 
-async function evict(call: SubresourceCall, options: PodEndpointsOptions): Promise<ApiResponse> {
+async function evict(call: ConnectRequest, options: PodEndpointsOptions): Promise<ApiResponse> {
   const wanted = await call.body(evictionKind);
   await options.evict(call.object, objectIn(wanted, "deleteOptions"));
   return success(201);
 }
 
 function showLog(
-  { object, query, signal }: SubresourceCall,
+  { object, query, signal }: ConnectRequest,
   options: PodEndpointsOptions,
 ): ApiResponse {
   const container = containerOf(object, query.get("container") ?? "");
@@ -144,25 +144,25 @@ function showLog(
 }
 
 async function openExec(
-  call: SubresourceCall,
+  call: ConnectRequest,
   { inside }: PodEndpointsOptions,
 ): Promise<ApiResponse> {
   const container = runningContainer(call);
   const found = { ...container, ...(await inside(call.object, container.name)) };
-  return openChannels(call, pretendCommand(call.query.getAll("command"), found));
+  return openChannels(call, simulatedCommand(call.query.getAll("command"), found));
 }
 
 /** What the container prints from here on is nothing; what it is told comes back. */
-function openAttach(call: SubresourceCall): ApiResponse {
+function openAttach(call: ConnectRequest): ApiResponse {
   const { pod, name } = runningContainer(call);
   const stdout = `attached to simulated container ${name} of Pod ${pod}\n`;
   return openChannels(call, { stdout, stderr: "", exitCode: 0, echoes: true });
 }
 
-function openChannels({ query, headers }: SubresourceCall, result: CommandResult): ApiResponse {
+function openChannels({ query, headers }: ConnectRequest, result: CommandResult): ApiResponse {
   const hasStdin = query.get("stdin") === "true";
   const isTerminal = query.get("tty") === "true";
-  if (wantedUpgrade(headers) === spdy) {
+  if (requestedUpgrade(headers) === spdy) {
     const asked = String(headers["x-stream-protocol-version"] ?? "").split(/, */);
     const protocol = spdyCommandProtocols.find((one) => asked.includes(one));
     if (protocol === undefined) throw notUpgradable(spdyCommandProtocols);
@@ -180,7 +180,7 @@ function openChannels({ query, headers }: SubresourceCall, result: CommandResult
 }
 
 /** SPDY in a WebSocket, or by itself. */
-function openPorts(call: SubresourceCall): ApiResponse {
+function openPorts(call: ConnectRequest): ApiResponse {
   const { pod } = runningContainer(call, anyContainer);
   const run = (stream: Duplex) => runPortSession(stream, pod);
   const handshake = serverHandshake(call.headers, [tunnelledSpdy]);
@@ -188,7 +188,7 @@ function openPorts(call: SubresourceCall): ApiResponse {
     const takeOver = (stream: Duplex) => toTheEnd(webSocketBytes(stream), run);
     return { status: 101, headers: handshake.headers, body: undefined, takeOver };
   }
-  if (wantedUpgrade(call.headers) !== spdy) throw notUpgradable([tunnelledSpdy]);
+  if (requestedUpgrade(call.headers) !== spdy) throw notUpgradable([tunnelledSpdy]);
   return speakSpdy("portforward.k8s.io", run);
 }
 
@@ -215,7 +215,7 @@ function notUpgradable(known: readonly string[]): StatusError {
 const anyContainer = Symbol("any container");
 
 function runningContainer(
-  { object, query }: SubresourceCall,
+  { object, query }: ConnectRequest,
   which?: typeof anyContainer,
 ): Container {
   const pod = textIn(objectIn(object, "metadata"), "name");

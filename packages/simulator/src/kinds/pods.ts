@@ -3,9 +3,9 @@
 import {
   type Draft,
   listIn,
+  mutableItems,
+  mutableMember,
   objectIn,
-  ownItems,
-  ownObject,
   type ResourceDefinition,
   type SubresourceStrategy,
   textIn,
@@ -15,12 +15,12 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { pod } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
-import { addPatience, qosClassOf, setAdmittedDefaults } from "./pod-defaults.ts";
+import { addDefaultTolerations, qosClassOf, setAdmittedDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-errors.ts";
 import { podCells, podColumns } from "./pod-table.ts";
 
 /** The cluster's own controllers, by their user agent: three writes for each Pod, of which nobody asks who made them. */
-export const ownManager = "simulator";
+export const clusterControllerUserAgent = "simulator";
 
 export function podsKind(
   generation: Generation,
@@ -37,7 +37,7 @@ export function podsKind(
     hasGeneration: generation !== "1.28",
     setDefaults: setAdmittedDefaults,
     prepareNew(draft) {
-      addPatience(draft);
+      addDefaultTolerations(draft);
       draft["status"] = { phase: "Pending", qosClass: qosClassOf(draft["spec"] as JsonObject) };
     },
     completeStatus: addProbeTimes,
@@ -48,7 +48,7 @@ export function podsKind(
     subresources: [["ephemeralcontainers", ephemeralContainers], ...subresources],
     strategy: {
       returnsDeletedObject: true,
-      recordsOwner: (manager) => manager !== ownManager,
+      recordsOwner: (manager) => manager !== clusterControllerUserAgent,
       gracePeriodSeconds,
       selectableFields: new Map(
         [
@@ -68,7 +68,7 @@ export function podsKind(
 
 /** A Pod's conditions have the time of a probe that nobody makes: null. */
 function addProbeTimes(status: Draft): void {
-  for (const condition of ownItems(status, "conditions")) condition["lastProbeTime"] ??= null;
+  for (const condition of mutableItems(status, "conditions")) condition["lastProbeTime"] ??= null;
 }
 
 /** Adds containers to a running Pod, and changes nothing else of it. */
@@ -78,7 +78,7 @@ const ephemeralContainers: SubresourceStrategy = {
     const wanted = objectIn(draft, "spec")["ephemeralContainers"];
     for (const member of Object.keys(draft)) delete draft[member];
     Object.assign(draft, old);
-    const spec = ownObject(draft, "spec");
+    const spec = mutableMember(draft, "spec");
     if (wanted === undefined) delete spec["ephemeralContainers"];
     else spec["ephemeralContainers"] = wanted;
     setAdmittedDefaults(draft);
@@ -163,10 +163,10 @@ function fixedPart(object: JsonObject): JsonObject {
 }
 
 /** The scheduler's word: where the Pod is to run. */
-export function bound(present: JsonObject, nodeName: string, now: string): Draft {
+export function bindToNode(present: JsonObject, nodeName: string, now: string): Draft {
   const draft: Draft = { ...present };
-  ownObject(draft, "spec")["nodeName"] = nodeName;
-  const status = ownObject(draft, "status");
+  mutableMember(draft, "spec")["nodeName"] = nodeName;
+  const status = mutableMember(draft, "status");
   const others = (Array.isArray(status["conditions"]) ? status["conditions"] : []) as JsonObject[];
   status["conditions"] = [
     ...others.filter((one) => isJsonObject(one) && one["type"] !== "PodScheduled"),

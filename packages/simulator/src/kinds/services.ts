@@ -5,15 +5,15 @@ import {
   ageColumn,
   column,
   type Draft,
-  fill,
   itemErrors,
   listIn,
+  mutableItems,
+  mutableMember,
   nameCell,
   nameColumn,
   objectIn,
-  ownItems,
-  ownObject,
   type ResourceDefinition,
+  setDefault,
   textIn,
   wideColumn,
 } from "@kcp-ts/apiserver/kinds";
@@ -90,27 +90,27 @@ export function servicesKind(generation: Generation): ResourceDefinition {
 }
 
 function setServiceDefaults(draft: Draft): void {
-  const spec = ownObject(draft, "spec");
-  fill(spec, "type", "ClusterIP");
-  fill(spec, "sessionAffinity", "None");
+  const spec = mutableMember(draft, "spec");
+  setDefault(spec, "type", "ClusterIP");
+  setDefault(spec, "sessionAffinity", "None");
   if (spec["sessionAffinity"] === "ClientIP")
-    fill(spec, "sessionAffinityConfig", { clientIP: { timeoutSeconds: 10800 } });
+    setDefault(spec, "sessionAffinityConfig", { clientIP: { timeoutSeconds: 10800 } });
   const { type } = spec;
-  for (const port of ownItems(spec, "ports")) {
-    fill(port, "protocol", "TCP");
+  for (const port of mutableItems(spec, "ports")) {
+    setDefault(port, "protocol", "TCP");
     if (port["targetPort"] === undefined || port["targetPort"] === 0 || port["targetPort"] === "")
       port["targetPort"] = port["port"] ?? 0;
     if ((type === "NodePort" || type === "LoadBalancer") && !port["nodePort"])
       port["nodePort"] = nodePortMin + (hash(draft, String(port["port"])) % nodePortCount);
   }
   if (type === "ExternalName") return;
-  fill(spec, "internalTrafficPolicy", "Cluster");
-  if (type !== "ClusterIP") fill(spec, "externalTrafficPolicy", "Cluster");
-  if (type === "LoadBalancer") fill(spec, "allocateLoadBalancerNodePorts", true);
-  fill(spec, "ipFamilyPolicy", "SingleStack");
-  fill(spec, "ipFamilies", ["IPv4"]);
+  setDefault(spec, "internalTrafficPolicy", "Cluster");
+  if (type !== "ClusterIP") setDefault(spec, "externalTrafficPolicy", "Cluster");
+  if (type === "LoadBalancer") setDefault(spec, "allocateLoadBalancerNodePorts", true);
+  setDefault(spec, "ipFamilyPolicy", "SingleStack");
+  setDefault(spec, "ipFamilies", ["IPv4"]);
   const number = hash(draft, "address") % 65000;
-  fill(spec, "clusterIP", `10.96.${number >> 8}.${number & 255 || 1}`);
+  setDefault(spec, "clusterIP", `10.96.${number >> 8}.${number & 255 || 1}`);
   if (spec["clusterIPs"] === undefined) spec["clusterIPs"] = [spec["clusterIP"] as string];
 }
 

@@ -4,14 +4,14 @@ import {
   ageCell,
   ageColumn,
   column,
-  fill,
   listIn,
+  mutableItems,
+  mutableMember,
   nameCell,
   nameColumn,
   objectIn,
-  ownItems,
-  ownObject,
   type ResourceDefinition,
+  setDefault,
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
@@ -48,22 +48,22 @@ export function statefulSetsKind(generation: Generation): ResourceDefinition {
     categories: ["all"],
     shape: inGeneration(statefulSet, generation),
     setDefaults(draft) {
-      const spec = ownObject(draft, "spec");
-      fill(spec, "replicas", 1);
-      fill(spec, "revisionHistoryLimit", 10);
-      fill(spec, "podManagementPolicy", "OrderedReady");
-      const strategy = ownObject(spec, "updateStrategy");
-      fill(strategy, "type", "RollingUpdate");
+      const spec = mutableMember(draft, "spec");
+      setDefault(spec, "replicas", 1);
+      setDefault(spec, "revisionHistoryLimit", 10);
+      setDefault(spec, "podManagementPolicy", "OrderedReady");
+      const strategy = mutableMember(spec, "updateStrategy");
+      setDefault(strategy, "type", "RollingUpdate");
       if (strategy["type"] === "RollingUpdate")
-        fill(ownObject(strategy, "rollingUpdate"), "partition", 0);
-      const retention = ownObject(spec, "persistentVolumeClaimRetentionPolicy");
-      fill(retention, "whenDeleted", "Retain");
-      fill(retention, "whenScaled", "Retain");
-      for (const claim of ownItems(spec, "volumeClaimTemplates")) {
-        fill(claim, "apiVersion", "v1");
-        fill(claim, "kind", "PersistentVolumeClaim");
+        setDefault(mutableMember(strategy, "rollingUpdate"), "partition", 0);
+      const retention = mutableMember(spec, "persistentVolumeClaimRetentionPolicy");
+      setDefault(retention, "whenDeleted", "Retain");
+      setDefault(retention, "whenScaled", "Retain");
+      for (const claim of mutableItems(spec, "volumeClaimTemplates")) {
+        setDefault(claim, "apiVersion", "v1");
+        setDefault(claim, "kind", "PersistentVolumeClaim");
         setClaimDefaults(claim);
-        fill(claim, "status", { phase: "Pending" });
+        setDefault(claim, "status", { phase: "Pending" });
       }
       setTemplateDefaults(spec);
     },
@@ -114,14 +114,14 @@ export function daemonSetsKind(generation: Generation): ResourceDefinition {
     categories: ["all"],
     shape: inGeneration(daemonSet, generation),
     setDefaults(draft) {
-      const spec = ownObject(draft, "spec");
-      fill(spec, "revisionHistoryLimit", 10);
-      const strategy = ownObject(spec, "updateStrategy");
-      fill(strategy, "type", "RollingUpdate");
+      const spec = mutableMember(draft, "spec");
+      setDefault(spec, "revisionHistoryLimit", 10);
+      const strategy = mutableMember(spec, "updateStrategy");
+      setDefault(strategy, "type", "RollingUpdate");
       if (strategy["type"] === "RollingUpdate") {
-        const rolling = ownObject(strategy, "rollingUpdate");
-        fill(rolling, "maxUnavailable", 1);
-        fill(rolling, "maxSurge", 0);
+        const rolling = mutableMember(strategy, "rollingUpdate");
+        setDefault(rolling, "maxUnavailable", 1);
+        setDefault(rolling, "maxSurge", 0);
       }
       setTemplateDefaults(spec);
     },

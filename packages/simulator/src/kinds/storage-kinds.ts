@@ -5,13 +5,13 @@ import {
   ageColumn,
   column,
   type Draft,
-  fill,
   listIn,
+  mutableMember,
   nameCell,
   nameColumn,
   objectIn,
-  ownObject,
   type ResourceDefinition,
+  setDefault,
   textIn,
   wideColumn,
 } from "@kcp-ts/apiserver/kinds";
@@ -35,7 +35,7 @@ function modesText(spec: JsonObject): string {
 }
 
 export function setClaimDefaults(draft: Draft): void {
-  fill(ownObject(draft, "spec"), "volumeMode", "Filesystem");
+  setDefault(mutableMember(draft, "spec"), "volumeMode", "Filesystem");
 }
 
 export function claimErrors(object: JsonObject, field = "spec"): FieldError[] {
@@ -101,9 +101,9 @@ export function volumesKind(generation: Generation): ResourceDefinition {
     shape: inGeneration(persistentVolume, generation),
     hasGeneration: false,
     setDefaults(draft) {
-      const spec = ownObject(draft, "spec");
-      fill(spec, "volumeMode", "Filesystem");
-      fill(spec, "persistentVolumeReclaimPolicy", "Retain");
+      const spec = mutableMember(draft, "spec");
+      setDefault(spec, "volumeMode", "Filesystem");
+      setDefault(spec, "persistentVolumeReclaimPolicy", "Retain");
     },
     prepareNew(draft) {
       draft["status"] = { phase: "Pending" };

@@ -6,10 +6,10 @@ import {
   column,
   itemErrors,
   listIn,
+  mutableMember,
   nameCell,
   nameColumn,
   objectIn,
-  ownObject,
   type ResourceDefinition,
   textIn,
 } from "@kcp-ts/apiserver/kinds";
@@ -146,7 +146,7 @@ function networkPoliciesKind(generation: Generation): ResourceDefinition {
     hasStatus: false,
     shape: inGeneration(networkPolicy, generation),
     setDefaults(draft) {
-      const spec = ownObject(draft, "spec");
+      const spec = mutableMember(draft, "spec");
       if (listIn(spec["policyTypes"]).length === 0)
         spec["policyTypes"] =
           listIn(spec["egress"]).length > 0 ? ["Ingress", "Egress"] : ["Ingress"];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Behaviour } from "./behaviour.ts";
-import { backOffMs, lifeAt } from "./container-life.ts";
+import { backOffMs, lifecycleAt } from "./container-life.ts";
 
 const good: Behaviour = {
   startDelayMs: 0,
@@ -15,20 +15,20 @@ const good: Behaviour = {
 
 describe("the life of a container", () => {
   it("waits, then runs for as long as it is let", () => {
-    assert.deepEqual(lifeAt(good, "Always", 1000, 999).phase, {
+    assert.deepEqual(lifecycleAt(good, "Always", 1000, 999).phase, {
       kind: "waiting",
       reason: "ContainerCreating",
     });
-    const life = lifeAt(good, "Always", 1000, 1_000_000);
+    const life = lifecycleAt(good, "Always", 1000, 1_000_000);
     assert.deepEqual(life.phase, { kind: "running", sinceMs: 1000 });
     assert.equal(life.nextAtMs, undefined);
   });
 
   it("restarts at once, then later and later, up to five minutes", () => {
     const crashing = { ...good, runMs: 1000, exitCode: 1 };
-    const second = lifeAt(crashing, "Always", 0, 1000);
+    const second = lifecycleAt(crashing, "Always", 0, 1000);
     assert.deepEqual([second.phase.kind, second.restarts], ["running", 1]);
-    const waiting = lifeAt(crashing, "Always", 0, 2000);
+    const waiting = lifecycleAt(crashing, "Always", 0, 2000);
     assert.equal(waiting.phase.kind === "waiting" && waiting.phase.reason, "CrashLoopBackOff");
     assert.equal(waiting.nextAtMs, 12_000);
     assert.deepEqual([1, 2, 3, 6, 50].map(backOffMs), [10_000, 20_000, 40_000, 300_000, 300_000]);
@@ -36,9 +36,12 @@ describe("the life of a container", () => {
 
   it("ends for good when its policy says so", () => {
     const ending = { ...good, runMs: 500 };
-    assert.equal(lifeAt(ending, "OnFailure", 0, 500).phase.kind, "ended");
-    assert.equal(lifeAt({ ...ending, exitCode: 3 }, "Never", 0, 9999).phase.kind, "ended");
-    assert.notEqual(lifeAt({ ...ending, exitCode: 3 }, "OnFailure", 0, 500).phase.kind, "ended");
+    assert.equal(lifecycleAt(ending, "OnFailure", 0, 500).phase.kind, "ended");
+    assert.equal(lifecycleAt({ ...ending, exitCode: 3 }, "Never", 0, 9999).phase.kind, "ended");
+    assert.notEqual(
+      lifecycleAt({ ...ending, exitCode: 3 }, "OnFailure", 0, 500).phase.kind,
+      "ended",
+    );
   });
 
   it("only ever restarts more often as time goes on, and says when it changes next", () => {
@@ -50,7 +53,7 @@ describe("the life of a container", () => {
           const crashing = { ...good, runMs, exitCode: 1 };
           let restarts = 0;
           for (const nowMs of times.sort((a, b) => a - b)) {
-            const life = lifeAt(crashing, "Always", 0, nowMs);
+            const life = lifecycleAt(crashing, "Always", 0, nowMs);
             assert.ok(life.restarts >= restarts);
             assert.ok((life.nextAtMs ?? 0) > nowMs);
             restarts = life.restarts;

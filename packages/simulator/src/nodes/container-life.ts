@@ -6,7 +6,7 @@ export type ContainerPhase =
   | { readonly kind: "running"; readonly sinceMs: number }
   | { readonly kind: "ended"; readonly sinceMs: number; readonly untilMs: number };
 
-export interface ContainerLife {
+export interface ContainerLifecycle {
   readonly phase: ContainerPhase;
   readonly restarts: number;
   /** The run before this one. */
@@ -19,12 +19,12 @@ const backOffFirstMs = 10_000;
 const backOffMaxMs = 300_000;
 const pullRetryMs = 10_000;
 
-export function lifeAt(
+export function lifecycleAt(
   behaviour: Behaviour,
   restartPolicy: string,
   startAtMs: number,
   nowMs: number,
-): ContainerLife {
+): ContainerLifecycle {
   if (nowMs < startAtMs)
     return {
       phase: waiting("ContainerCreating"),
@@ -38,7 +38,7 @@ export function lifeAt(
   const isRestarted =
     restartPolicy === "Always" || (restartPolicy === "OnFailure" && exitCode !== 0);
   let sinceMs = startAtMs;
-  let last: ContainerLife["last"];
+  let last: ContainerLifecycle["last"];
   for (let restarts = 0; ; restarts++) {
     const untilMs = sinceMs + runMs;
     if (nowMs < untilMs) return running(sinceMs, restarts, last, untilMs);
@@ -61,7 +61,7 @@ export function backOffMs(restarts: number): number {
   return Math.min(backOffMaxMs, backOffFirstMs * 2 ** Math.min(restarts - 1, 10));
 }
 
-function failing(failure: string, startAtMs: number, nowMs: number): ContainerLife {
+function failing(failure: string, startAtMs: number, nowMs: number): ContainerLifecycle {
   if (failure === "create")
     return {
       phase: waiting("CreateContainerError", "the container cannot be made"),
@@ -87,8 +87,8 @@ function waiting(reason: string, message?: string): ContainerPhase {
 function running(
   sinceMs: number,
   restarts: number,
-  last: ContainerLife["last"],
+  last: ContainerLifecycle["last"],
   nextAtMs: number | undefined,
-): ContainerLife {
+): ContainerLifecycle {
   return { phase: { kind: "running", sinceMs }, restarts, last, nextAtMs };
 }

@@ -7,7 +7,7 @@ import {
   type Client,
   type Clusters,
   Controller,
-  type Happening,
+  type EventInput,
   type KubernetesObject,
   type ObjectKey,
   type ReconcileResult,
@@ -15,7 +15,7 @@ import {
 import { isTerminating, nodes, type Pod, pods, writeStatus } from "../api/index.ts";
 import { behaviourOf } from "./behaviour.ts";
 import type { DownNodes } from "./down-nodes.ts";
-import { type PodPlace, reportAt } from "./pod-status.ts";
+import { type PodNetworkInfo, reportAt } from "./pod-status.ts";
 
 export interface KubeletOptions {
   readonly clusters: Clusters;
@@ -29,13 +29,13 @@ export interface KubeletOptions {
   /** Between the wish to delete a Pod and its end; never longer than its grace period. */
   readonly stopDelayMs: number;
   readonly hasSandboxCondition: boolean;
-  readonly tell: (object: KubernetesObject, happening: Happening) => void;
+  readonly tell: (object: KubernetesObject, happening: EventInput) => void;
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }
 
 interface Run {
   readonly uid: string;
-  readonly place: PodPlace;
+  readonly place: PodNetworkInfo;
   readonly startDelayMs: number;
   stopAtMs: number | undefined;
   isTold: boolean;
@@ -112,7 +112,7 @@ class Kubelet {
       await writeStatus(client, pods, pod, status);
     if (status.phase === "Running" && !run.isTold) {
       run.isTold = true;
-      for (const happening of startStory(pod)) tell(pod, happening);
+      for (const happening of startEvents(pod)) tell(pod, happening);
     }
     const waiting = status.containerStatuses?.[0]?.state?.waiting;
     if (waiting?.reason === "CrashLoopBackOff")
@@ -176,8 +176,8 @@ class Kubelet {
   }
 }
 
-function startStory(pod: Pod): Happening[] {
-  return pod.spec.containers.flatMap(({ name, image = "" }): Happening[] => [
+function startEvents(pod: Pod): EventInput[] {
+  return pod.spec.containers.flatMap(({ name, image = "" }): EventInput[] => [
     {
       type: "Normal",
       reason: "Pulled",

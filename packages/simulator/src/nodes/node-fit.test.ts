@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Node, Pod } from "../api/index.ts";
-import { capacityOf, demandOf, misfit } from "./node-fit.ts";
-import { refusal } from "./scheduler.ts";
+import { capacityOf, requestsOf, unfitReason } from "./node-fit.ts";
+import { unschedulableMessage } from "./scheduler.ts";
 
 const node: Node = {
   apiVersion: "v1",
@@ -18,7 +18,7 @@ function pod(spec: object = {}, cpu = "100m", memory = "128Mi"): Pod {
 }
 
 function why(one: Pod, on: Node = node, load = { cpu: 0, memory: 0, pods: 0 }) {
-  return misfit(one, demandOf(one), on, capacityOf(on), load);
+  return unfitReason(one, requestsOf(one), on, capacityOf(on), load);
 }
 
 const tainted: Node = {
@@ -59,7 +59,7 @@ describe("a Pod and a node", () => {
   it("are refused in the scheduler's words", () => {
     const reasons = ["Too many pods", "Insufficient cpu", "Too many pods"];
     const text = "0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods.";
-    assert.equal(refusal(reasons), text);
-    assert.equal(refusal([]), "no nodes available to schedule pods");
+    assert.equal(unschedulableMessage(reasons), text);
+    assert.equal(unschedulableMessage([]), "no nodes available to schedule pods");
   });
 });

@@ -1,7 +1,7 @@
 /** Whether a Pod may be put on a node, and if not, why not, in the scheduler's words. Pure. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
-import { amountOf, type Node, type Pod, type Taint, type Toleration } from "../api/index.ts";
+import { type Node, type Pod, quantityOf, type Taint, type Toleration } from "../api/index.ts";
 
 export interface Load {
   cpu: number;
@@ -18,26 +18,26 @@ export interface Capacity {
 export function capacityOf({ status }: Node): Capacity {
   const allocatable = status?.allocatable ?? {};
   return {
-    cpu: amountOf(allocatable["cpu"]),
-    memory: amountOf(allocatable["memory"]),
-    pods: amountOf(allocatable["pods"]),
+    cpu: quantityOf(allocatable["cpu"]),
+    memory: quantityOf(allocatable["memory"]),
+    pods: quantityOf(allocatable["pods"]),
   };
 }
 
 /** What the containers ask for together; init containers run before the others and count only where they ask for more. */
-export function demandOf({ spec }: Pod): Load {
+export function requestsOf({ spec }: Pod): Load {
   const demand: Load = { cpu: 0, memory: 0, pods: 1 };
   for (const name of ["cpu", "memory"] as const) {
     for (const { resources } of spec.containers)
-      demand[name] += amountOf(resources?.requests?.[name]);
+      demand[name] += quantityOf(resources?.requests?.[name]);
     for (const { resources } of spec.initContainers ?? [])
-      demand[name] = Math.max(demand[name], amountOf(resources?.requests?.[name]));
+      demand[name] = Math.max(demand[name], quantityOf(resources?.requests?.[name]));
   }
   return demand;
 }
 
 /** Undefined when the Pod fits. A sliver of rounding is no reason to refuse. */
-export function misfit(
+export function unfitReason(
   pod: Pod,
   demand: Load,
   node: Node,

@@ -32,7 +32,7 @@ export interface LifecycleOptions {
 }
 
 /** Silence that is still no loss. */
-export const silenceMs = 40_000;
+export const nodeMonitorGracePeriodMs = 40_000;
 const unreachable = "node.kubernetes.io/unreachable";
 
 const byNode = {
@@ -53,17 +53,17 @@ export function nodeLifecycleController({
     const lease = signs.store.get({ ...key, namespace: leaseNamespace });
     if (node === undefined || lease?.spec?.renewTime === undefined) return undefined;
     const nowMs = clock.now();
-    const leftMs = Date.parse(lease.spec.renewTime) + silenceMs - nowMs;
+    const leftMs = Date.parse(lease.spec.renewTime) + nodeMonitorGracePeriodMs - nowMs;
     if (leftMs > 0) {
-      await revive(node, client, nowMs);
+      await markReachable(node, client, nowMs);
       return { requeueAfterMs: leftMs };
     }
-    await lose(node, client, nowMs);
+    await markUnreachable(node, client, nowMs);
     const bound = running.store.byIndex("node", {
       cluster: key.cluster,
       value: node.metadata.name,
     });
-    return giveUp(node, bound, client, nowMs);
+    return evictPods(node, bound, client, nowMs);
   }
 
   return new Controller({
@@ -80,7 +80,7 @@ export function nodeLifecycleController({
     });
 }
 
-async function lose(node: Node, client: Client, nowMs: number): Promise<void> {
+async function markUnreachable(node: Node, client: Client, nowMs: number): Promise<void> {
   const conditions = node.status?.conditions ?? [];
   const isKnown = conditions.some(({ type, status }) => type === "Ready" && status === "Unknown");
   if (!isKnown) {
@@ -109,7 +109,7 @@ async function lose(node: Node, client: Client, nowMs: number): Promise<void> {
     .update({ ...node, spec: { ...node.spec, taints: [...taints, ...added] } });
 }
 
-async function revive(node: Node, client: Client, nowMs: number): Promise<void> {
+async function markReachable(node: Node, client: Client, nowMs: number): Promise<void> {
   const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
   if (ready?.status !== "True") {
     await writeStatus(client, nodes, node, { ...node.status, conditions: nodeConditions(nowMs) });
@@ -122,7 +122,7 @@ async function revive(node: Node, client: Client, nowMs: number): Promise<void> 
 }
 
 /** Pods go when the time is over that they tolerate the loss. Nobody is there to end them: they stay terminating until the node is back. */
-async function giveUp(
+async function evictPods(
   node: Node,
   bound: readonly Pod[],
   client: Client,

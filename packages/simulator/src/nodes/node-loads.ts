@@ -1,6 +1,6 @@
 /** What is on every node, kept as Pods come and go. A binding counts from the moment it is decided, not when the cache shows it. */
 import type { Pod } from "../api/index.ts";
-import { demandOf, type Load } from "./node-fit.ts";
+import { type Load, requestsOf } from "./node-fit.ts";
 
 interface Placed {
   readonly node: string;
@@ -21,7 +21,7 @@ export class NodeLoads {
     const { nodeName = "" } = pod.spec;
     const isOver = pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
     if (isOver) this.remove(uid);
-    else if (nodeName !== "") this.place(uid, nodeName, demandOf(pod));
+    else if (nodeName !== "") this.place(uid, nodeName, requestsOf(pod));
   }
 
   place(uid: string, node: string, demand: Load): void {

@@ -9,7 +9,7 @@ import type {
   PodStatus,
 } from "../api/index.ts";
 import type { Behaviour } from "./behaviour.ts";
-import { type ContainerLife, lifeAt } from "./container-life.ts";
+import { type ContainerLifecycle, lifecycleAt } from "./container-life.ts";
 
 export interface PodReport {
   readonly status: PodStatus;
@@ -17,7 +17,7 @@ export interface PodReport {
   readonly nextAtMs: number | undefined;
 }
 
-export interface PodPlace {
+export interface PodNetworkInfo {
   readonly podIP: string;
   readonly hostIP: string;
   /** When the kubelet took it on. */
@@ -29,14 +29,14 @@ export interface PodPlace {
 export function reportAt(
   pod: Pod,
   behaviour: Behaviour,
-  place: PodPlace,
+  place: PodNetworkInfo,
   nowMs: number,
 ): PodReport {
   const startAtMs = place.seenAtMs + behaviour.startDelayMs;
   const restartPolicy = pod.spec.restartPolicy ?? "Always";
   const deadlineAtMs = deadlineOf(pod, place.seenAtMs);
   if (deadlineAtMs !== undefined && nowMs >= deadlineAtMs) return expired(pod, place, deadlineAtMs);
-  const life = lifeAt(behaviour, restartPolicy, startAtMs, nowMs);
+  const life = lifecycleAt(behaviour, restartPolicy, startAtMs, nowMs);
   const { phase } = life;
   const isStarted = nowMs >= startAtMs && behaviour.failure === undefined;
   const readyAtMs = phase.kind === "running" ? phase.sinceMs + behaviour.readyDelayMs : undefined;
@@ -75,7 +75,7 @@ function deadlineOf({ spec }: Pod, seenAtMs: number): number | undefined {
   return seconds === undefined ? undefined : seenAtMs + seconds * 1000;
 }
 
-function expired(pod: Pod, place: PodPlace, atMs: number): PodReport {
+function expired(pod: Pod, place: PodNetworkInfo, atMs: number): PodReport {
   const facts = { isStarted: true, isReady: false, isOver: true, nowMs: atMs, place };
   const status: PodStatus = {
     ...pod.status,
@@ -90,7 +90,7 @@ function expired(pod: Pod, place: PodPlace, atMs: number): PodReport {
 function containerStatus(
   pod: Pod,
   container: Container,
-  life: ContainerLife,
+  life: ContainerLifecycle,
   isReady: boolean,
   exitCode: number,
 ): ContainerStatus {
@@ -111,7 +111,7 @@ function containerStatus(
   };
 }
 
-function stateOf(life: ContainerLife, exitCode: number, containerID: string): ContainerState {
+function stateOf(life: ContainerLifecycle, exitCode: number, containerID: string): ContainerState {
   const { phase } = life;
   switch (phase.kind) {
     case "waiting": {
@@ -148,7 +148,7 @@ function initStatuses(pod: Pod, startAtMs: number, nowMs: number): Partial<PodSt
   return {
     initContainerStatuses: initContainers.map((container) => {
       const isSidecar = container.restartPolicy === "Always";
-      const life: ContainerLife = {
+      const life: ContainerLifecycle = {
         phase: !isDone
           ? { kind: "waiting", reason: "PodInitializing" }
           : isSidecar
@@ -184,7 +184,7 @@ interface ConditionFacts {
   readonly isReady: boolean;
   readonly isOver: boolean;
   readonly nowMs: number;
-  readonly place: PodPlace;
+  readonly place: PodNetworkInfo;
 }
 
 function conditionsOf(pod: Pod, facts: ConditionFacts): Condition[] {

@@ -14,7 +14,7 @@ export interface NodeOptions {
   }[];
 }
 
-export interface NodeFacts {
+export interface NodeInfo {
   readonly index: number;
   readonly kubeletVersion: string;
   readonly nowMs: number;
@@ -24,7 +24,7 @@ export interface NodeFacts {
 
 export function nodeObject(
   { name, capacity = {}, labels = {}, taints = [] }: NodeOptions,
-  { index, kubeletVersion, nowMs, kubeletAt }: NodeFacts,
+  { index, kubeletVersion, nowMs, kubeletAt }: NodeInfo,
 ): Pick<Node, "metadata" | "spec" | "status"> {
   const resources = {
     cpu: capacity.cpu ?? "4",

@@ -5,7 +5,7 @@ import {
   type Client,
   type Clusters,
   Controller,
-  type Happening,
+  type EventInput,
   type KubernetesObject,
   type ObjectKey,
   type ReconcileResult,
@@ -13,14 +13,14 @@ import {
   timestamp,
 } from "@kcp-ts/sdk";
 import { isTerminating, type Node, nodes, type Pod, pods, writeStatus } from "../api/index.ts";
-import { capacityOf, demandOf, type Load, misfit } from "./node-fit.ts";
+import { capacityOf, type Load, requestsOf, unfitReason } from "./node-fit.ts";
 import { NodeLoads } from "./node-loads.ts";
 
 export interface SchedulerOptions {
   readonly clusters: Clusters;
   readonly clock: Clock;
   readonly random: Random;
-  readonly tell: (object: KubernetesObject, happening: Happening) => void;
+  readonly tell: (object: KubernetesObject, happening: EventInput) => void;
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }
 
@@ -98,7 +98,7 @@ class Scheduler {
     const pod = this.#pods.store.get(key);
     if (pod === undefined || !isWaiting(pod)) return undefined;
     if ((pod.spec.schedulingGates ?? []).length > 0) return this.#hold(pod, client);
-    const demand = demandOf(pod);
+    const demand = requestsOf(pod);
     const choice = this.#choose(pod, demand);
     if (typeof choice !== "string") return this.#refuse(key, pod, choice, client);
     const { name, namespace = "", uid = "" } = pod.metadata;
@@ -138,7 +138,7 @@ class Scheduler {
     for (const { node, capacity } of this.#candidates) {
       const { name } = node.metadata;
       const load = this.#loads.of(name);
-      const reason = misfit(pod, demand, node, capacity, load);
+      const reason = unfitReason(pod, demand, node, capacity, load);
       if (reason !== undefined) {
         reasons.push(reason);
         continue;
@@ -160,7 +160,7 @@ class Scheduler {
     client: Client,
   ): Promise<ReconcileResult> {
     this.#waiting.set(`${key.namespace}/${key.name}`, key);
-    const message = refusal(reasons);
+    const message = unschedulableMessage(reasons);
     this.#options.tell(pod, { type: "Warning", reason: "FailedScheduling", message });
     await this.#condition(pod, "Unschedulable", message, client);
     return { requeueAfterMs: retryMs };
@@ -193,7 +193,7 @@ interface Candidate {
 }
 
 /** `0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods.` */
-export function refusal(reasons: readonly string[]): string {
+export function unschedulableMessage(reasons: readonly string[]): string {
   if (reasons.length === 0) return "no nodes available to schedule pods";
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);

@@ -4,7 +4,7 @@
  *     sim.kcp.io/usage: cpu=250m,memory=64Mi
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { amountOf, type Pod } from "../api/index.ts";
+import { type Pod, quantityOf } from "../api/index.ts";
 import { annotationPrefix } from "./behaviour.ts";
 
 export interface Usage {
@@ -44,7 +44,7 @@ export function nodeMetricsOf(
   const sum = (resource: keyof Usage) =>
     pods
       .flatMap((one) => one["containers"] as unknown as readonly { readonly usage: Usage }[])
-      .reduce((total, { usage }) => total + amountOf(usage[resource]), 0);
+      .reduce((total, { usage }) => total + quantityOf(usage[resource]), 0);
   const usage = {
     cpu: `${Math.round(sum("cpu") * 1e9)}n`,
     memory: `${Math.round(sum("memory") / 1024)}Ki`,

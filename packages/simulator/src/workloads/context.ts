@@ -1,6 +1,6 @@
 /** What every workload controller is given. */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import type { Clusters, Happening, KubernetesObject, ObjectKey } from "@kcp-ts/sdk";
+import type { Clusters, EventInput, KubernetesObject, ObjectKey } from "@kcp-ts/sdk";
 
 export interface WorkloadContext {
   readonly clusters: Clusters;
@@ -11,6 +11,6 @@ export interface WorkloadContext {
   /** Whether the kinds of snapshots are served. */
   readonly hasSnapshots?: boolean;
   /** Tells people; never fails, never waits. */
-  readonly tell: (object: KubernetesObject, happening: Happening) => void;
+  readonly tell: (object: KubernetesObject, happening: EventInput) => void;
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }

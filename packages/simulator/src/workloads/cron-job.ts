@@ -22,7 +22,7 @@ import {
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
 import { type CronSchedule, nextAfter, parseSchedule } from "./cron-schedule.ts";
-import { endOf } from "./job.ts";
+import { finishedConditionOf } from "./job.ts";
 
 export function cronJobController(context: WorkloadContext): Controller {
   const { clusters, clock, onError } = context;
@@ -81,7 +81,7 @@ class CronJobs {
     dueMs: number,
     client: Client,
   ): Promise<boolean> {
-    const running = owned.filter((job) => endOf(job) === undefined);
+    const running = owned.filter((job) => finishedConditionOf(job) === undefined);
     if (running.length > 0 && cron.spec.concurrencyPolicy === "Forbid") return false;
     if (cron.spec.concurrencyPolicy === "Replace")
       for (const job of running) await remove(job, client);
@@ -118,7 +118,9 @@ class CronJobs {
       ["Complete", good],
       ["Failed", bad],
     ] as const) {
-      const ended = owned.filter((job) => endOf(job)?.type === type && !isTerminating(job));
+      const ended = owned.filter(
+        (job) => finishedConditionOf(job)?.type === type && !isTerminating(job),
+      );
       ended.sort((a, b) => (a.metadata.name < b.metadata.name ? 1 : -1));
       for (const job of ended.slice(limit)) await remove(job, client);
     }
@@ -130,7 +132,7 @@ class CronJobs {
     lastScheduleTime: string | undefined,
     client: Client,
   ): Promise<void> {
-    const running = owned.filter((job) => endOf(job) === undefined);
+    const running = owned.filter((job) => finishedConditionOf(job) === undefined);
     const done = owned
       .map(({ status }) => status?.completionTime ?? "")
       .concat(cron.status?.lastSuccessfulTime ?? "")

@@ -1,11 +1,11 @@
 /** What a Deployment says of itself: counts, whether it is available, and whether it gets on. Pure. */
 import { timestamp } from "@kcp-ts/sdk";
 import type { Condition, Deployment, ReplicaSet } from "../api/index.ts";
-import { availableOf, boundsOf, replicasOf } from "./rollout.ts";
+import { availableOf, replicasOf, rollingLimitsOf } from "./rollout.ts";
 
 type Status = NonNullable<Deployment["status"]>;
 
-export interface StatusFacts {
+export interface StatusInput {
   readonly deployment: Deployment;
   /** What the step before wants to say about progress; replaces what is there. */
   readonly progress: Progress | undefined;
@@ -22,7 +22,7 @@ export interface Progress {
   readonly message: string;
 }
 
-export function deploymentStatus(facts: StatusFacts): Status {
+export function deploymentStatus(facts: StatusInput): Status {
   const { deployment, current, old, nowMs } = facts;
   const sets = current === undefined ? old : [...old, current];
   const sum = (count: (set: ReplicaSet) => number | undefined) =>
@@ -37,7 +37,7 @@ export function deploymentStatus(facts: StatusFacts): Status {
     availableReplicas: available,
     unavailableReplicas: Math.max(0, sum(replicasOf) - available),
   };
-  const isAvailable = available >= wanted - boundsOf(deployment).unavailable;
+  const isAvailable = available >= wanted - rollingLimitsOf(deployment).unavailable;
   let conditions: readonly Condition[] = deployment.status?.conditions ?? [];
   conditions = put(conditions, isAvailable ? minimum : noMinimum, nowMs);
   conditions = withFailure(conditions, sets, nowMs);
@@ -93,7 +93,7 @@ type Counts = Required<
 >;
 
 function withProgress(
-  { deployment, progress, current, nowMs }: StatusFacts,
+  { deployment, progress, current, nowMs }: StatusInput,
   now: Counts,
   present: readonly Condition[],
 ): readonly Condition[] {

@@ -38,14 +38,14 @@ import {
   templateHash,
 } from "./revisions.ts";
 import {
-  boundsOf,
   byAge,
   isScaling,
   newSetReplicas,
-  oldSetsDown,
-  proportionally,
   type Resize,
   replicasOf,
+  rollingLimitsOf,
+  scaleDownOldSets,
+  scaleProportionally,
 } from "./rollout.ts";
 
 export function deploymentController(context: WorkloadContext): Controller {
@@ -76,7 +76,7 @@ export function deploymentController(context: WorkloadContext): Controller {
     .watch(replicaSets, { map: enqueueOwner(deployments) });
 }
 
-interface RolloutFacts {
+interface RolloutInput {
   readonly context: WorkloadContext;
   readonly client: Client;
   readonly key: ObjectKey;
@@ -88,14 +88,14 @@ interface RolloutFacts {
 
 /** One pass over one Deployment: at most one step, then its status. */
 class Rollout {
-  readonly #facts: RolloutFacts;
+  readonly #facts: RolloutInput;
   #current: ReplicaSet | undefined;
   #old: readonly ReplicaSet[];
   #progress: Progress | undefined;
   #collisions: number | undefined;
   #deployment: Deployment;
 
-  constructor(facts: RolloutFacts) {
+  constructor(facts: RolloutInput) {
     this.#facts = facts;
     this.#deployment = facts.deployment;
     this.#current = setOfTemplate(facts.deployment, facts.owned);
@@ -108,7 +108,7 @@ class Rollout {
     this.#notePause();
     if (spec.paused === true || isScaling(this.#deployment, this.#facts.owned)) {
       if (this.#current !== undefined) await this.#ensureCurrent();
-      await this.#resize(proportionally(this.#deployment, this.#current, this.#old));
+      await this.#resize(scaleProportionally(this.#deployment, this.#current, this.#old));
       if (spec.paused === true) await this.#forgetOld();
     } else if (spec.strategy?.type === "Recreate") await this.#recreate();
     else await this.#roll();
@@ -120,7 +120,7 @@ class Rollout {
     const current = this.#current as ReplicaSet;
     const replicas = newSetReplicas(this.#deployment, current, this.#old);
     if (await this.#resize([{ set: current, replicas }])) return;
-    if (await this.#resize(oldSetsDown(this.#deployment, current, this.#old))) return;
+    if (await this.#resize(scaleDownOldSets(this.#deployment, current, this.#old))) return;
     await this.#forgetOld();
   }
 
@@ -225,7 +225,7 @@ class Rollout {
     const replicas = this.#deployment.spec.replicas ?? 1;
     return {
       [desiredAnnotation]: String(replicas),
-      [maxAnnotation]: String(replicas + boundsOf(this.#deployment).surge),
+      [maxAnnotation]: String(replicas + rollingLimitsOf(this.#deployment).surge),
     };
   }
 

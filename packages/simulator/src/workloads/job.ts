@@ -43,7 +43,7 @@ export function jobController(context: WorkloadContext): Controller {
 }
 
 /** Complete or failed; undefined while it goes on. */
-export function endOf({ status }: Job): Condition | undefined {
+export function finishedConditionOf({ status }: Job): Condition | undefined {
   return status?.conditions?.find(
     (one) => (one.type === "Complete" || one.type === "Failed") && one.status === "True",
   );
@@ -63,10 +63,10 @@ class Jobs {
   async reconcile(key: ObjectKey, client: Client): Promise<ReconcileResult> {
     const job = this.#found.store.get(key);
     if (job === undefined || isTerminating(job)) return undefined;
-    if (endOf(job) !== undefined) return this.#expire(job, client);
+    if (finishedConditionOf(job) !== undefined) return this.#expire(job, client);
     const all = this.#control.of(job, key.cluster);
     const tally = tallyOf(job, all);
-    const verdict = verdictOf(job, tally, this.#context.clock.now());
+    const verdict = jobOutcomeOf(job, tally, this.#context.clock.now());
     const active = all.filter(isActive);
     if (verdict !== undefined || job.spec.suspend === true)
       await this.#control.deleteMany(client, job, active);
@@ -110,7 +110,7 @@ class Jobs {
     job: Job,
     all: readonly Pod[],
     tally: Tally,
-    verdict: Verdict | undefined,
+    verdict: JobOutcome | undefined,
     client: Client,
   ): Promise<void> {
     const now = timestamp(this.#context.clock.now());
@@ -142,7 +142,7 @@ class Jobs {
   async #expire(job: Job, client: Client): Promise<ReconcileResult> {
     const { ttlSecondsAfterFinished: seconds } = job.spec;
     if (seconds === undefined) return undefined;
-    const endMs = Date.parse(endOf(job)?.lastTransitionTime ?? "");
+    const endMs = Date.parse(finishedConditionOf(job)?.lastTransitionTime ?? "");
     const leftMs = endMs + seconds * 1000 - this.#context.clock.now();
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     const { name, namespace = "", uid = "" } = job.metadata;
@@ -178,13 +178,13 @@ function tallyOf({ spec, status }: Job, all: readonly Pod[]): Tally {
   };
 }
 
-interface Verdict {
+interface JobOutcome {
   readonly type: "Complete" | "Failed";
   readonly reason: string;
   readonly message: string;
 }
 
-function verdictOf({ spec, status }: Job, tally: Tally, nowMs: number): Verdict | undefined {
+function jobOutcomeOf({ spec, status }: Job, tally: Tally, nowMs: number): JobOutcome | undefined {
   const { completions, parallelism = 1, backoffLimit = 6, activeDeadlineSeconds } = spec;
   const wanted = completions ?? Math.min(1, parallelism);
   if (tally.failed > backoffLimit)
@@ -209,7 +209,7 @@ function verdictOf({ spec, status }: Job, tally: Tally, nowMs: number): Verdict 
   return undefined;
 }
 
-function conditionOf(verdict: Verdict, now: string): Condition {
+function conditionOf(verdict: JobOutcome, now: string): Condition {
   return { ...verdict, status: "True", lastProbeTime: now, lastTransitionTime: now };
 }
 

@@ -13,12 +13,12 @@ export function loadBalancerController({ clusters, clock, onError }: WorkloadCon
     onError,
     async reconcile(key, { client }) {
       const service = found.store.get(key);
-      if (service !== undefined && !isTerminating(service)) await giveAddress(service, client);
+      if (service !== undefined && !isTerminating(service)) await assignAddress(service, client);
     },
   }).watch(services);
 }
 
-export async function giveAddress(service: Service, client: Client): Promise<void> {
+export async function assignAddress(service: Service, client: Client): Promise<void> {
   const isWanted = service.spec.type === "LoadBalancer";
   if (!isWanted || service.status?.loadBalancer?.ingress !== undefined) return;
   const [, third = "0", fourth = "1"] = /\.(\d+)\.(\d+)$/.exec(service.spec.clusterIP ?? "") ?? [];

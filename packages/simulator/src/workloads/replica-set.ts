@@ -21,7 +21,7 @@ import {
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
 import { PodControl } from "./pod-control.ts";
-import { victims } from "./victims.ts";
+import { podsToDelete } from "./victims.ts";
 
 /** Pods that one pass creates or deletes at most, as upstream: others have their turn in between. */
 export const burstReplicas = 500;
@@ -89,7 +89,7 @@ class ReplicaSets {
     if (missing === 0 || !this.#control.isSettled(set)) return undefined;
     const count = Math.min(Math.abs(missing), burstReplicas);
     try {
-      if (missing < 0) await this.#control.deleteMany(client, set, victims(active, count));
+      if (missing < 0) await this.#control.deleteMany(client, set, podsToDelete(active, count));
       else
         await this.#control.createMany(client, count, { owner: set, template: set.spec.template });
       return undefined;

@@ -4,7 +4,12 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Deployment, ReplicaSet } from "../api/index.ts";
 import { desiredAnnotation, maxAnnotation } from "./revisions.ts";
-import { boundsOf, newSetReplicas, oldSetsDown, proportionally } from "./rollout.ts";
+import {
+  newSetReplicas,
+  rollingLimitsOf,
+  scaleDownOldSets,
+  scaleProportionally,
+} from "./rollout.ts";
 
 function deployment(
   replicas: number,
@@ -43,7 +48,7 @@ describe("the bounds of a rollout", () => {
   ] as const;
   for (const [replicas, maxSurge, maxUnavailable, surge, unavailable] of rows) {
     it(`of ${replicas} with ${maxSurge} and ${maxUnavailable} are ${surge} more and ${unavailable} fewer`, () => {
-      const bounds = boundsOf(deployment(replicas, maxSurge, maxUnavailable));
+      const bounds = rollingLimitsOf(deployment(replicas, maxSurge, maxUnavailable));
       assert.deepEqual(bounds, { surge, unavailable });
     });
   }
@@ -59,7 +64,7 @@ describe("a step of a rollout", () => {
         fc.array(fc.tuple(fc.nat(10), fc.nat(10)), { minLength: 1, maxLength: 4 }),
         (replicas, maxSurge, maxUnavailable, sizes) => {
           const wanted = deployment(replicas, maxSurge, maxUnavailable);
-          const { surge, unavailable } = boundsOf(wanted);
+          const { surge, unavailable } = rollingLimitsOf(wanted);
           const [current, ...old] = sizes.map(([size, ready], index) =>
             set(`s${index}`, size, Math.min(size, ready)),
           ) as [ReplicaSet, ...ReplicaSet[]];
@@ -73,7 +78,7 @@ describe("a step of a rollout", () => {
             0,
           );
           const had = available;
-          for (const { set: each, replicas: size } of oldSetsDown(wanted, current, old)) {
+          for (const { set: each, replicas: size } of scaleDownOldSets(wanted, current, old)) {
             assert.ok(size < (each.spec.replicas ?? 0) && size >= 0);
             available -= Math.max(0, (each.status?.availableReplicas ?? 0) - size);
           }
@@ -96,7 +101,7 @@ describe("a step of a rollout", () => {
           for (let step = 0; step < 200; step++) {
             const size = newSetReplicas(wanted, current, [old]);
             current = set("new", size, size);
-            for (const down of oldSetsDown(wanted, current, [old]))
+            for (const down of scaleDownOldSets(wanted, current, [old]))
               old = set("old", down.replicas, down.replicas);
           }
           assert.equal(current.spec.replicas, replicas);
@@ -119,7 +124,7 @@ describe("scaling in the middle of a rollout", () => {
           fc.pre(first > 0);
           const sets = [set("a", first, 0, before), set("b", before - first, 0, before)] as const;
           const wanted = deployment(after, 1, 0);
-          const sized = proportionally(wanted, sets[0], [sets[1]]);
+          const sized = scaleProportionally(wanted, sets[0], [sets[1]]);
           const total = sized.reduce((sum, { replicas }) => sum + replicas, 0);
           assert.equal(total, after + 1);
           assert.ok(sized.every(({ replicas }) => replicas >= 0));
@@ -130,7 +135,7 @@ describe("scaling in the middle of a rollout", () => {
 
   it("scales the only set that has any Pods", () => {
     const [current, old] = [set("new", 4, 4, 4), set("old", 0, 0, 4)];
-    const sized = proportionally(deployment(9, 1, 0), current, [old]);
+    const sized = scaleProportionally(deployment(9, 1, 0), current, [old]);
     assert.deepEqual(
       sized.map(({ set: { metadata }, replicas }) => [metadata.name, replicas]),
       [["new", 9]],

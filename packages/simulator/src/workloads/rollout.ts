@@ -13,12 +13,12 @@ export interface Resize {
   readonly replicas: number;
 }
 
-export interface Bounds {
+export interface RollingLimits {
   readonly surge: number;
   readonly unavailable: number;
 }
 
-export function boundsOf({ spec }: Deployment): Bounds {
+export function rollingLimitsOf({ spec }: Deployment): RollingLimits {
   const replicas = spec.replicas ?? 1;
   if (spec.strategy?.type === "Recreate") return { surge: 0, unavailable: 0 };
   const { maxSurge = "25%", maxUnavailable = "25%" } = spec.strategy?.rollingUpdate ?? {};
@@ -62,18 +62,18 @@ export function newSetReplicas(
   if (deployment.spec.strategy?.type === "Recreate") return wanted;
   if (present >= wanted) return wanted;
   const all = present + total(old, replicasOf);
-  const room = wanted + boundsOf(deployment).surge - all;
+  const room = wanted + rollingLimitsOf(deployment).surge - all;
   return room <= 0 ? present : present + Math.min(room, wanted - present);
 }
 
 /** The old sets' way down: first what is of no use anyway, then as much as the new set's available Pods make up for. */
-export function oldSetsDown(
+export function scaleDownOldSets(
   deployment: Deployment,
   current: ReplicaSet,
   old: readonly ReplicaSet[],
 ): Resize[] {
   const sets = byAge(old).filter((set) => replicasOf(set) > 0);
-  const availableMin = (deployment.spec.replicas ?? 1) - boundsOf(deployment).unavailable;
+  const availableMin = (deployment.spec.replicas ?? 1) - rollingLimitsOf(deployment).unavailable;
   const newUnavailable = replicasOf(current) - availableOf(current);
   const downMax = replicasOf(current) + total(sets, replicasOf) - availableMin - newUnavailable;
   if (sets.length === 0 || downMax <= 0) return [];
@@ -96,7 +96,7 @@ export function oldSetsDown(
 }
 
 /** More or fewer replicas were asked for in the middle of things: all sets share in it by their size. */
-export function proportionally(
+export function scaleProportionally(
   deployment: Deployment,
   current: ReplicaSet | undefined,
   old: readonly ReplicaSet[],
@@ -110,7 +110,7 @@ export function proportionally(
   if (current !== undefined && isSaturated(deployment, current))
     return old.filter((set) => replicasOf(set) > 0).map((set) => ({ set, replicas: 0 }));
   if (deployment.spec.strategy?.type === "Recreate") return [];
-  const allowed = wanted > 0 ? wanted + boundsOf(deployment).surge : 0;
+  const allowed = wanted > 0 ? wanted + rollingLimitsOf(deployment).surge : 0;
   return shareOut(deployment, active, allowed - total(active, replicasOf));
 }
 
@@ -143,7 +143,7 @@ function shareOf(deployment: Deployment, set: ReplicaSet, allowed: number): numb
       ? -size
       : before === 0
         ? 0
-        : Math.round((size * (wanted + boundsOf(deployment).surge)) / before) - size;
+        : Math.round((size * (wanted + rollingLimitsOf(deployment).surge)) / before) - size;
   return allowed > 0 ? Math.min(fraction, allowed) : Math.max(fraction, allowed);
 }
 

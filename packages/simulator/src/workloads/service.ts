@@ -15,7 +15,7 @@ import {
   services,
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
-import { giveAddress } from "./load-balancer.ts";
+import { assignAddress } from "./load-balancer.ts";
 import { hashText } from "./revisions.ts";
 
 /** Addresses in one slice, and in Endpoints, as upstream. */
@@ -60,7 +60,7 @@ class Services {
     // What is left behind is collected with its owner; Endpoints go by hand, having none.
     if (service === undefined) return this.#remove(key, client);
     if (isTerminating(service)) return;
-    await giveAddress(service, client);
+    await assignAddress(service, client);
     if (Object.keys(service.spec.selector ?? {}).length === 0) return;
     const behind = this.#pods.store
       .list({ cluster: key.cluster, namespace: key.namespace })

@@ -5,7 +5,7 @@ const costAnnotation = "controller.kubernetes.io/pod-deletion-cost";
 const phases = ["Pending", "Unknown", "Running"];
 
 /** Pure: the same Pods give the same victims. */
-export function victims(active: readonly Pod[], count: number): Pod[] {
+export function podsToDelete(active: readonly Pod[], count: number): Pod[] {
   if (count >= active.length) return [...active];
   const perNode = new Map<string, number>();
   for (const pod of active) {

@@ -9,9 +9,9 @@ import {
   allowsResource,
   type Decision,
   decisionStep,
-  delegated,
-  noteDecision,
+  delegateDecision,
   readRules,
+  recordDecision,
   userExtra,
 } from "@kcp-ts/apiserver/authorization";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
@@ -24,20 +24,20 @@ import {
   apiBindings,
   apiExports,
   clusterCachedResources,
-  type ServiceAccess,
+  type VirtualWorkspaceAccess,
 } from "../api-sharing/index.ts";
 import { workspaceTypes } from "../workspaces/index.ts";
 import { isWithinTenancyPolicy } from "./tenancy-policy.ts";
 
 /** The verb `bind` on an export, whatever else a user may where it is. */
-export function bindingToExport(
+export function canBindExport(
   rules: Authorizer,
 ): (user: UserInfo, cluster: ClusterName, name: string) => MaybePromise<boolean> {
   return (user, cluster, name) => ask(rules, apiExports, { user, cluster, name, verb: "bind" });
 }
 
 /** The verb `bind` on a ClusterCachedResource. */
-export function bindingToCached(
+export function canBindCachedResource(
   rules: Authorizer,
 ): (user: UserInfo, cluster: ClusterName, name: string) => MaybePromise<boolean> {
   return (user, cluster, name) =>
@@ -45,7 +45,7 @@ export function bindingToCached(
 }
 
 /** The verbs `list` and `watch` on all objects of a resource. */
-export function readingAll(
+export function canReadAll(
   rules: Authorizer,
 ): (user: UserInfo, cluster: ClusterName, resource: Named) => Promise<boolean> {
   return async (user, cluster, resource) => {
@@ -55,7 +55,10 @@ export function readingAll(
   };
 }
 
-export function serviceAccess(authorizer: Authorizer, roles: Authorizer): ServiceAccess {
+export function virtualWorkspaceAccess(
+  authorizer: Authorizer,
+  roles: Authorizer,
+): VirtualWorkspaceAccess {
   return {
     mayUseContent: (user, cluster, name, verb) =>
       ask(authorizer, apiExports, { user, cluster, name, verb, subresource: "content" }),
@@ -73,27 +76,30 @@ export function serviceAccess(authorizer: Authorizer, roles: Authorizer): Servic
  * What a provider lets others do with its resources, in roles of its own workspace: nobody may do more in workspaces that bound to them, their
  * administrators included. Also, what exports and bindings say of themselves is written by nobody.
  */
-export function maximalPermissions(
+export function maximalPermissionPolicyAuthorizer(
   policyOn: (cluster: ClusterName, group: string, resource: string) => ClusterName | undefined,
 ): (rbac: Authorizer) => Authorizer {
   return (rbac) => ({
     authorize(attributes) {
       const { cluster, group, resource } = attributes;
       if (!attributes.isResourceRequest || cluster === "*")
-        return within(rbac, attributes, unbound);
+        return isWithinPolicy(rbac, attributes, unbound);
       if (isSystemStatus(attributes)) {
         const kind = resource === apiExports.resource ? "apiexport" : "apibinding";
         const reason = `${kind} status updates not permitted`;
-        noteDecision(attributes, decisionStep.systemKinds, finallyRefused, reason);
+        recordDecision(attributes, decisionStep.systemKinds, finallyRefused, reason);
         return finallyRefused;
       }
-      if (!isWithinTenancyPolicy(attributes)) return beyond(attributes, "policy of tenancy.kcp.io");
+      if (!isWithinTenancyPolicy(attributes))
+        return beyondPolicyDecision(attributes, "policy of tenancy.kcp.io");
       const provider = policyOn(cluster, group, resource);
-      if (provider === undefined) return within(rbac, attributes, unbound);
+      if (provider === undefined) return isWithinPolicy(rbac, attributes, unbound);
       const decision = rbac.authorize(asConsumer(attributes, provider));
       const settle = ({ allowed, reason }: Decision) => {
         const policy = `API export of ${quote(provider)} policy: ${reason}`;
-        return allowed ? within(rbac, attributes, policy) : beyond(attributes, policy);
+        return allowed
+          ? isWithinPolicy(rbac, attributes, policy)
+          : beyondPolicyDecision(attributes, policy);
       };
       return decision instanceof Promise ? decision.then(settle) : settle(decision);
     },
@@ -102,16 +108,20 @@ export function maximalPermissions(
 
 const unbound = "no relevant binding found";
 
-function within(rbac: Authorizer, attributes: Attributes, policy: string): MaybePromise<Decision> {
+function isWithinPolicy(
+  rbac: Authorizer,
+  attributes: Attributes,
+  policy: string,
+): MaybePromise<Decision> {
   if (attributes.note === undefined) return rbac.authorize(attributes);
-  return delegated(rbac, attributes, [
+  return delegateDecision(rbac, attributes, [
     [decisionStep.maximalPermissions, policy],
     [decisionStep.systemKinds, "no system CRD violation"],
   ]);
 }
 
-function beyond(attributes: Attributes, policy: string): Decision {
-  noteDecision(attributes, decisionStep.maximalPermissions, refused, policy);
+function beyondPolicyDecision(attributes: Attributes, policy: string): Decision {
+  recordDecision(attributes, decisionStep.maximalPermissions, refused, policy);
   return refused;
 }
 
@@ -145,7 +155,7 @@ function asConsumer(attributes: Attributes, provider: ClusterName): Attributes {
   return { ...attributes, user, cluster: provider, note: undefined };
 }
 
-interface Question {
+interface AccessQuery {
   readonly user: UserInfo;
   readonly cluster: ClusterName;
   readonly name: string;
@@ -162,7 +172,7 @@ interface Named {
 function ask(
   authorizer: Authorizer,
   { group, version, resource }: Named,
-  { subresource = "", ...question }: Question,
+  { subresource = "", ...question }: AccessQuery,
 ): MaybePromise<boolean> {
   const path = `/apis/${group}/${version}/${resource}/${question.name}`;
   return isAllowed(

@@ -1,10 +1,14 @@
 /** What authorization says about workspaces and shared APIs. */
 export {
-  bindingToCached,
-  bindingToExport,
-  maximalPermissions,
-  readingAll,
-  serviceAccess,
+  canBindCachedResource,
+  canBindExport,
+  canReadAll,
+  maximalPermissionPolicyAuthorizer,
+  virtualWorkspaceAccess,
 } from "./export-access.ts";
-export { useOfType } from "./type-use.ts";
-export { accessDenied, type LogicalClusterSource, workspaceContent } from "./workspace-content.ts";
+export { canUseWorkspaceType } from "./type-use.ts";
+export {
+  accessDenied,
+  type LogicalClusterSource,
+  workspaceContentAuthorizer,
+} from "./workspace-content.ts";

@@ -6,7 +6,7 @@ import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { workspaceTypes } from "../workspaces/index.ts";
 
-export function useOfType(
+export function canUseWorkspaceType(
   authorizer: Authorizer,
 ): (user: UserInfo, cluster: ClusterName, type: string) => MaybePromise<boolean> {
   const { group, version, resource } = workspaceTypes;

@@ -10,10 +10,10 @@ import {
   type Authorizer,
   type Decision,
   decisionStep,
-  delegated,
+  delegateDecision,
   effectiveUsers,
-  isThemselvesIn,
-  noteDecision,
+  hasOwnIdentityIn,
+  recordDecision,
 } from "@kcp-ts/apiserver/authorization";
 import { type Attributes, type UserInfo, wellKnownGroup } from "@kcp-ts/apiserver/request";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -34,7 +34,10 @@ export interface LogicalClusterState {
 /** What those hear who may not know more. */
 export const accessDenied = "access denied";
 
-export function workspaceContent(inner: Authorizer, clusters: LogicalClusterSource): Authorizer {
+export function workspaceContentAuthorizer(
+  inner: Authorizer,
+  clusters: LogicalClusterSource,
+): Authorizer {
   return {
     authorize(attributes) {
       const { cluster, user } = attributes;
@@ -75,7 +78,7 @@ function enter(
       return closed(attributes, refusal, `not permitted due to phase "${state.phase}"`);
     if (required !== undefined && !hasGroups(attributes, required)) {
       const reason = `user is not a member of required groups: ${required}`;
-      noteDecision(attributes, decisionStep.requiredGroups, finalRefusal, reason);
+      recordDecision(attributes, decisionStep.requiredGroups, finalRefusal, reason);
       return finalRefusal;
     }
   }
@@ -105,7 +108,7 @@ function entered(
   groups = why,
 ): Decision | Promise<Decision> {
   if (attributes.note === undefined) return inner.authorize(attributes);
-  return delegated(inner, attributes, [
+  return delegateDecision(inner, attributes, [
     [decisionStep.content, why],
     [decisionStep.requiredGroups, groups],
   ]);
@@ -113,7 +116,7 @@ function entered(
 
 /** The cause is for those who read the audit log. */
 function closed(attributes: Attributes, decision: Decision, reason: string): Decision {
-  noteDecision(attributes, decisionStep.content, decision, reason);
+  recordDecision(attributes, decisionStep.content, decision, reason);
   return decision;
 }
 
@@ -136,7 +139,7 @@ function accessOf({ user, cluster }: Attributes): Attributes {
 function isPrivileged(user: UserInfo, cluster: ClusterName): boolean {
   const { masters, kcpAdmin } = wellKnownGroup;
   const hasPower = user.groups.includes(masters) || user.groups.includes(kcpAdmin);
-  return hasPower && isThemselvesIn(user, cluster);
+  return hasPower && hasOwnIdentityIn(user, cluster);
 }
 
 /** Health and version are the process's. */

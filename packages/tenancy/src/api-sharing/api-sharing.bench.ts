@@ -4,7 +4,7 @@
  *     node packages/tenancy/dist/api-sharing/api-sharing.bench.js [consumers] [instances]
  */
 import { TestServer } from "../testing/index.ts";
-import { apis, bindingTo, cowboy, offer, settle } from "./test-support/cowboys.ts";
+import { apis, bindingTo, cowboy, flushPendingWork, offer } from "./test-support/cowboys.ts";
 
 const consumers = Number(process.argv[2] ?? 1000);
 const instances = Number(process.argv[3] ?? 100_000);
@@ -46,7 +46,7 @@ async function measure(): Promise<void> {
   const bindingMs = await inParallel(consumers, (index) =>
     test.must("POST", `${apis(cluster(index))}/apibindings`, { ...masters, body }),
   );
-  await settle(test);
+  await flushPendingWork(test);
   say("bindings per second", ((consumers / bindingMs) * 1000).toFixed(0));
   globalThis.gc?.();
   const held = (process.memoryUsage().heapUsed - before) / consumers;

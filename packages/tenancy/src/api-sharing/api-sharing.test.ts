@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TestServer } from "../testing/index.ts";
-import { bind, binding, cowboy, cowboySchema, offer, settle } from "./test-support/cowboys.ts";
+import {
+  bind,
+  binding,
+  cowboy,
+  cowboySchema,
+  flushPendingWork,
+  offer,
+} from "./test-support/cowboys.ts";
 
 const apis = (cluster: string, version = "v1alpha2") =>
   `/clusters/${cluster}/apis/apis.kcp.io/${version}`;
@@ -69,7 +76,7 @@ describe("an API that is shared", () => {
         .endpoints;
     assert.deepEqual(await endpoints(), []);
     await bind(test, "consumer", "provider");
-    await settle(test);
+    await flushPendingWork(test);
     assert.equal((await endpoints()).length, 1);
     await test.close();
   });
@@ -79,7 +86,7 @@ describe("an API that is shared", () => {
     const early = await bind(test, "consumer", "provider");
     assert.equal((early["status"] as { phase: string }).phase, "Binding");
     await offer(test, "provider");
-    await settle(test);
+    await flushPendingWork(test);
     const bound = await binding(test, "consumer");
     assert.equal((bound["status"] as { phase: string }).phase, "Bound");
     await test.close();
@@ -97,7 +104,7 @@ describe("an API that is shared", () => {
       )?.reason;
     assert.equal(reason(second), "NamingConflicts");
     await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
-    await settle(test);
+    await flushPendingWork(test);
     const after = await binding(test, "consumer", "second");
     assert.equal((after["status"] as { phase: string }).phase, "Bound");
     await test.close();
@@ -115,7 +122,7 @@ describe("an API that is shared", () => {
     const metadata = { ...held.metadata, finalizers: ["wildwest.dev/held"] };
     await test.must("POST", cowboys("consumer"), { user: "masters", body: { ...held, metadata } });
     await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
-    await settle(test);
+    await flushPendingWork(test);
     const during = await binding(test, "consumer");
     const condition = (
       during["status"] as { conditions: { type: string; reason?: string }[] }
@@ -133,7 +140,7 @@ describe("an API that is shared", () => {
       { user: "masters" },
     );
     assert.equal(freed.status, 200);
-    await settle(test);
+    await flushPendingWork(test);
     assert.equal((await test.get(cowboys("consumer"), { user: "masters" })).status, 404);
     const gone = await test.get(`${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
     assert.equal(gone.status, 404);
@@ -181,7 +188,7 @@ describe("an API that is shared", () => {
       { ...few, selector: { matchLabels: { a: "b" } }, state: "Accepted" },
       { ...all, selector: { matchAll: true }, state: "Rejected" },
     ]);
-    await settle(test);
+    await flushPendingWork(test);
     const masters = { user: "masters" } as const;
     const newPath = `${apis("consumer")}/apibindings/cowboys`;
     const oldPath = `${apis("consumer", "v1alpha1")}/apibindings/cowboys`;
@@ -199,7 +206,7 @@ describe("an API that is shared", () => {
     );
     assert.deepEqual((old["status"] as { phase: string }).phase, "Bound");
     await test.must("PUT", oldPath, { ...masters, body: old });
-    await settle(test);
+    await flushPendingWork(test);
     const after = await test.must("GET", newPath, masters);
     assert.deepEqual(after["spec"], before["spec"], "written back in the old version");
     const made = await test.must("POST", `${apis("other", "v1alpha1")}/apibindings`, {

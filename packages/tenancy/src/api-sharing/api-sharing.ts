@@ -14,35 +14,39 @@ import { parseObjectKey, resourcePrefix, type StorageKey } from "@kcp-ts/apiserv
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { partitions } from "../topology/index.ts";
-import { type DefaultBinding, type DefaultsState, shards } from "../workspaces/index.ts";
+import { type DefaultBinding, type DefaultBindingsState, shards } from "../workspaces/index.ts";
 import { BindingIndex } from "./binding-index.ts";
 import { bootstrapExports } from "./bootstrap-exports.ts";
 import { cachedAdmission } from "./cached-resources/admission.ts";
 import { CachedResources } from "./cached-resources/cached-resources.ts";
 import { cacheResources } from "./cached-resources/kinds.ts";
-import { ClaimFollower } from "./claim-follower.ts";
-import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
-import { areDefaultsComplete, defaultsIn } from "./default-states.ts";
+import { ClaimLabelController } from "./claim-follower.ts";
+import { createDefaultBindings, defaultBindingName } from "./default-bindings.ts";
+import { areDefaultBindingsComplete, defaultBindingsStateOf } from "./default-states.ts";
 import { EagerIndex } from "./eager-index.ts";
 import {
   apiBindings,
   apiExportEndpointSlices,
   apiExports,
   apiResourceSchemas,
-  sharingKinds,
+  apiSharingKinds,
 } from "./kinds/definitions.ts";
-import { keyOf, type SharingParts, type SharingSources } from "./parts.ts";
-import { isMislabelled, prefixesOf, relabelObject } from "./permission-claims.ts";
+import { type ApiSharingDependencies, type ApiSharingInputs, keyOf } from "./parts.ts";
+import { hasStaleClaimLabels, prefixesOf, updateClaimLabelsOf } from "./permission-claims.ts";
 import { type BindingRecord, type ExportRecord, readBinding, readExport } from "./records.ts";
-import { Retirement } from "./retirement.ts";
-import { SchemaCopies } from "./schema-copies.ts";
+import { RetirementNotifier } from "./retirement.ts";
+import { SchemaCopyCollector } from "./schema-copies.ts";
 import { copiesPrefix, SchemaStore } from "./schema-store.ts";
 import { sharingAdmission } from "./sharing-admission.ts";
-import { SharingCatalog } from "./sharing-catalog.ts";
-import { SharingLoop } from "./sharing-loop.ts";
-import { readSlice, type SliceRecord, SlicesOfExports } from "./slices-of-exports.ts";
+import { BoundResourceCatalog } from "./sharing-catalog.ts";
+import { ApiSharingController } from "./sharing-loop.ts";
+import {
+  EndpointSliceIndex,
+  type EndpointSliceRecord,
+  readEndpointSlice,
+} from "./slices-of-exports.ts";
 
-export interface ApiSharingOptions extends SharingSources {
+export interface ApiSharingOptions extends ApiSharingInputs {
   /** Built-in kinds and custom resources. */
   readonly inner: Catalog & CollectionSource;
   readonly conversion: Conversion;
@@ -50,19 +54,22 @@ export interface ApiSharingOptions extends SharingSources {
 
 export class ApiSharing {
   /** Served in every logical cluster. */
-  static readonly resources: readonly ResourceDefinition[] = [...sharingKinds, ...cacheResources];
-  readonly catalog: SharingCatalog;
+  static readonly resources: readonly ResourceDefinition[] = [
+    ...apiSharingKinds,
+    ...cacheResources,
+  ];
+  readonly catalog: BoundResourceCatalog;
   readonly admissionPlugins: readonly AdmissionPlugin[];
-  readonly parts: SharingParts;
+  readonly parts: ApiSharingDependencies;
   readonly cached: CachedResources;
   readonly #bindingRecords: EagerIndex<BindingRecord>;
   readonly #exportRecords: EagerIndex<ExportRecord>;
-  readonly #loop: SharingLoop;
-  readonly #claims: ClaimFollower;
-  readonly #copies: SchemaCopies;
-  readonly #slices = new SlicesOfExports();
-  readonly #sliceRecords: EagerIndex<SliceRecord>;
-  readonly #retirements = new Map<StorageKey, Retirement>();
+  readonly #loop: ApiSharingController;
+  readonly #claims: ClaimLabelController;
+  readonly #copies: SchemaCopyCollector;
+  readonly #slices = new EndpointSliceIndex();
+  readonly #sliceRecords: EagerIndex<EndpointSliceRecord>;
+  readonly #retirements = new Map<StorageKey, RetirementNotifier>();
   #isStarting = false;
   #externalUrl = "https://localhost:6443";
 
@@ -71,7 +78,7 @@ export class ApiSharing {
     const { hub } = watchCache;
     const bindings = new BindingIndex();
     const schemas = new SchemaStore(options);
-    this.#copies = new SchemaCopies({
+    this.#copies = new SchemaCopyCollector({
       ...{ storage, clock, supervisor, onError },
       isUsed: (uid) => bindings.isUsed(uid),
       onGone: (uid) => schemas.forget(uid),
@@ -88,7 +95,7 @@ export class ApiSharing {
       onChange: (key, now) => this.#onExport(key, now),
     });
     this.#sliceRecords = new EagerIndex({
-      ...{ storage, hub, supervisor, definition: apiExportEndpointSlices, read: readSlice },
+      ...{ storage, hub, supervisor, definition: apiExportEndpointSlices, read: readEndpointSlice },
       onChange: (key, now, before) => {
         this.#slices.change(key, now, before);
         // What a start finds is looked at when it is known where clients reach this server.
@@ -107,17 +114,17 @@ export class ApiSharing {
     const externalUrl = () => this.#externalUrl;
     const catalog = () => this.catalog;
     this.cached = new CachedResources({ parts: this.parts, catalog, externalUrl });
-    this.catalog = new SharingCatalog({ ...options, ...this.parts, cached: this.cached });
-    this.#loop = new SharingLoop({
+    this.catalog = new BoundResourceCatalog({ ...options, ...this.parts, cached: this.cached });
+    this.#loop = new ApiSharingController({
       parts: this.parts,
       catalog: this.catalog,
       externalUrl,
     });
-    this.#claims = new ClaimFollower({
+    this.#claims = new ClaimLabelController({
       ...{ hub, storage, clock, supervisor, onError, loading: this.parts.loading },
       prefixesOf: (claim) => prefixesOf(this.parts, claim),
-      isMislabelled: (entry) => isMislabelled(this.parts, entry),
-      relabel: (key) => relabelObject(this.parts, this.catalog, key),
+      isMislabelled: (entry) => hasStaleClaimLabels(this.parts, entry),
+      relabel: (key) => updateClaimLabelsOf(this.parts, this.catalog, key),
     });
     this.admissionPlugins = [
       ...sharingAdmission(this.parts),
@@ -169,17 +176,20 @@ export class ApiSharing {
     path: string,
     wanted: readonly DefaultBinding[],
   ): Promise<void> {
-    return bindDefaults(this.parts, cluster, path, wanted);
+    return createDefaultBindings(this.parts, cluster, path, wanted);
   }
 
   /** Whether a new workspace is bound to all of these by that. */
   defaultsComplete(cluster: ClusterName, wanted: readonly DefaultBinding[]): MaybePromise<boolean> {
-    return areDefaultsComplete(this.parts, cluster, wanted);
+    return areDefaultBindingsComplete(this.parts, cluster, wanted);
   }
 
   /** How far one that is there is with them. */
-  defaultsIn(cluster: ClusterName, wanted: readonly DefaultBinding[]): Promise<DefaultsState> {
-    return defaultsIn(this.parts, cluster, wanted);
+  defaultsIn(
+    cluster: ClusterName,
+    wanted: readonly DefaultBinding[],
+  ): Promise<DefaultBindingsState> {
+    return defaultBindingsStateOf(this.parts, cluster, wanted);
   }
 
   /** The same for one that is there already. */
@@ -189,7 +199,7 @@ export class ApiSharing {
     wanted: readonly DefaultBinding[],
   ): Promise<void> {
     await this.parts.loading();
-    await bindDefaults(this.parts, cluster, path, wanted);
+    await createDefaultBindings(this.parts, cluster, path, wanted);
     for (const one of wanted)
       this.#loop.bindings.add(keyOf(apiBindings, cluster, defaultBindingName(cluster, one)));
   }
@@ -274,7 +284,7 @@ export class ApiSharing {
       callback();
       return () => {};
     }
-    const retirement = this.#retirements.get(key) ?? new Retirement();
+    const retirement = this.#retirements.get(key) ?? new RetirementNotifier();
     this.#retirements.set(key, retirement);
     return retirement.on(callback);
   }

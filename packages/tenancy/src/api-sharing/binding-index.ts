@@ -8,7 +8,7 @@
 import type { Revision } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { BindingRecord, BoundResource } from "./records.ts";
-import { Retirement } from "./retirement.ts";
+import { RetirementNotifier } from "./retirement.ts";
 
 /** A resource that a binding serves in its logical cluster. */
 export class ServedResource {
@@ -16,7 +16,7 @@ export class ServedResource {
   readonly binding: BindingRecord;
   /** Since when it is served so. */
   readonly since: Revision;
-  readonly retirement = new Retirement();
+  readonly retirement = new RetirementNotifier();
 
   constructor(bound: BoundResource, binding: BindingRecord) {
     this.bound = bound;
@@ -37,7 +37,7 @@ export class ClusterBindings {
   /** The first to come has the name; the same one for every server, because the store's order decides. */
   refresh(): void {
     const winners = new Map<string, { bound: BoundResource; binding: BindingRecord }>();
-    for (const binding of [...this.records.values()].sort(inOrderOfBirth)) {
+    for (const binding of [...this.records.values()].sort(byCreation)) {
       for (const bound of binding.bound) {
         const name = `${bound.resource}.${bound.group}`;
         if (!winners.has(name)) winners.set(name, { bound, binding });
@@ -57,7 +57,7 @@ export class ClusterBindings {
   }
 }
 
-function inOrderOfBirth(a: BindingRecord, b: BindingRecord): number {
+function byCreation(a: BindingRecord, b: BindingRecord): number {
   return a.createdAt - b.createdAt;
 }
 

@@ -15,13 +15,13 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Condition, member, systemWriteOptions, uncancelled } from "../workspaces/index.ts";
 import { ServedResource } from "./binding-index.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
-import type { SharingParts } from "./parts.ts";
+import type { ApiSharingDependencies } from "./parts.ts";
 import type { BindingRecord, BoundResource } from "./records.ts";
-import { exportClusterOf, type SharingCatalog } from "./sharing-catalog.ts";
+import { type BoundResourceCatalog, exportClusterOf } from "./sharing-catalog.ts";
 
 export interface BindingRemovalOptions {
-  readonly parts: SharingParts;
-  readonly catalog: SharingCatalog;
+  readonly parts: ApiSharingDependencies;
+  readonly catalog: BoundResourceCatalog;
   /** Calls `advance` again. */
   readonly again: (key: StorageKey) => void;
 }

@@ -8,7 +8,7 @@ import { rootCluster } from "@kcp-ts/machinery/names";
 import { topologyKinds } from "../topology/index.ts";
 import {
   clusterScoped,
-  createUnlessThere,
+  createIfAbsent,
   ensureObject,
   member,
   setCondition,
@@ -22,7 +22,7 @@ import { identityOf } from "./identity.ts";
 import { apiBindings, apiExports, apiResourceSchemas, systemWrite } from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
 import { bindingFinalizer, exportLabel } from "./marks.ts";
-import { keyOf, type SharingParts } from "./parts.ts";
+import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 
 interface SystemExport {
   readonly name: string;
@@ -46,7 +46,7 @@ const ownSchemas: ResourceDefinition = {
 
 const metadata = { annotations: { [tenancyAnnotation.path]: rootCluster } };
 
-export async function bootstrapExports(parts: SharingParts): Promise<void> {
+export async function bootstrapExports(parts: ApiSharingDependencies): Promise<void> {
   for (const exported of systemExports) {
     const schemas = exported.kinds.map(schemaOf);
     for (const { name, spec } of schemas)
@@ -98,13 +98,13 @@ function withoutRules(schema: JsonObject): JsonObject {
 }
 
 async function ensureExport(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   { name, hasPolicy }: SystemExport,
   resources: readonly JsonObject[],
 ): Promise<void> {
   const key = keyOf(apiExports, rootCluster, name);
   const entry = await parts.watchCache.get(key, { kind: "latest" }, uncancelled);
-  if (entry === undefined) return makeExport(parts, name, hasPolicy, resources);
+  if (entry === undefined) return createExport(parts, name, hasPolicy, resources);
   if (jsonEqual(member(decodeObject(entry), "spec")["resources"] ?? [], [...resources])) return;
   const build = async (old: JsonObject | undefined) => ({
     ...old,
@@ -115,8 +115,8 @@ async function ensureExport(
 }
 
 /** With its identity: whoever sees the export can bind to it. */
-async function makeExport(
-  parts: SharingParts,
+async function createExport(
+  parts: ApiSharingDependencies,
   name: string,
   hasPolicy: boolean,
   resources: readonly JsonObject[],
@@ -124,7 +124,7 @@ async function makeExport(
   const spec = { resources, ...(hasPolicy ? { maximalPermissionPolicy: { local: {} } } : {}) };
   const identity = await identityOf(parts, rootCluster, { metadata: { name }, spec });
   const { secretRef, hash, condition } = identity;
-  await createUnlessThere(parts, apiExports, at(name), {
+  await createIfAbsent(parts, apiExports, at(name), {
     metadata,
     spec: { ...spec, identity: { secretRef } },
     status: { identityHash: hash, conditions: setCondition([], condition, parts.clock.now()) },

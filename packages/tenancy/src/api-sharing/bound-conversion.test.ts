@@ -1,7 +1,7 @@
 /** Goal: a schema with several versions and a webhook that converts between them serves consumers in each of them. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { type AnyObject, settle, WebhookServer } from "@kcp-ts/apiserver/testing";
+import { type AnyObject, flushPendingWork, WebhookServer } from "@kcp-ts/apiserver/testing";
 import { TestServer } from "../testing/index.ts";
 import { apis, bind, cowboy, cowboyExport, cowboySchema } from "./test-support/cowboys.ts";
 
@@ -49,7 +49,7 @@ it("what is bound is converted by the webhook of its schema", async () => {
   });
   const exported = cowboyExport("today");
   await test.must("POST", `${apis("provider")}/apiexports`, { ...masters, body: exported });
-  await settle(test);
+  await flushPendingWork(test);
   await bind(test, "consumer", "provider");
   await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
     ...masters,

@@ -2,15 +2,15 @@
 
 import {
   type Conversion,
-  CustomForm,
+  CustomVersionCodec,
   type SharedVersion,
 } from "@kcp-ts/apiserver/custom-resources";
 import type {
   OpenApiSource,
   ResourceDefinition,
-  StoredForm,
   Strategy,
   SubresourceStrategy,
+  VersionCodec,
 } from "@kcp-ts/apiserver/registry";
 import type { Revision } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -28,11 +28,11 @@ export interface BoundOptions {
 
 export class BoundDefinition implements ResourceDefinition {
   readonly #options: BoundOptions;
-  readonly form: StoredForm;
+  readonly form: VersionCodec;
 
   constructor(options: BoundOptions) {
     this.#options = options;
-    this.form = new CustomForm(options);
+    this.form = new CustomVersionCodec(options);
   }
 
   /** What must be waited for before the definition is used, if anything. */

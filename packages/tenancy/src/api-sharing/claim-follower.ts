@@ -8,10 +8,10 @@
 import type { Entry, Storage, StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubListener, WatchHub } from "@kcp-ts/apiserver/watch-cache";
 import { type Clock, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
-import { JobQueue } from "../workspaces/index.ts";
+import { KeyedWorkQueue } from "../workspaces/index.ts";
 import type { BindingRecord, Claim } from "./records.ts";
 
-export interface ClaimFollowerOptions {
+export interface ClaimLabelControllerOptions {
   readonly hub: WatchHub;
   readonly storage: Storage;
   readonly clock: Clock;
@@ -32,18 +32,18 @@ interface Listened {
 
 const pageEntries = 200;
 
-export class ClaimFollower {
-  readonly #options: ClaimFollowerOptions;
+export class ClaimLabelController {
+  readonly #options: ClaimLabelControllerOptions;
   readonly #listened = new Map<StorageKey, Listened>();
   /** By binding, so that what is let go is what was taken, whatever a claim means by then. */
   readonly #prefixes = new Map<BindingRecord, readonly StorageKey[]>();
-  readonly #queue: JobQueue<StorageKey>;
+  readonly #queue: KeyedWorkQueue<StorageKey>;
   readonly #stop = new AbortController();
 
-  constructor(options: ClaimFollowerOptions) {
+  constructor(options: ClaimLabelControllerOptions) {
     this.#options = options;
     const { clock, onError, relabel } = options;
-    this.#queue = new JobQueue({
+    this.#queue = new KeyedWorkQueue({
       clock,
       onError,
       work: async (key) => {

@@ -12,7 +12,7 @@ import {
   bindingTo,
   cowboyExport,
   cowboySchema,
-  settle,
+  flushPendingWork,
   until,
 } from "./test-support/cowboys.ts";
 
@@ -92,7 +92,7 @@ describe("an accepted claim reaches an object", () => {
         const test = await started();
         for (const step of order) {
           await steps[step](test);
-          if (pause) await settle(test);
+          if (pause) await flushPendingWork(test);
         }
         await applied(test);
         assert.deepEqual(await seen(test), ["x"]);
@@ -150,9 +150,9 @@ describe("the label of a claim follows", () => {
   it("the export that comes back, also to what was made while it was gone", async () => {
     const test = await bound();
     await test.must("DELETE", `${apis("a")}/apiexports/cowboys`, masters);
-    await settle(test);
+    await flushPendingWork(test);
     await post(test, configMaps, { metadata: { name: "meanwhile" } });
-    await settle(test);
+    await flushPendingWork(test);
     await steps.export(test);
     await until(test, "both are seen", async () => (await seen(test)).length === 2);
     await test.close();

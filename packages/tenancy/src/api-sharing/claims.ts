@@ -113,7 +113,7 @@ export function* bindingsTo(
  * What a workspace agreed to of a resource. Of several bindings that agree one decides, with its selector and its verbs, so that they do not add up to
  * what none of them says: one that is bound before one that is not, the older before the younger.
  */
-export function acceptedIn(
+export function acceptedClaimIn(
   bindings: BindingIndex,
   cluster: ClusterName,
   exported: ExportRecord,
@@ -121,14 +121,14 @@ export function acceptedIn(
 ): AcceptedClaim | undefined {
   let decides: { readonly binding: BindingRecord; readonly claim: AcceptedClaim } | undefined;
   for (const binding of bindingsTo(bindings, cluster, exported)) {
-    if (decides !== undefined && !goesBefore(binding, decides.binding)) continue;
+    if (decides !== undefined && !hasPrecedence(binding, decides.binding)) continue;
     const claim = acceptedClaim(exported.claims, binding, group, resource);
     if (claim !== undefined) decides = { binding, claim };
   }
   return decides?.claim;
 }
 
-function goesBefore(a: BindingRecord, b: BindingRecord): boolean {
+function hasPrecedence(a: BindingRecord, b: BindingRecord): boolean {
   return a.isBound === b.isBound ? a.createdAt < b.createdAt : a.isBound;
 }
 
@@ -165,7 +165,7 @@ export function claimLabels(
 }
 
 /** The labels of an object with exactly these of claims; undefined when they are so already. */
-export function relabelled(
+export function withClaimLabels(
   labels: JsonObject | undefined,
   wanted: ReadonlyMap<string, string>,
 ): JsonObject | undefined {

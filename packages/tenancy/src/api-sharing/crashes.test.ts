@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Storage, StorageError, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
-import type { Answer, AnyObject } from "@kcp-ts/apiserver/testing";
+import type { AnyObject, TestResponse } from "@kcp-ts/apiserver/testing";
 import { TestServer } from "../testing/index.ts";
 import {
   apis,
@@ -17,8 +17,8 @@ import {
   cowboy,
   cowboyExport,
   cowboySchema,
+  flushPendingWork,
   offer,
-  settle,
   until,
 } from "./test-support/cowboys.ts";
 
@@ -32,7 +32,7 @@ interface Trouble {
   readonly name: string;
   readonly prepare: (test: TestServer) => Promise<void>;
   /** What a client sends; it sends it again when the server was gone. */
-  readonly strike: (test: TestServer) => Promise<readonly Answer[]>;
+  readonly strike: (test: TestServer) => Promise<readonly TestResponse[]>;
   readonly hasEnded: (test: TestServer) => Promise<boolean>;
   /** So that nobody takes a run without a crash for a success. */
   readonly writesMin: number;
@@ -228,7 +228,7 @@ async function crashed(trouble: Trouble, memory: MemoryStorage, at: number): Pro
 }
 
 async function passTime(test: TestServer): Promise<void> {
-  await settle(test);
+  await flushPendingWork(test);
   test.clock.advance(200);
 }
 

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
-  createUnlessThere,
+  createIfAbsent,
   type DefaultBinding,
   member,
   tenancyAnnotation,
@@ -12,13 +12,13 @@ import { listOf, textOf } from "./kinds/as-definition.ts";
 import { apiBindings, apiExports } from "./kinds/definitions.ts";
 import { base62Hash, exportHash } from "./kinds/hashes.ts";
 import { bindingFinalizer, exportLabel } from "./marks.ts";
-import { keyOf, type SharingParts } from "./parts.ts";
+import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
-import { claimJson, resolveExportPath, settleBinding } from "./settle-binding.ts";
+import { claimJson, desiredBindingStatus, resolveExportPath } from "./settle-binding.ts";
 import { isSystemExport } from "./system-exports.ts";
 
-export async function bindDefaults(
-  parts: SharingParts,
+export async function createDefaultBindings(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   path: string,
   wanted: readonly DefaultBinding[],
@@ -35,9 +35,9 @@ export async function bindDefaults(
         : parts.exports.get(keyOf(apiExports, exportCluster, one.export));
     const name = defaultBindingName(cluster, one);
     const binding = bindingObject(name, path, one, exportCluster, found);
-    const { status } = await settleBinding(parts, cluster, binding);
+    const { status } = await desiredBindingStatus(parts, cluster, binding);
     const address = { cluster, namespace: "", name };
-    await createUnlessThere(parts, apiBindings, address, { ...binding, status });
+    await createIfAbsent(parts, apiBindings, address, { ...binding, status });
   }
 }
 
@@ -55,7 +55,7 @@ function bindingObject(
   exportCluster: ClusterName | undefined,
   exported: ExportRecord | undefined,
 ): JsonObject {
-  const claims = (exported?.claims ?? []).map(agreedTo);
+  const claims = (exported?.claims ?? []).map(asAccepted);
   return {
     metadata: {
       name,
@@ -72,7 +72,7 @@ function bindingObject(
   };
 }
 
-function agreedTo(claim: Claim): JsonObject {
+function asAccepted(claim: Claim): JsonObject {
   return {
     selector: { matchAll: true },
     ...claimJson(claim, "selector"),
@@ -84,8 +84,8 @@ function agreedTo(claim: Claim): JsonObject {
  * What a binding that is kept by its workspace's type has not answered yet of what its export claims, agreed to. What was answered stays: whoever
  * rejects a claim means it.
  */
-export async function unansweredClaims(
-  parts: SharingParts,
+export async function undecidedClaims(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   binding: JsonObject,
 ): Promise<readonly JsonObject[]> {
@@ -106,7 +106,7 @@ export async function unansweredClaims(
   if (missing.length === 0) return [];
   const { bindings } = await parts.maintainedIn(cluster);
   const isKept = bindings.some((one) => one.path === wanted.path && one.export === wanted.export);
-  return isKept ? missing.map(agreedTo) : [];
+  return isKept ? missing.map(asAccepted) : [];
 }
 
 export function withClaims(binding: JsonObject, claims: readonly JsonObject[]): JsonObject {
@@ -116,12 +116,12 @@ export function withClaims(binding: JsonObject, claims: readonly JsonObject[]): 
 }
 
 /** A binding that a workspace keeps is gone: it comes back. */
-export async function restoreDefault(
-  parts: SharingParts,
+export async function restoreDefaultBinding(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   name: string,
 ): Promise<void> {
   const { path, bindings } = await parts.maintainedIn(cluster);
   const lost = bindings.filter((one) => defaultBindingName(cluster, one) === name);
-  if (lost.length > 0) await bindDefaults(parts, cluster, path, lost);
+  if (lost.length > 0) await createDefaultBindings(parts, cluster, path, lost);
 }

@@ -5,14 +5,14 @@ import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type DefaultBinding,
-  type DefaultsState,
+  type DefaultBindingsState,
   findCondition,
   member,
   uncancelled,
 } from "../workspaces/index.ts";
 import { defaultBindingName } from "./default-bindings.ts";
 import { apiBindings, apiExports } from "./kinds/definitions.ts";
-import { keyOf, type SharingParts } from "./parts.ts";
+import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 import { claimsOf, type ExportRecord } from "./records.ts";
 import { resolveExportPath } from "./settle-binding.ts";
 import { isSystemExport } from "./system-exports.ts";
@@ -21,8 +21,8 @@ import { isSystemExport } from "./system-exports.ts";
  * Whether a new logical cluster is bound to all of these by the write that makes them. Claims are put into effect a moment later, so they are waited
  * for. Without a promise where there is nothing but what is served everywhere: that is nearly every workspace.
  */
-export function areDefaultsComplete(
-  parts: SharingParts,
+export function areDefaultBindingsComplete(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   wanted: readonly DefaultBinding[],
 ): MaybePromise<boolean> {
@@ -31,7 +31,7 @@ export function areDefaultsComplete(
 }
 
 async function areAllComplete(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   wanted: readonly DefaultBinding[],
 ): Promise<boolean> {
@@ -62,7 +62,7 @@ function nameOf({
 }
 
 async function exportOf(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   { path, export: name }: DefaultBinding,
 ): Promise<ExportRecord | undefined> {
@@ -70,11 +70,11 @@ async function exportOf(
   return found === undefined ? undefined : parts.exports.get(keyOf(apiExports, found, name));
 }
 
-export async function defaultsIn(
-  parts: SharingParts,
+export async function defaultBindingsStateOf(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   wanted: readonly DefaultBinding[],
-): Promise<DefaultsState> {
+): Promise<DefaultBindingsState> {
   await parts.loading();
   const incomplete: string[] = [];
   let isExportMissing = false;
@@ -82,7 +82,7 @@ export async function defaultsIn(
     const record = await exportOf(parts, cluster, one);
     if (record === undefined) isExportMissing = true;
     else if (!isSystemExport(record.cluster, record.name)) {
-      const lacking = await lackingOf(parts, cluster, one);
+      const lacking = await missingReasonOf(parts, cluster, one);
       if (lacking !== undefined) incomplete.push(lacking);
     }
   }
@@ -90,8 +90,8 @@ export async function defaultsIn(
 }
 
 /** In the words of a condition; undefined when nothing is lacking. */
-async function lackingOf(
-  { watchCache }: SharingParts,
+async function missingReasonOf(
+  { watchCache }: ApiSharingDependencies,
   cluster: ClusterName,
   one: DefaultBinding,
 ): Promise<string | undefined> {

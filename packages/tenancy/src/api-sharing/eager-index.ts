@@ -15,7 +15,7 @@ import {
 import {
   type HubEvent,
   type HubListener,
-  isUnbroken,
+  isContinuous,
   type WatchHub,
 } from "@kcp-ts/apiserver/watch-cache";
 import { type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
@@ -30,7 +30,7 @@ export interface EagerIndexOptions<Known> {
   readonly supervisor: Supervisor;
 }
 
-interface Held<Known> {
+interface VersionedRecord<Known> {
   readonly value: Known | undefined;
   readonly revision: Revision;
 }
@@ -39,7 +39,7 @@ const pageEntries = 200;
 
 export class EagerIndex<Known> implements HubListener {
   readonly #options: EagerIndexOptions<Known>;
-  readonly #held = new Map<StorageKey, Held<Known>>();
+  readonly #held = new Map<StorageKey, VersionedRecord<Known>>();
   readonly #stop = new AbortController();
   #loading: Promise<void> | undefined;
 
@@ -111,7 +111,7 @@ export class EagerIndex<Known> implements HubListener {
       for (const entry of page.entries) this.#put(entry.key, entry, entry.modifiedAt);
       if (!page.more) {
         // Whoever waits for this one waits for the one that was begun instead.
-        if (!(await isUnbroken(hub.reach(page.revision, signal)))) return this.#loading;
+        if (!(await isContinuous(hub.reach(page.revision, signal)))) return this.#loading;
         break;
       }
       continueAfter = page.entries.at(-1)?.key;

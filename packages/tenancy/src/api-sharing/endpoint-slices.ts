@@ -11,7 +11,7 @@ import {
 import { type Condition, conditionsOf, member, setCondition } from "../workspaces/index.ts";
 import { textOf } from "./kinds/as-definition.ts";
 import { apiExports } from "./kinds/definitions.ts";
-import { keyOf, type SharingParts } from "./parts.ts";
+import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 import { resolveExportPath } from "./settle-binding.ts";
 
 /** On an export: no slice is made for it. */
@@ -36,7 +36,7 @@ export function endpointSlice(exported: JsonObject): JsonObject {
 }
 
 export async function endpointStatus(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   slice: JsonObject,
   externalUrl: string,
@@ -61,7 +61,7 @@ export async function endpointStatus(
       : { type: "APIExportValid", status: "True" };
   const isUsed = record !== undefined && parts.bindings.hasBindingsTo(record.cluster, record.name);
   const partition = await partitionOf(parts, cluster, textOf(spec["partition"]));
-  const isListed = isUsed && (await isOurs(parts, partition));
+  const isListed = isUsed && (await includesThisShard(parts, partition));
   const nowMs = parts.clock.now();
   const conditions = setCondition(conditionsOf(before), valid, nowMs);
   const { shardSelector: _, ...rest } = before;
@@ -81,7 +81,7 @@ export interface CoveredShards {
 
 /** Which shards a slice covers: all of them, unless it names a Partition beside it. */
 export async function partitionOf(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   name: string,
 ): Promise<CoveredShards> {
@@ -107,16 +107,19 @@ export async function partitionOf(
 }
 
 /** Whether the shard that this server is belongs to them. */
-export async function isOurs(parts: SharingParts, { selector }: CoveredShards): Promise<boolean> {
+export async function includesThisShard(
+  parts: ApiSharingDependencies,
+  { selector }: CoveredShards,
+): Promise<boolean> {
   if (selector === undefined) return false;
   return selector.isEmpty || selector.matches(await parts.shardLabels());
 }
 
 /** Whether a slice that names this Partition, or none, covers the shard that this server is. */
-export async function isShardOf(
-  parts: SharingParts,
+export async function sliceCoversThisShard(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   partition: string,
 ): Promise<boolean> {
-  return partition === "" || isOurs(parts, await partitionOf(parts, cluster, partition));
+  return partition === "" || includesThisShard(parts, await partitionOf(parts, cluster, partition));
 }

@@ -5,16 +5,19 @@ import { member } from "../workspaces/index.ts";
 const prefix = "extra.apis.kcp.io/";
 
 /** Undefined when there are none. */
-export function extrasOf(annotations: JsonObject): JsonObject | undefined {
+export function extraAnnotationsOf(annotations: JsonObject): JsonObject | undefined {
   const found = Object.entries(annotations).filter(([key]) => key.startsWith(prefix));
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
 /** The same object when it has them already. */
-export function withExtras(binding: JsonObject, extras: JsonObject | undefined): JsonObject {
+export function withExtraAnnotations(
+  binding: JsonObject,
+  extras: JsonObject | undefined,
+): JsonObject {
   const metadata = member(binding, "metadata");
   const before = member(metadata, "annotations");
-  if (jsonEqual(extrasOf(before) ?? {}, extras ?? {})) return binding;
+  if (jsonEqual(extraAnnotationsOf(before) ?? {}, extras ?? {})) return binding;
   const others = Object.entries(before).filter(([key]) => !key.startsWith(prefix));
   const annotations = { ...Object.fromEntries(others), ...extras };
   return { ...binding, metadata: { ...metadata, annotations } };

@@ -10,8 +10,8 @@ import {
   bindingTo,
   cowboyExport,
   cowboySchema,
+  flushPendingWork,
   offer,
-  settle,
   until,
 } from "./test-support/cowboys.ts";
 
@@ -63,7 +63,7 @@ describe("a store that fails at the N-th write", () => {
       await insist(test, `${apis("provider")}/apiexports`, cowboyExport("today"));
       await insist(test, `${apis("consumer")}/apibindings`, bindingTo("provider"));
       for (let turn = 0; turn < 5; turn++) {
-        await settle(test);
+        await flushPendingWork(test);
         test.clock.advance(200);
       }
       const bound = await binding(test, "consumer");
@@ -71,7 +71,7 @@ describe("a store that fails at the N-th write", () => {
       const path = `${apis("consumer")}/apibindings/cowboys`;
       for (let tries = 0; tries < 2; tries++) await test.request("DELETE", path, masters);
       for (let turn = 0; turn < 5; turn++) {
-        await settle(test);
+        await flushPendingWork(test);
         test.clock.advance(200);
       }
       assert.equal((await test.get(path, masters)).status, 404);
@@ -130,7 +130,7 @@ describe("a store that fails at the N-th write", () => {
       cowboySchema("today"),
     );
     await insist(first, `${apis("provider")}/apiexports`, cowboyExport("today"));
-    await settle(first);
+    await flushPendingWork(first);
     await insist(first, `${apis("consumer")}/apibindings`, bindingTo("provider"));
     await first.server.close();
     const second = await TestServer.start({ storage });

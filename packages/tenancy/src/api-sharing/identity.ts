@@ -11,13 +11,13 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Condition,
   clusterScoped,
-  createUnlessThere,
+  createIfAbsent,
   member,
   uncancelled,
 } from "../workspaces/index.ts";
 import { textOf } from "./kinds/as-definition.ts";
 import { identityHashOf } from "./kinds/hashes.ts";
-import type { SharingSources } from "./parts.ts";
+import type { ApiSharingInputs } from "./parts.ts";
 
 export const identityNamespace = "kcp-system";
 
@@ -34,7 +34,7 @@ export interface Identity {
 }
 
 export async function identityOf(
-  sources: Pick<SharingSources, "registry" | "watchCache">,
+  sources: Pick<ApiSharingInputs, "registry" | "watchCache">,
   cluster: ClusterName,
   exported: JsonObject,
 ): Promise<Identity> {
@@ -49,8 +49,8 @@ export async function identityOf(
   let secret = await keyIn(sources, key);
   if (secret === undefined && asked["name"] === undefined && known === "") {
     const value = randomBytes(keyBytes).toString("base64url");
-    await createUnlessThere(sources, namespaces, clusterScoped(cluster, secretRef.namespace), {});
-    await createUnlessThere(sources, secrets, address, {
+    await createIfAbsent(sources, namespaces, clusterScoped(cluster, secretRef.namespace), {});
+    await createIfAbsent(sources, secrets, address, {
       type: "Opaque",
       data: { key: Buffer.from(value).toString("base64") },
     });
@@ -82,7 +82,7 @@ export async function identityOf(
 }
 
 async function keyIn(
-  { watchCache }: Pick<SharingSources, "watchCache">,
+  { watchCache }: Pick<ApiSharingInputs, "watchCache">,
   key: StorageKey,
 ): Promise<Buffer | undefined> {
   const entry = await watchCache.get(key, { kind: "latest" }, uncancelled);

@@ -9,7 +9,7 @@ import {
   WebhookServer,
 } from "@kcp-ts/apiserver/testing";
 import { TestServer } from "../testing/index.ts";
-import { apis, bind, bindingTo, cowboy, offer, settle } from "./test-support/cowboys.ts";
+import { apis, bind, bindingTo, cowboy, flushPendingWork, offer } from "./test-support/cowboys.ts";
 
 const kinds = [
   ["v1alpha1", "apiresourceschemas", "today.cowboys.wildwest.dev"],
@@ -32,7 +32,7 @@ async function started(): Promise<TestServer> {
       body: { metadata: { name: "default" } },
     });
   await test.must("POST", `/clusters/b${inDefault}`, { user: "b", body: cowboy("secret-of-b") });
-  await settle(test);
+  await flushPendingWork(test);
   return test;
 }
 

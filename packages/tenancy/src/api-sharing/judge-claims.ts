@@ -4,13 +4,16 @@ import { quote } from "@kcp-ts/machinery/status";
 import type { Condition } from "../workspaces/index.ts";
 import type { Claim, ClaimSelector } from "./records.ts";
 
-export interface Judged {
+export interface ClaimEvaluation {
   readonly valid: Condition;
   readonly applied: readonly Claim[];
 }
 
 /** Accepted is what the export asks for and the binding agrees to. */
-export function judgeClaims(asked: readonly Claim[], answered: readonly Claim[]): Judged {
+export function evaluateClaims(
+  asked: readonly Claim[],
+  answered: readonly Claim[],
+): ClaimEvaluation {
   const unexpected: string[] = [];
   const differing: string[] = [];
   const applied: Claim[] = [];

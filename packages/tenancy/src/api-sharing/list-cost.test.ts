@@ -1,7 +1,7 @@
 /** What lists cost: as many seats as the collection they go through says, whoever's kind it is, and however it is stored. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { anyOf } from "@kcp-ts/apiserver/authorization";
+import { unionAuthorizer } from "@kcp-ts/apiserver/authorization";
 import { install } from "@kcp-ts/apiserver/testing";
 import { TestServer } from "../testing/index.ts";
 import { bind, offer } from "./test-support/cowboys.ts";
@@ -29,7 +29,7 @@ before(async () => {
     fairness: { seatsTotal: 2000 },
     // Who is asked about a list sees it at work: its seats are taken.
     authorization: (rbac) =>
-      anyOf([
+      unionAuthorizer([
         {
           authorize: async ({ verb, user }) => {
             if (user.username === "a" && (verb === "list" || verb === "watch"))

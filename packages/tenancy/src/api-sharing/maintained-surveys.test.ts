@@ -7,7 +7,7 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { TestServer } from "../testing/index.ts";
 import { logicalClusters } from "../workspaces/index.ts";
 import { apiBindings } from "./kinds/definitions.ts";
-import { apis, offer, settle, until } from "./test-support/cowboys.ts";
+import { apis, flushPendingWork, offer, until } from "./test-support/cowboys.ts";
 
 const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
 const masters = { user: "masters" } as const;
@@ -65,7 +65,7 @@ describe("workspaces whose type maintains bindings", () => {
   after(() => test.close());
 
   const quiet = async () => {
-    for (let turn = 0; turn < 20; turn++) await settle(test);
+    for (let turn = 0; turn < 20; turn++) await flushPendingWork(test);
   };
   const change = async (patch: object) => {
     const path = `${tenancy}/workspacetypes/western`;

@@ -13,8 +13,8 @@ import {
   cowboy,
   cowboyExport,
   cowboySchema,
+  flushPendingWork,
   offer,
-  settle,
   until,
 } from "./test-support/cowboys.ts";
 
@@ -141,7 +141,7 @@ describe("default bindings that are maintained", () => {
     await change(test, `${tenancy}/workspacetypes/western`, { defaultAPIBindings: bound });
     const young = await workspace(test, "young");
     assert.equal((await bindingsOf(test, young)).length, 1);
-    for (let turn = 0; turn < 10; turn++) await settle(test);
+    for (let turn = 0; turn < 10; turn++) await flushPendingWork(test);
     assert.deepEqual(await bindingsOf(test, cluster), []);
     const [binding] = await bindingsOf(test, young);
     await change(test, `${apis("provider")}/apiexports/cowboys`, { permissionClaims: [claim] });
@@ -174,11 +174,11 @@ describe("copies of schemas", () => {
     assert.equal(await copies(test), 1);
     await unbind(test, "a");
     test.clock.advance(copyUnusedMs + 1);
-    await settle(test);
+    await flushPendingWork(test);
     assert.equal(await copies(test), 1);
     await unbind(test, "b");
     test.clock.advance(copyUnusedMs - 1000);
-    await settle(test);
+    await flushPendingWork(test);
     assert.equal(await copies(test), 1);
     test.clock.advance(1000);
     await until(test, "the copy is gone", async () => (await copies(test)) === 0);
@@ -203,7 +203,7 @@ describe("copies of schemas", () => {
       masters,
     );
     await until(test, "both are there", async () => (await copies(test)) === 2);
-    await settle(test);
+    await flushPendingWork(test);
     test.clock.advance(copyUnusedMs + 1);
     await until(test, "one is left", async () => (await copies(test)) === 1);
     await test.must("POST", "/clusters/a/api/v1/namespaces", {
@@ -231,7 +231,7 @@ describe("copies of schemas", () => {
     await unbind(first, "a");
     await first.close();
     const second = await TestServer.start({ storage });
-    await settle(second);
+    await flushPendingWork(second);
     assert.equal(await copies(second), 1);
     second.clock.advance(copyUnusedMs + 1);
     await until(second, "the copy is gone", async () => (await copies(second)) === 0);

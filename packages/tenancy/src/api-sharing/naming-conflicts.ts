@@ -4,19 +4,19 @@
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
-import type { SharingParts } from "./parts.ts";
+import type { ApiSharingDependencies } from "./parts.ts";
 import type { BindingRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
 import { exportClusterOf } from "./sharing-catalog.ts";
 
-export interface Conflicts {
+export interface NamingConflicts {
   /** In words. */
   readonly conflicts: readonly string[];
   /** `<resource>.<group>` of what this binding had, and others had before it. */
   readonly lost: ReadonlySet<string>;
 }
 
-interface Holder {
+interface NameOwner {
   readonly who: string;
   readonly group: string;
   readonly names: CrdNames;
@@ -25,11 +25,11 @@ interface Holder {
 }
 
 export async function namingConflicts(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   binding: string,
   schemas: readonly StoredSchema[],
-): Promise<Conflicts> {
+): Promise<NamingConflicts> {
   const own = parts.bindings.in(cluster)?.records.get(binding);
   const isOurs = (schema: StoredSchema) =>
     own?.bound.some(
@@ -37,7 +37,7 @@ export async function namingConflicts(
         resource === schema.shared.names.plural && group === schema.shared.group,
     ) === true;
   const groups = new Set(schemas.map(({ shared }) => shared.group));
-  const holders = (await holdersIn(parts, cluster, own, binding)).filter(({ group }) =>
+  const holders = (await nameOwnersIn(parts, cluster, own, binding)).filter(({ group }) =>
     groups.has(group),
   );
   const conflicts: string[] = [];
@@ -46,7 +46,7 @@ export async function namingConflicts(
     const { group, names } = schema.shared;
     for (const holder of holders) {
       if (holder.group !== group || (isOurs(schema) && !holder.isFirst)) continue;
-      const clash = clashOf(names, holder.names);
+      const clash = conflictOf(names, holder.names);
       if (clash === undefined) continue;
       conflicts.push(`naming conflict with ${holder.who}: spec.names.${clash} is forbidden`);
       lost.add(`${names.plural}.${group}`);
@@ -55,13 +55,13 @@ export async function namingConflicts(
   return { conflicts, lost };
 }
 
-async function holdersIn(
-  parts: SharingParts,
+async function nameOwnersIn(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   own: BindingRecord | undefined,
   name: string,
-): Promise<Holder[]> {
-  const holders: Holder[] = parts.builtIns.map(({ resource, ...rest }) => ({
+): Promise<NameOwner[]> {
+  const holders: NameOwner[] = parts.builtIns.map(({ resource, ...rest }) => ({
     who: `the built-in resource ${resource}.${rest.group}`,
     group: rest.group,
     names: { ...rest, plural: resource },
@@ -85,7 +85,7 @@ async function holdersIn(
 }
 
 /** The first name that two kinds of a group cannot both have. */
-function clashOf(wanted: CrdNames, held: CrdNames): string | undefined {
+function conflictOf(wanted: CrdNames, held: CrdNames): string | undefined {
   const resources = new Set([held.plural, held.singular, ...held.shortNames]);
   const kinds = new Set([held.kind, held.listKind]);
   resources.delete("");

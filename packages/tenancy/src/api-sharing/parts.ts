@@ -13,13 +13,13 @@ import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
-import type { Maintained, Resolution } from "../workspaces/index.ts";
+import type { MaintainedBindingSet, PathResolution } from "../workspaces/index.ts";
 import type { BindingIndex } from "./binding-index.ts";
 import type { BindingRecord, ExportRecord } from "./records.ts";
 import type { SchemaStore } from "./schema-store.ts";
 
 /** What this room needs of others; wiring supplies it. */
-export interface SharingSources {
+export interface ApiSharingInputs {
   readonly storage: Storage;
   readonly registry: Registry;
   readonly watchCache: WatchCache;
@@ -27,9 +27,9 @@ export interface SharingSources {
   readonly supervisor: Supervisor;
   readonly builtIns: readonly ResourceDefinition[];
   /** From a path to a logical cluster. */
-  readonly resolve: (path: ClusterPath) => MaybePromise<Resolution>;
+  readonly resolve: (path: ClusterPath) => MaybePromise<PathResolution>;
   /** Default bindings that a logical cluster keeps. */
-  readonly maintainedIn: (cluster: ClusterName) => Promise<Maintained>;
+  readonly maintainedIn: (cluster: ClusterName) => Promise<MaintainedBindingSet>;
   /** Told when a binding of a logical cluster came, went or changed. */
   readonly onBinding: (cluster: ClusterName) => void;
   /** Which shards a Partition of a logical cluster selects; undefined when there is none of the name. */
@@ -40,7 +40,7 @@ export interface SharingSources {
   /** Of the shard that this server is. */
   readonly shardLabels: () => Promise<Readonly<Record<string, string>>>;
   /** The names that a logical cluster's own definitions have. */
-  readonly ownNames: (cluster: ClusterName) => Promise<readonly OwnNames[]>;
+  readonly ownNames: (cluster: ClusterName) => Promise<readonly LocalDefinitionNames[]>;
   /** Whether a user may bind to an export, whatever else they may in its workspace. */
   readonly mayBind: (
     user: UserInfo,
@@ -62,13 +62,13 @@ export interface SharingSources {
   readonly onError: (error: unknown) => void;
 }
 
-export interface OwnNames {
+export interface LocalDefinitionNames {
   readonly definition: string;
   readonly group: string;
   readonly names: CrdNames;
 }
 
-export interface SharingParts extends SharingSources {
+export interface ApiSharingDependencies extends ApiSharingInputs {
   readonly bindings: BindingIndex;
   readonly schemas: SchemaStore;
   readonly exports: {

@@ -19,17 +19,17 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { member, systemWriteOptions, uncancelled } from "../workspaces/index.ts";
-import { type ClaimedObject, claimLabels, isClaimOn, relabelled } from "./claims.ts";
+import { type ClaimedObject, claimLabels, isClaimOn, withClaimLabels } from "./claims.ts";
 import { systemWrite } from "./kinds/definitions.ts";
-import type { SharingParts } from "./parts.ts";
+import type { ApiSharingDependencies } from "./parts.ts";
 import type { Claim } from "./records.ts";
-import type { SharingCatalog } from "./sharing-catalog.ts";
+import type { BoundResourceCatalog } from "./sharing-catalog.ts";
 import { isBuiltInIdentity, systemIdentity } from "./system-exports.ts";
 
 const pageEntries = 200;
 
 /** Costs a look at a map where nothing is bound. */
-export function claimsAdmission(parts: SharingParts): AdmissionPlugin {
+export function claimsAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/PermissionClaims",
     mutate(request, draft) {
@@ -51,24 +51,24 @@ export function claimsAdmission(parts: SharingParts): AdmissionPlugin {
 
 /** The labels that an object should have instead of these; undefined when they are right. */
 function labelsIn(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   { group, resource, identity }: CollectionKey,
   labels: JsonObject | undefined,
 ): JsonObject | undefined {
   const bindings = parts.bindings.in(cluster);
-  if (bindings === undefined) return relabelled(labels, noLabels);
+  if (bindings === undefined) return withClaimLabels(labels, noLabels);
   const wanted = claimLabels(bindings.records.values(), {
     ...{ group, resource, identity, labels: labels as ClaimedObject["labels"] },
     systemIdentity: identity === "" ? systemIdentity(parts, group, resource) : undefined,
   });
-  return relabelled(labels, wanted);
+  return withClaimLabels(labels, wanted);
 }
 
 const noLabels: ReadonlyMap<string, string> = new Map();
 
 /** Whether a stored object has other labels of claims than the bindings of its logical cluster ask for. */
-export function isMislabelled(parts: SharingParts, entry: Entry): boolean {
+export function hasStaleClaimLabels(parts: ApiSharingDependencies, entry: Entry): boolean {
   const { cluster, ...collection } = parseObjectKey(entry.key);
   return labelsIn(parts, cluster, collection, cachedLabels(entry) as JsonObject) !== undefined;
 }
@@ -82,9 +82,9 @@ function withLabels(metadata: JsonObject | undefined, labels: JsonObject): JsonO
 export type ClaimedResource = Pick<Claim, "group" | "resource" | "identityHash">;
 
 /** Goes through the objects of a claimed resource in a cluster and puts their labels right. */
-export async function relabel(
-  parts: SharingParts,
-  catalog: SharingCatalog,
+export async function updateClaimLabels(
+  parts: ApiSharingDependencies,
+  catalog: BoundResourceCatalog,
   cluster: ClusterName,
   claim: ClaimedResource,
 ): Promise<void> {
@@ -92,7 +92,7 @@ export async function relabel(
   await parts.loading();
   const failures: unknown[] = [];
   for (const definition of await definitionsOf(parts, catalog, cluster, claim))
-    await relabelAll(parts, cluster, definition, failures);
+    await updateAllClaimLabels(parts, cluster, definition, failures);
   if (failures.length > 0)
     throw new AggregateError(
       failures.slice(0, failuresToldMax),
@@ -103,20 +103,23 @@ export async function relabel(
 const failuresToldMax = 10;
 
 /** Puts the labels of one object right. */
-export async function relabelObject(
-  parts: SharingParts,
-  catalog: SharingCatalog,
+export async function updateClaimLabelsOf(
+  parts: ApiSharingDependencies,
+  catalog: BoundResourceCatalog,
   key: StorageKey,
 ): Promise<void> {
   await parts.loading();
   const { group, resource, identity, ...address } = parseObjectKey(key);
   const claimed = { group, resource, identityHash: identity };
   const [definition] = await definitionsOf(parts, catalog, address.cluster, claimed);
-  if (definition !== undefined) await relabelOne(parts, definition, address);
+  if (definition !== undefined) await updateOneClaimLabels(parts, definition, address);
 }
 
 /** The prefixes that objects of a claimed resource are stored under. */
-export function prefixesOf(parts: SharingParts, claim: ClaimedResource): readonly StorageKey[] {
+export function prefixesOf(
+  parts: ApiSharingDependencies,
+  claim: ClaimedResource,
+): readonly StorageKey[] {
   if (isBuiltInIdentity(parts, claim))
     return builtInsOf(parts, claim).map((definition) =>
       resourcePrefix(collectionKeyOf(definition)),
@@ -126,7 +129,10 @@ export function prefixesOf(parts: SharingParts, claim: ClaimedResource): readonl
 }
 
 /** The built-in kinds that a claim is on: one, or none. */
-function builtInsOf(parts: SharingParts, claim: ClaimedResource): readonly ResourceDefinition[] {
+function builtInsOf(
+  parts: ApiSharingDependencies,
+  claim: ClaimedResource,
+): readonly ResourceDefinition[] {
   return parts.builtIns.filter(
     ({ group, resource, isReview, storedAs, form }) =>
       isClaimOn(claim, group, resource) &&
@@ -136,8 +142,8 @@ function builtInsOf(parts: SharingParts, claim: ClaimedResource): readonly Resou
 }
 
 async function definitionsOf(
-  parts: SharingParts,
-  catalog: SharingCatalog,
+  parts: ApiSharingDependencies,
+  catalog: BoundResourceCatalog,
   cluster: ClusterName,
   claim: ClaimedResource,
 ): Promise<readonly ResourceDefinition[]> {
@@ -155,8 +161,8 @@ async function definitionsOf(
   return [];
 }
 
-async function relabelAll(
-  parts: SharingParts,
+async function updateAllClaimLabels(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   definition: ResourceDefinition,
   failures: unknown[],
@@ -169,11 +175,13 @@ async function relabelAll(
       continueAfter,
     });
     for (const entry of page.entries) {
-      if (!isMislabelled(parts, entry)) continue;
+      if (!hasStaleClaimLabels(parts, entry)) continue;
       // One that cannot be written keeps no other from its labels.
-      await relabelOne(parts, definition, parseObjectKey(entry.key)).catch((error: unknown) => {
-        failures.push(error);
-      });
+      await updateOneClaimLabels(parts, definition, parseObjectKey(entry.key)).catch(
+        (error: unknown) => {
+          failures.push(error);
+        },
+      );
     }
     if (!page.more) return;
     continueAfter = page.entries.at(-1)?.key;
@@ -181,8 +189,8 @@ async function relabelAll(
   }
 }
 
-async function relabelOne(
-  parts: SharingParts,
+async function updateOneClaimLabels(
+  parts: ApiSharingDependencies,
   definition: ResourceDefinition,
   { cluster, namespace, name }: { cluster: ClusterName; namespace: string; name: string },
 ): Promise<void> {

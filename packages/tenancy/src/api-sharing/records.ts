@@ -2,7 +2,7 @@
 
 import { type Entry, parseObjectKey, type Revision } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
-import { Interned } from "@kcp-ts/machinery/base";
+import { InternPool } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -11,7 +11,7 @@ import {
 } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { member } from "../workspaces/index.ts";
-import { extrasOf } from "./extra-annotations.ts";
+import { extraAnnotationsOf } from "./extra-annotations.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 import { isSystemExport } from "./system-exports.ts";
 
@@ -95,7 +95,7 @@ export interface BindingRecord {
 }
 
 /** Set on an export when one of its resources first gets another schema. */
-export const reshapedAnnotation = "internal.apis.kcp.io/reshaped";
+export const schemasChangedAnnotation = "internal.apis.kcp.io/reshaped";
 
 export function readExport(entry: Entry): ExportRecord {
   const object = decodeObject(entry);
@@ -117,8 +117,8 @@ export function readExport(entry: Entry): ExportRecord {
     identityHash: textOf(member(object, "status")["identityHash"]),
     hasPolicy: member(spec, "maximalPermissionPolicy")["local"] !== undefined,
     isDeleted: metadata["deletionTimestamp"] !== undefined,
-    isReshaped: annotations[reshapedAnnotation] !== undefined,
-    extras: extrasOf(annotations),
+    isReshaped: annotations[schemasChangedAnnotation] !== undefined,
+    extras: extraAnnotationsOf(annotations),
   };
 }
 
@@ -163,8 +163,8 @@ export function readBinding(entry: Entry): BindingRecord {
   };
 }
 
-const sharedBound = new Interned<readonly BoundResource[]>();
-const sharedClaims = new Interned<readonly Claim[]>();
+const sharedBound = new InternPool<readonly BoundResource[]>();
+const sharedClaims = new InternPool<readonly Claim[]>();
 const nothingBound: readonly BoundResource[] = [];
 const noClaims: readonly Claim[] = [];
 

@@ -1,5 +1,5 @@
 /** Who wants to know that a definition is no longer the one to use. */
-export class Retirement {
+export class RetirementNotifier {
   #callbacks: Set<() => void> | undefined;
   #isOver = false;
 

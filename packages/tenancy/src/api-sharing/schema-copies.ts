@@ -9,7 +9,7 @@ import type { Clock, Supervisor, Timer } from "@kcp-ts/machinery/base";
 import { uncancelled } from "../workspaces/index.ts";
 import { copiesPrefix, copyKey, uidOfCopy } from "./schema-store.ts";
 
-export interface SchemaCopiesOptions {
+export interface SchemaCopyCollectorOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly supervisor: Supervisor;
@@ -23,14 +23,14 @@ export interface SchemaCopiesOptions {
 export const copyUnusedMs = 30 * 60_000;
 const pageEntries = 200;
 
-export class SchemaCopies {
-  readonly #options: SchemaCopiesOptions;
+export class SchemaCopyCollector {
+  readonly #options: SchemaCopyCollectorOptions;
   /** When to look, in the order of that. */
   readonly #unused = new Map<string, number>();
   readonly #stopping = new AbortController();
   #timer: Timer | undefined;
 
-  constructor(options: SchemaCopiesOptions) {
+  constructor(options: SchemaCopyCollectorOptions) {
     this.#options = options;
   }
 

@@ -4,7 +4,10 @@
  * A copy of every schema in use is kept in `system:bound-crds`: its provider may delete the original, and those who are bound to it go on.
  */
 
-import { offeredDefinition, type SharedDefinition } from "@kcp-ts/apiserver/custom-resources";
+import {
+  compileExportedDefinition,
+  type SharedDefinition,
+} from "@kcp-ts/apiserver/custom-resources";
 import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import {
@@ -21,7 +24,7 @@ import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { member, uncancelled } from "../workspaces/index.ts";
-import { asDefinition, textOf } from "./kinds/as-definition.ts";
+import { textOf, toCustomResourceDefinition } from "./kinds/as-definition.ts";
 import { apiResourceSchemas } from "./kinds/definitions.ts";
 
 export interface StoredSchema {
@@ -33,7 +36,7 @@ export interface StoredSchema {
 }
 
 /** Schemas held by uid; what is compiled of them is bounded elsewhere. */
-export const schemasHeldMax = 10_000;
+export const cachedSchemasMax = 10_000;
 
 const copiesCluster = "system:bound-crds" as ClusterName;
 /** Where the copies are. */
@@ -95,7 +98,7 @@ export class SchemaStore {
       if (entry === undefined || uidOf(decodeObject(entry)) !== uid) return;
       await this.#insert(key, decodeObject(entry));
     }
-    if (this.#copied.size >= schemasHeldMax) this.#copied.clear();
+    if (this.#copied.size >= cachedSchemasMax) this.#copied.clear();
     this.#copied.add(uid);
   }
 
@@ -116,16 +119,16 @@ export class SchemaStore {
   }
 
   #keep(object: JsonObject): StoredSchema {
-    const definition = asDefinition(object);
+    const definition = toCustomResourceDefinition(object);
     const uid = uidOf(object);
     const schema: StoredSchema = {
       name: textOf(member(object, "metadata")["name"]),
       uid,
-      shared: offeredDefinition(definition, { isTerminating: false }),
-      terminating: () => offeredDefinition(definition, { isTerminating: true }),
+      shared: compileExportedDefinition(definition, { isTerminating: false }),
+      terminating: () => compileExportedDefinition(definition, { isTerminating: true }),
     };
     this.#held.set(uid, schema);
-    if (this.#held.size > schemasHeldMax) {
+    if (this.#held.size > cachedSchemasMax) {
       const [oldest] = this.#held.keys();
       if (oldest !== undefined) this.#held.delete(oldest);
     }

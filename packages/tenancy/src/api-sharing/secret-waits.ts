@@ -1,7 +1,7 @@
 /** Which objects wait for which secret, by its key. */
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 
-export class SecretWaits {
+export class SecretWaiters {
   readonly #waiting = new Map<StorageKey, Set<StorageKey>>();
 
   add(secret: StorageKey, waiting: StorageKey): void {

@@ -18,16 +18,16 @@ import {
   setCondition,
 } from "../workspaces/index.ts";
 import { isCachedStorage } from "./cached-resources/records.ts";
-import { judgeClaims } from "./judge-claims.ts";
+import { evaluateClaims } from "./judge-claims.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 import { apiExports } from "./kinds/definitions.ts";
 import { namingConflicts } from "./naming-conflicts.ts";
-import { keyOf, type SharingParts } from "./parts.ts";
+import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
 import { isSystemExport } from "./system-exports.ts";
 
-export interface Settled {
+export interface DesiredBindingStatus {
   readonly status: JsonObject;
   /** Claims that are agreed to, and not yet put into effect; or no longer, and not yet taken back. */
   readonly unapplied: readonly Claim[];
@@ -38,17 +38,17 @@ export interface Settled {
   readonly isReshaped: boolean;
 }
 
-export interface SettleOptions {
+export interface DesiredBindingStatusOptions {
   /** The claims for which the objects that they are about were gone through. */
   readonly labelled: readonly Claim[] | undefined;
 }
 
-export async function settleBinding(
-  parts: SharingParts,
+export async function desiredBindingStatus(
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   binding: JsonObject,
-  options: SettleOptions = { labelled: undefined },
-): Promise<Settled> {
+  options: DesiredBindingStatusOptions = { labelled: undefined },
+): Promise<DesiredBindingStatus> {
   const before = member(binding, "status");
   const { path, name } = member(member(member(binding, "spec"), "reference"), "export");
   const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
@@ -75,7 +75,7 @@ export async function settleBinding(
     };
   const bound = await boundResources(parts, cluster, binding, record);
   const answered = claimsOf(member(binding, "spec")["permissionClaims"], "selector");
-  const { valid, applied } = judgeClaims(record.claims, answered);
+  const { valid, applied } = evaluateClaims(record.claims, answered);
   const appliedBefore = options.labelled ?? claimsOf(before["appliedPermissionClaims"], "selector");
   const unapplied = differenceOf(applied, appliedBefore);
   const claims = { valid, applied: unapplied.length > 0 ? undefined : applied };
@@ -90,7 +90,7 @@ export async function settleBinding(
 
 /** The logical cluster that a reference to an export means. */
 export async function resolveExportPath(
-  { resolve }: Pick<SharingParts, "resolve">,
+  { resolve }: Pick<ApiSharingDependencies, "resolve">,
   own: ClusterName,
   path: string,
 ): Promise<ClusterName | undefined> {
@@ -128,18 +128,18 @@ function unresolved(before: JsonObject, condition: Condition, nowMs: number): Js
   return withSummary({ phase: "Binding", ...before, conditions }, nowMs);
 }
 
-interface Bound {
+interface BoundResources {
   readonly resources: readonly JsonObject[];
   readonly problem: { readonly reason: string; readonly message: string } | undefined;
   readonly isReshaped: boolean;
 }
 
 async function boundResources(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   cluster: ClusterName,
   binding: JsonObject,
   record: ExportRecord,
-): Promise<Bound> {
+): Promise<BoundResources> {
   const before = listOf(member(binding, "status")["boundResources"]).filter(isJsonObject);
   const schemas: StoredSchema[] = [];
   for (const { schema, virtual } of record.resources) {
@@ -221,7 +221,7 @@ function differenceOf(now: readonly Claim[], before: readonly Claim[]): readonly
   ];
 }
 
-interface SettledClaims {
+interface EvaluatedClaims {
   readonly valid: Condition;
   /** Undefined when they are yet to be put into effect. */
   readonly applied: readonly Claim[] | undefined;
@@ -230,8 +230,8 @@ interface SettledClaims {
 function resolved(
   before: JsonObject,
   record: ExportRecord,
-  { resources, problem }: Bound,
-  { valid, applied }: SettledClaims,
+  { resources, problem }: BoundResources,
+  { valid, applied }: EvaluatedClaims,
   nowMs: number,
 ): JsonObject {
   const isDone = findCondition(before, "InitialBindingCompleted")?.["status"] === "True";

@@ -3,7 +3,7 @@
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
-import { isMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
+import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -17,13 +17,13 @@ import {
 } from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
 import { apisGroup } from "./kinds/schemas.ts";
-import { oldBindingForm } from "./kinds/versions.ts";
+import { bindingCodecV1alpha1 } from "./kinds/versions.ts";
 import { bindingFinalizer, exportLabel } from "./marks.ts";
-import { keyOf, type SharingParts } from "./parts.ts";
+import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 import { claimsAdmission } from "./permission-claims.ts";
-import { resolveExportPath, settleBinding } from "./settle-binding.ts";
+import { desiredBindingStatus, resolveExportPath } from "./settle-binding.ts";
 
-export function sharingAdmission(parts: SharingParts): readonly AdmissionPlugin[] {
+export function sharingAdmission(parts: ApiSharingDependencies): readonly AdmissionPlugin[] {
   return [
     bindingAdmission(parts),
     exportAdmission(parts),
@@ -34,52 +34,52 @@ export function sharingAdmission(parts: SharingParts): readonly AdmissionPlugin[
   ];
 }
 
-function bindingAdmission(parts: SharingParts): AdmissionPlugin {
+function bindingAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/APIBinding",
     mutate(request, draft, old) {
-      if (!isAbout(request, apiBindings) || request.subresource !== "") return undefined;
+      if (!isWriteOf(request, apiBindings) || request.subresource !== "") return undefined;
       // Before anything is written on it that webhooks could learn by what there is.
       return old === undefined
-        ? mayBindTo(parts, request, draft).then(() => prepareBinding(parts, request, draft, old))
+        ? canBindTo(parts, request, draft).then(() => prepareBinding(parts, request, draft, old))
         : prepareBinding(parts, request, draft, old);
     },
     validate(request, object, old) {
-      if (!isAbout(request, apiBindings) || request.operation === "DELETE") return undefined;
+      if (!isWriteOf(request, apiBindings) || request.operation === "DELETE") return undefined;
       if (request.subresource !== "") return undefined;
       checkSelectors(request, object);
       if (old !== undefined) return undefined;
-      return mayBindTo(parts, request, object);
+      return canBindTo(parts, request, object);
     },
   };
 }
 
-function mayBindTo(
-  parts: SharingParts,
+function canBindTo(
+  parts: ApiSharingDependencies,
   request: AdmissionRequest,
   object: JsonObject,
 ): Promise<void> {
-  return mustBind(parts, request, object, ["reference", "export"], "APIBinding");
+  return requireBindPermission(parts, request, object, ["reference", "export"], "APIBinding");
 }
 
 async function prepareBinding(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   request: AdmissionRequest,
   draft: MutableObject,
   old: JsonObject | undefined,
 ): Promise<void> {
-  await keepMarks(parts, request, draft, old);
+  await restoreSystemMetadata(parts, request, draft, old);
   if (request.operation !== "CREATE") return;
   // The answer tells at once what came of it. The older version of a binding is judged by what it is stored as.
   const isOld = request.version !== apiBindings.version;
-  const stored = isOld ? await oldBindingForm.toStored(draft) : draft;
-  const { status } = await settleBinding(parts, request.cluster, { ...stored, status: {} });
+  const stored = isOld ? await bindingCodecV1alpha1.toStored(draft) : draft;
+  const { status } = await desiredBindingStatus(parts, request.cluster, { ...stored, status: {} });
   draft["status"] = status;
 }
 
 /** The label, and the finalizer that no user takes away. */
-async function keepMarks(
-  parts: SharingParts,
+async function restoreSystemMetadata(
+  parts: ApiSharingDependencies,
   { cluster }: AdmissionRequest,
   draft: MutableObject,
   old: JsonObject | undefined,
@@ -106,9 +106,9 @@ function checkSelectors(request: AdmissionRequest, object: JsonObject): void {
       Object.keys(isJsonObject(matchLabels) ? matchLabels : {}).length > 0 ||
       listOf(matchExpressions).length > 0;
     if (matchAll === true && hasOthers)
-      throw refused(request, "matchAll cannot be used with matchLabels or matchExpressions");
+      throw forbiddenError(request, "matchAll cannot be used with matchLabels or matchExpressions");
     if (matchAll !== true && !hasOthers)
-      throw refused(
+      throw forbiddenError(
         request,
         "either one of matchAll, matchLabels, or matchExpressions must be set",
       );
@@ -116,15 +116,15 @@ function checkSelectors(request: AdmissionRequest, object: JsonObject): void {
 }
 
 /** The same words whether there is such an export or not. */
-export async function mustBind(
-  parts: SharingParts,
+export async function requireBindPermission(
+  parts: ApiSharingDependencies,
   request: AdmissionRequest,
   object: JsonObject,
   [first, second]: readonly [string, string?],
   kind: string,
 ): Promise<void> {
   const { user, cluster } = request;
-  if (isMaster(user)) return;
+  if (isSystemMaster(user)) return;
   const outer = member(member(object, "spec"), first);
   const { path, name } = second === undefined ? outer : member(outer, second);
   const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
@@ -134,7 +134,7 @@ export async function mustBind(
 
 /** Asked alike whether the path leads anywhere or not, so that the time it takes tells nothing either. */
 async function mayBind(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   user: UserInfo,
   exportCluster: ClusterName | undefined,
   name: string,
@@ -146,12 +146,12 @@ async function mayBind(
 /** The words for whoever may not bind to an export, and for an export that is not there. */
 function noPermission(request: AdmissionRequest, kind: string, reference: string): StatusError {
   const message = `unable to create ${kind}: no permission to bind to export ${reference}`;
-  return refused(request, message);
+  return forbiddenError(request, message);
 }
 
 /** An export that a slice names by a path must be there: nobody waits for one. */
-async function mustBeThere(
-  parts: SharingParts,
+async function requireExport(
+  parts: ApiSharingDependencies,
   request: AdmissionRequest,
   object: JsonObject,
 ): Promise<void> {
@@ -166,16 +166,16 @@ async function mustBeThere(
     throw noPermission(request, "APIExportEndpointSlice", `${textOf(path)}:${textOf(name)}`);
 }
 
-function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
+function exportAdmission({ builtIns }: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/APIExport",
     mutate(request, draft) {
       // The status is the system's from the beginning.
-      if (isAbout(request, apiExports) && request.operation === "CREATE") delete draft["status"];
+      if (isWriteOf(request, apiExports) && request.operation === "CREATE") delete draft["status"];
       return undefined;
     },
     validate(request, object, old) {
-      if (!isAbout(request, apiExports) || request.operation === "DELETE") return undefined;
+      if (!isWriteOf(request, apiExports) || request.operation === "DELETE") return undefined;
       for (const claim of listOf(member(object, "spec")["permissionClaims"])) {
         if (!isJsonObject(claim)) continue;
         const { group, resource, identityHash } = claim;
@@ -185,13 +185,16 @@ function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
             one.resource === resource && one.group === textOf(group) && !isReviewOfOneself(one),
         );
         if (!isBuiltIn)
-          throw refused(request, "identityHash is required for API types that are not built-in");
+          throw forbiddenError(
+            request,
+            "identityHash is required for API types that are not built-in",
+          );
       }
       const before = textOf(member(old ?? {}, "status")["identityHash"]);
       // Masters mend what went wrong, as they do upstream.
       const isChanged = textOf(member(object, "status")["identityHash"]) !== before;
-      if (before !== "" && isChanged && !isMaster(request.user))
-        throw refused(request, "status.identityHash is immutable");
+      if (before !== "" && isChanged && !isSystemMaster(request.user))
+        throw forbiddenError(request, "status.identityHash is immutable");
       return undefined;
     },
   };
@@ -206,10 +209,10 @@ function isReviewOfOneself({ isReview, resource }: ResourceDefinition): boolean 
 const schemaAdmission: AdmissionPlugin = {
   name: "apis.kcp.io/APIResourceSchema",
   validate(request, object, old) {
-    if (!isAbout(request, apiResourceSchemas) || old === undefined) return undefined;
+    if (!isWriteOf(request, apiResourceSchemas) || old === undefined) return undefined;
     if (request.operation === "DELETE" || jsonEqual(object["spec"] ?? {}, old["spec"] ?? {}))
       return undefined;
-    throw refused(request, `[spec: Invalid value: ${quote(request.name)}: is immutable]`);
+    throw forbiddenError(request, `[spec: Invalid value: ${quote(request.name)}: is immutable]`);
   },
 };
 
@@ -217,11 +220,11 @@ const schemaAdmission: AdmissionPlugin = {
  * Whoever has workspaces bound to an export by default must be allowed to bind to it. One that is not there yet may be named by who would be
  * allowed to: the export itself is not looked at, so that nobody learns by the answer, or by waiting, what there is.
  */
-function typeAdmission(parts: SharingParts): AdmissionPlugin {
+function typeAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/DefaultAPIBindings",
     validate(request, object, old) {
-      if (!isAbout(request, workspaceTypes) || request.operation === "DELETE") return undefined;
+      if (!isWriteOf(request, workspaceTypes) || request.operation === "DELETE") return undefined;
       const [now, before] = [object, old ?? {}].map((type) =>
         listOf(member(type, "spec")["defaultAPIBindings"]).filter(isJsonObject),
       ) as [JsonObject[], JsonObject[]];
@@ -232,7 +235,7 @@ function typeAdmission(parts: SharingParts): AdmissionPlugin {
 }
 
 async function mayBindAll(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   request: AdmissionRequest,
   added: readonly JsonObject[],
 ): Promise<void> {
@@ -242,35 +245,42 @@ async function mayBindAll(
     if (await mayBind(parts, request.user, exportCluster, name)) continue;
     const reference = path === "" ? name : `${path}:${name}`;
     const message = `unable to create or update WorkspaceType: no permission to bind to export ${reference}`;
-    throw refused(request, message);
+    throw forbiddenError(request, message);
   }
 }
 
-function sliceAdmission(parts: SharingParts): AdmissionPlugin {
+function sliceAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/APIExportEndpointSlice",
     mutate(request, draft) {
-      if (isAbout(request, apiExportEndpointSlices) && request.operation === "CREATE")
+      if (isWriteOf(request, apiExportEndpointSlices) && request.operation === "CREATE")
         delete draft["status"];
       return undefined;
     },
     validate(request, object) {
-      if (!isAbout(request, apiExportEndpointSlices) || request.operation !== "CREATE")
+      if (!isWriteOf(request, apiExportEndpointSlices) || request.operation !== "CREATE")
         return undefined;
-      return mustBind(parts, request, object, ["export"], "APIExportEndpointSlice").then(() =>
-        mustBeThere(parts, request, object),
-      );
+      return requireBindPermission(
+        parts,
+        request,
+        object,
+        ["export"],
+        "APIExportEndpointSlice",
+      ).then(() => requireExport(parts, request, object));
     },
   };
 }
 
-export function isAbout(
+export function isWriteOf(
   { group, resource }: AdmissionRequest,
   definition: ResourceDefinition,
 ): boolean {
   return resource === definition.resource && group === definition.group;
 }
 
-export function refused({ group, resource, name }: AdmissionRequest, message: string): StatusError {
+export function forbiddenError(
+  { group, resource, name }: AdmissionRequest,
+  message: string,
+): StatusError {
   return statusError.forbidden({ group, resource }, name, message);
 }

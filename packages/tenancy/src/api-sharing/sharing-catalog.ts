@@ -16,7 +16,7 @@ import type {
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { ClusterScope } from "@kcp-ts/apiserver/request/request-scope";
 import type { Revision } from "@kcp-ts/apiserver/storage";
-import { Interned } from "@kcp-ts/machinery/base";
+import { InternPool } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -24,7 +24,7 @@ import type { ServedResource } from "./binding-index.ts";
 import { BoundDefinition } from "./bound-definition.ts";
 import { readVerbs } from "./cached-resources/cached-definition.ts";
 import type { CachedResources } from "./cached-resources/cached-resources.ts";
-import type { SharingParts } from "./parts.ts";
+import type { ApiSharingDependencies } from "./parts.ts";
 import type { ExportedResource, ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
 import { RestrictedDefinition } from "./services/restricted-definition.ts";
@@ -32,21 +32,21 @@ import { isSystemExport, systemIdentity } from "./system-exports.ts";
 
 export const revisionNever = Number.MAX_SAFE_INTEGER as Revision;
 
-export interface SharingCatalogOptions extends SharingParts {
+export interface BoundResourceCatalogOptions extends ApiSharingDependencies {
   /** Built-in kinds and custom resources. */
   readonly inner: Catalog & CollectionSource;
   readonly conversion: Conversion;
   readonly cached: Pick<CachedResources, "definitionOf" | "sourceOf">;
 }
 
-export class SharingCatalog implements Catalog, CollectionSource {
-  readonly #options: SharingCatalogOptions;
+export class BoundResourceCatalog implements Catalog, CollectionSource {
+  readonly #options: BoundResourceCatalogOptions;
   readonly #definitions = new WeakMap<ServedResource, Map<string, BoundDefinition>>();
-  readonly #lists = new Interned<readonly ResourceDefinition[]>();
+  readonly #lists = new InternPool<readonly ResourceDefinition[]>();
   readonly #listIds = new WeakMap<readonly ResourceDefinition[], number>();
   #lastListId = 0;
 
-  constructor(options: SharingCatalogOptions) {
+  constructor(options: BoundResourceCatalogOptions) {
     this.#options = options;
   }
 

@@ -13,52 +13,52 @@ import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   conditionsOf,
-  createUnlessThere,
-  JobQueue,
+  createIfAbsent,
+  KeyedWorkQueue,
   member,
   setCondition,
   uncancelled,
 } from "../workspaces/index.ts";
 import { BindingRemoval, withoutFinalizer } from "./binding-removal.ts";
-import { restoreDefault, unansweredClaims, withClaims } from "./default-bindings.ts";
+import { restoreDefaultBinding, undecidedClaims, withClaims } from "./default-bindings.ts";
 import { endpointSlice, endpointStatus, skipSliceAnnotation } from "./endpoint-slices.ts";
-import { withExtras } from "./extra-annotations.ts";
+import { withExtraAnnotations } from "./extra-annotations.ts";
 import { identityOf } from "./identity.ts";
 import { textOf } from "./kinds/as-definition.ts";
 import { apiBindings, apiExportEndpointSlices, apiExports } from "./kinds/definitions.ts";
 import { bindingFinalizer } from "./marks.ts";
-import { keyOf, type SharingParts } from "./parts.ts";
-import { relabel } from "./permission-claims.ts";
+import { type ApiSharingDependencies, keyOf } from "./parts.ts";
+import { updateClaimLabels } from "./permission-claims.ts";
 import {
   type BindingRecord,
   type ExportRecord,
   readBinding,
-  reshapedAnnotation,
+  schemasChangedAnnotation,
 } from "./records.ts";
-import { SecretWaits } from "./secret-waits.ts";
-import { type Settled, settleBinding } from "./settle-binding.ts";
-import type { SharingCatalog } from "./sharing-catalog.ts";
+import { SecretWaiters } from "./secret-waits.ts";
+import { type DesiredBindingStatus, desiredBindingStatus } from "./settle-binding.ts";
+import type { BoundResourceCatalog } from "./sharing-catalog.ts";
 import { updateAsSystem } from "./update-as-system.ts";
 
-export interface SharingLoopOptions {
-  readonly parts: SharingParts;
-  readonly catalog: SharingCatalog;
+export interface ApiSharingControllerOptions {
+  readonly parts: ApiSharingDependencies;
+  readonly catalog: BoundResourceCatalog;
   readonly externalUrl: () => string;
 }
 
-export class SharingLoop {
-  readonly #options: SharingLoopOptions;
+export class ApiSharingController {
+  readonly #options: ApiSharingControllerOptions;
   readonly #removal: BindingRemoval;
-  readonly bindings: JobQueue<StorageKey>;
-  readonly exports: JobQueue<StorageKey>;
-  readonly slices: JobQueue<StorageKey>;
-  readonly #secretWaits = new SecretWaits();
+  readonly bindings: KeyedWorkQueue<StorageKey>;
+  readonly exports: KeyedWorkQueue<StorageKey>;
+  readonly slices: KeyedWorkQueue<StorageKey>;
+  readonly #secretWaits = new SecretWaiters();
 
-  constructor(options: SharingLoopOptions) {
+  constructor(options: ApiSharingControllerOptions) {
     this.#options = options;
     const { clock, onError } = options.parts;
     const queue = (work: (key: StorageKey) => Promise<undefined>) =>
-      new JobQueue<StorageKey>({ clock, onError, work });
+      new KeyedWorkQueue<StorageKey>({ clock, onError, work });
     this.bindings = queue((key) => this.#settleBinding(key));
     this.exports = queue((key) => this.#settleExport(key));
     this.slices = queue((key) => this.#settleSlice(key));
@@ -81,22 +81,22 @@ export class SharingLoop {
     const { cluster, name } = parseObjectKey(key);
     if (entry === undefined) {
       this.#removal.forget(key);
-      await restoreDefault(parts, cluster, name);
+      await restoreDefaultBinding(parts, cluster, name);
       return;
     }
     const object = decodeObject(entry);
     if (member(object, "metadata")["deletionTimestamp"] !== undefined)
       return this.#endBinding(key, readBinding(entry));
-    const unanswered = await unansweredClaims(parts, cluster, object);
+    const unanswered = await undecidedClaims(parts, cluster, object);
     if (unanswered.length > 0) {
       // The change brings it back here.
       await updateAsSystem(this.#options.parts, apiBindings, { cluster, name }, async (old) => {
-        const still = await unansweredClaims(parts, cluster, old);
+        const still = await undecidedClaims(parts, cluster, old);
         return still.length === 0 ? old : withClaims(old, still);
       });
       return;
     }
-    const settled = await settleBinding(parts, cluster, object);
+    const settled = await desiredBindingStatus(parts, cluster, object);
     const isSame =
       jsonEqual(settled.status, member(object, "status")) &&
       mirrored(object, settled.export) === object;
@@ -105,7 +105,7 @@ export class SharingLoop {
       await this.#markReshaped(settled.export.cluster, settled.export.name);
     if (!isSame)
       await updateAsSystem(this.#options.parts, apiBindings, { cluster, name }, async (old) => {
-        const { status, export: exported } = await settleBinding(parts, cluster, old);
+        const { status, export: exported } = await desiredBindingStatus(parts, cluster, old);
         return { ...mirrored(old, exported), status };
       });
     if (settled.unapplied.length > 0) await this.#applyClaims(cluster, name, object, settled);
@@ -113,20 +113,20 @@ export class SharingLoop {
 
   /**
    * Objects are gone through only after the binding says, and this server has seen, what they are to be labelled for: from then on, whatever is
-   * written is labelled by admission, and whatever admission missed is found by `ClaimFollower`.
+   * written is labelled by admission, and whatever admission missed is found by `ClaimLabelController`.
    */
   async #applyClaims(
     cluster: ClusterName,
     name: string,
     binding: JsonObject,
-    { unapplied, accepted }: Settled,
+    { unapplied, accepted }: DesiredBindingStatus,
   ): Promise<void> {
     const { parts, catalog } = this.#options;
-    for (const claim of unapplied) await relabel(parts, catalog, cluster, claim);
+    for (const claim of unapplied) await updateClaimLabels(parts, catalog, cluster, claim);
     await updateAsSystem(this.#options.parts, apiBindings, { cluster, name }, async (old) => {
       // A binding that changed meanwhile is looked at again, because it changed.
       if (generationOf(old) !== generationOf(binding)) return old;
-      const { status } = await settleBinding(parts, cluster, old, { labelled: accepted });
+      const { status } = await desiredBindingStatus(parts, cluster, old, { labelled: accepted });
       return { ...old, status };
     });
   }
@@ -134,7 +134,10 @@ export class SharingLoop {
   async #markReshaped(cluster: ClusterName, name: string): Promise<void> {
     await updateAsSystem(this.#options.parts, apiExports, { cluster, name }, async (old) => {
       const metadata = member(old, "metadata");
-      const annotations = { ...member(metadata, "annotations"), [reshapedAnnotation]: "true" };
+      const annotations = {
+        ...member(metadata, "annotations"),
+        [schemasChangedAnnotation]: "true",
+      };
       return { ...old, metadata: { ...metadata, annotations } };
     });
   }
@@ -144,7 +147,7 @@ export class SharingLoop {
     const { cluster, name } = binding;
     for (const claim of binding.claims)
       if (claim.state === "Accepted")
-        await relabel(this.#options.parts, this.#options.catalog, cluster, claim);
+        await updateClaimLabels(this.#options.parts, this.#options.catalog, cluster, claim);
     const held = await this.#removal.advance(key, binding);
     await updateAsSystem(this.#options.parts, apiBindings, { cluster, name }, async (old) => {
       if (held === undefined) return withoutFinalizer(old, bindingFinalizer);
@@ -178,7 +181,7 @@ export class SharingLoop {
     const slice = keyOf(apiExportEndpointSlices, cluster, name);
     if ((await this.#read(slice)) !== undefined) return;
     const address = { cluster, namespace: "", name };
-    await createUnlessThere(parts, apiExportEndpointSlices, address, endpointSlice(object));
+    await createIfAbsent(parts, apiExportEndpointSlices, address, endpointSlice(object));
   }
 
   async #settleSlice(key: StorageKey): Promise<undefined> {
@@ -204,7 +207,7 @@ export class SharingLoop {
 
 /** An export that is gone leaves its bindings as they are. */
 function mirrored(binding: JsonObject, exported: ExportRecord | undefined): JsonObject {
-  return exported === undefined ? binding : withExtras(binding, exported.extras);
+  return exported === undefined ? binding : withExtraAnnotations(binding, exported.extras);
 }
 
 /** Of another object of the name it is another one, whatever its generation. */

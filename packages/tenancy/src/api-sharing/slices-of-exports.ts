@@ -9,13 +9,13 @@ import { member } from "../workspaces/index.ts";
 import { textOf } from "./kinds/as-definition.ts";
 import { keyOf } from "./parts.ts";
 
-export interface SliceRecord {
+export interface EndpointSliceRecord {
   readonly exportName: string;
   /** Undefined when it covers all shards. */
   readonly partition: StorageKey | undefined;
 }
 
-export function readSlice(entry: Entry): SliceRecord {
+export function readEndpointSlice(entry: Entry): EndpointSliceRecord {
   const spec = member(decodeObject(entry), "spec");
   const partition = textOf(spec["partition"]);
   const { cluster } = parseObjectKey(entry.key);
@@ -25,7 +25,7 @@ export function readSlice(entry: Entry): SliceRecord {
   };
 }
 
-export class SlicesOfExports {
+export class EndpointSliceIndex {
   readonly #byExport = new Map<string, Set<StorageKey>>();
   readonly #byPartition = new Map<StorageKey, Set<StorageKey>>();
 
@@ -48,7 +48,11 @@ export class SlicesOfExports {
     for (const keys of this.#byExport.values()) yield* keys;
   }
 
-  change(key: StorageKey, now: SliceRecord | undefined, before: SliceRecord | undefined): void {
+  change(
+    key: StorageKey,
+    now: EndpointSliceRecord | undefined,
+    before: EndpointSliceRecord | undefined,
+  ): void {
     move(this.#byExport, key, now?.exportName, before?.exportName);
     move(this.#byPartition, key, now?.partition, before?.partition);
   }

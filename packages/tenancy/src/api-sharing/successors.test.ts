@@ -9,8 +9,8 @@ import {
   cowboy,
   cowboyExport,
   cowboySchema,
+  flushPendingWork,
   offer,
-  settle,
   until,
 } from "./test-support/cowboys.ts";
 
@@ -37,10 +37,10 @@ describe("a binding that is deleted", () => {
   it("leaves its objects to another one of the same export, which serves them unchanged", async () => {
     const test = await started();
     await bind(test, "b", "a", "first");
-    await settle(test);
+    await flushPendingWork(test);
     const made = await test.must("POST", inDefault, { ...masters, body: cowboy("kept") });
     await bind(test, "b", "a", "second");
-    await settle(test);
+    await flushPendingWork(test);
     await test.must("DELETE", `${apis("b")}/apibindings/first`, masters);
     await isGone(test, "first");
     await until(test, "the second binding is bound", async () => {
@@ -53,7 +53,7 @@ describe("a binding that is deleted", () => {
     await test.must("DELETE", `${apis("b")}/apibindings/second`, masters);
     await isGone(test, "second");
     await bind(test, "b", "a", "third");
-    await settle(test);
+    await flushPendingWork(test);
     assert.deepEqual((await test.get(inDefault, masters)).names, []);
     await test.close();
   });
@@ -62,7 +62,7 @@ describe("a binding that is deleted", () => {
     for (const other of ["of another identity", "of another schema"]) {
       const test = await started();
       await bind(test, "b", "a", "first");
-      await settle(test);
+      await flushPendingWork(test);
       await test.must("POST", inDefault, { ...masters, body: cowboy("lost") });
       if (other === "of another identity") {
         await offer(test, "c");
@@ -76,7 +76,7 @@ describe("a binding that is deleted", () => {
         const identity = { secretRef: { namespace: "kcp-system", name: "cowboys" } };
         const body = cowboyExport("later", { identity }, "later");
         await test.must("POST", `${apis("a")}/apiexports`, { ...masters, body });
-        await settle(test);
+        await flushPendingWork(test);
         const later = await test.must("GET", `${apis("a")}/apiexports/later`, masters);
         assert.equal((later["status"] as { identityHash: string }).identityHash, identityHash);
         await test.must("POST", `${apis("b")}/apibindings`, {
@@ -87,10 +87,10 @@ describe("a binding that is deleted", () => {
           },
         });
       }
-      await settle(test);
+      await flushPendingWork(test);
       await test.must("DELETE", `${apis("b")}/apibindings/first`, masters);
       await isGone(test, "first");
-      await settle(test);
+      await flushPendingWork(test);
       assert.deepEqual((await test.get(inDefault, masters)).names, [], other);
       await test.close();
     }
@@ -118,9 +118,9 @@ describe("selectable fields of a schema", () => {
       ...masters,
       body: { metadata: { name: "default" } },
     });
-    await settle(test);
+    await flushPendingWork(test);
     await bind(test, "b", "a");
-    await settle(test);
+    await flushPendingWork(test);
     for (const intent of ["ride", "rest"])
       await test.must("POST", inDefault, { ...masters, body: cowboy(intent, { intent }) });
     const selected = await test.get(`${inDefault}?fieldSelector=spec.intent%3Dride`, masters);

@@ -4,7 +4,7 @@
  */
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { apiExports } from "./kinds/definitions.ts";
-import { keyOf, type SharingParts } from "./parts.ts";
+import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 import type { ExportRecord } from "./records.ts";
 
 /** By the group of what they export. */
@@ -22,7 +22,7 @@ export function isSystemExport(cluster: ClusterName | undefined, name: string): 
 
 /** The export that has a built-in kind; undefined for kinds of no such export. */
 function systemExportOf(
-  { exports }: Pick<SharingParts, "exports">,
+  { exports }: Pick<ApiSharingDependencies, "exports">,
   group: string,
   resource: string,
 ): ExportRecord | undefined {
@@ -35,7 +35,7 @@ function systemExportOf(
 
 /** What a built-in kind is claimed by besides nothing; undefined when there is no such identity. */
 export function systemIdentity(
-  parts: Pick<SharingParts, "exports">,
+  parts: Pick<ApiSharingDependencies, "exports">,
   group: string,
   resource: string,
 ): string | undefined {
@@ -44,7 +44,7 @@ export function systemIdentity(
 
 /** Whether an identity means the built-in kind: none does, and that of its export. */
 export function isBuiltInIdentity(
-  parts: Pick<SharingParts, "exports">,
+  parts: Pick<ApiSharingDependencies, "exports">,
   {
     group,
     resource,

@@ -6,11 +6,11 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { systemWriteOptions, uncancelled } from "../workspaces/index.ts";
 import { systemWrite } from "./kinds/definitions.ts";
-import type { SharingSources } from "./parts.ts";
+import type { ApiSharingInputs } from "./parts.ts";
 
 /** Waits until this server has seen its own write, so that what comes next is judged by it. An object that is gone stays so. */
 export async function updateAsSystem(
-  { registry, watchCache }: Pick<SharingSources, "registry" | "watchCache">,
+  { registry, watchCache }: Pick<ApiSharingInputs, "registry" | "watchCache">,
   definition: ResourceDefinition,
   { cluster, name }: { readonly cluster: ClusterName; readonly name: string },
   change: (old: JsonObject) => Promise<JsonObject>,

@@ -9,8 +9,8 @@ import {
   cowboy,
   cowboyExport,
   cowboySchema,
+  flushPendingWork,
   offer,
-  settle,
   until,
 } from "./test-support/cowboys.ts";
 
@@ -52,7 +52,7 @@ describe("workspaces whose type has default bindings", () => {
     assert.match(bindings.items?.[0]?.metadata.name ?? "", /^cowboys-[0-9a-z]{5}$/);
     await test.must("DELETE", `${workspaces}/team`, masters);
     for (let turn = 0; turn < 20; turn++) {
-      await settle(test);
+      await flushPendingWork(test);
       test.clock.advance(1000);
     }
     assert.equal((await test.get(`${workspaces}/team`, masters)).status, 404);
@@ -82,7 +82,7 @@ describe("a workspace that is deleted", () => {
       state: "Accepted",
     }));
     await bind(test, cluster, "provider", "cowboys", accepted);
-    await settle(test);
+    await flushPendingWork(test);
     const finalizers = ["wildwest.dev/hold"];
     const configMaps = "/api/v1/namespaces/default/configmaps";
     await test.must("POST", `/clusters/${cluster}${inDefault}`, {
@@ -198,7 +198,7 @@ describe("admission that a provider configures", () => {
     };
     await configure("provider", "rob");
     await configure("consumer", "ride");
-    await settle(test);
+    await flushPendingWork(test);
     const make = (intent: string) =>
       test.request("POST", `/clusters/consumer${inDefault}`, {
         ...masters,
@@ -226,7 +226,7 @@ describe("an export that gets another schema", () => {
     const exported = cowboyExport("tomorrow");
     const path = `${apis("provider")}/apiexports/cowboys`;
     assert.equal((await test.patch(path, "merge", { spec: exported.spec }, masters)).status, 200);
-    await settle(test);
+    await flushPendingWork(test);
     const shown = await test.must("GET", `/clusters/consumer${inDefault}/old`, masters);
     assert.deepEqual(shown["spec"], { intent: "ride", horse: "jolly" });
     const seen = await test.must(
@@ -241,7 +241,7 @@ describe("an export that gets another schema", () => {
     assert.equal(bound.boundResources[0]?.schema.name, "tomorrow.cowboys.wildwest.dev");
     await test.must("DELETE", path, masters);
     await test.must("DELETE", `${schemas}/tomorrow.cowboys.wildwest.dev`, masters);
-    await settle(test);
+    await flushPendingWork(test);
     await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("new") });
     const conditions = (
       (await binding(test, "consumer"))["status"] as {

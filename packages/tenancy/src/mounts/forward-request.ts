@@ -8,20 +8,20 @@ import { Agent, type RequestOptions, request as send } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ApiRequest, type ApiResponse, header } from "@kcp-ts/apiserver/request/api-request";
-import { fileDescriptorsFor } from "@kcp-ts/apiserver/request/file-descriptors";
+import { fileDescriptorShare } from "@kcp-ts/apiserver/request/file-descriptors";
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
-import { publicLookup, refusedHost } from "@kcp-ts/apiserver/webhooks";
+import { deniedHostError, restrictedLookup } from "@kcp-ts/apiserver/webhooks";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
-import { joinStreams } from "./join-streams.ts";
+import { pipeBothWays } from "./join-streams.ts";
 import { type MountHosts, parseMountHosts } from "./mount-hosts.ts";
 import { identityHeaders, isGlobalUser } from "./mount-identity.ts";
 import { type MountTarget, mountTarget } from "./mount-target.ts";
 import {
-  answeredHeaders,
-  askedHeaders,
   type SessionProtocol,
   sessionProtocolOf,
+  upgradeRequestHeaders,
+  upgradeResponseHeaders,
 } from "./session-headers.ts";
 
 export interface ForwarderOptions {
@@ -77,20 +77,20 @@ export class RequestForwarder {
   readonly #options: ForwarderOptions;
   readonly #lookup: LookupFunction;
   readonly #hosts: MountHosts;
-  readonly #underWay = new Tally(forwardedPerClusterMax);
-  readonly #sessionsUnderWay = new Tally(sessionsPerClusterMax);
+  readonly #underWay = new InFlightCounter(forwardedPerClusterMax);
+  readonly #sessionsUnderWay = new InFlightCounter(sessionsPerClusterMax);
   readonly #sessions = new Set<Duplex>();
   readonly #agent = new Agent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
-    maxTotalSockets: fileDescriptorsFor("mounts", socketsMax),
+    maxTotalSockets: fileDescriptorShare("mounts", socketsMax),
     maxFreeSockets: 2,
     timeout: idleSocketMs,
   });
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
-    this.#lookup = publicLookup(options.resolve);
+    this.#lookup = restrictedLookup(options.resolve);
     this.#hosts = parseMountHosts(options.allowedHosts ?? []);
   }
 
@@ -101,7 +101,7 @@ export class RequestForwarder {
     const protocol = sessionProtocolOf(request.headers);
     const headers = {
       ...headersOf(request),
-      ...(protocol === undefined ? {} : askedHeaders(request.headers, protocol)),
+      ...(protocol === undefined ? {} : upgradeRequestHeaders(request.headers, protocol)),
       ...identityHeaders(user),
     };
     const leave = this.#enter(cluster, protocol);
@@ -156,13 +156,13 @@ export class RequestForwarder {
     headers: Record<string, string | string[]>,
     body: Uint8Array | undefined,
     protocol: SessionProtocol | undefined,
-  ): Promise<IncomingMessage | Agreed> {
+  ): Promise<IncomingMessage | UpgradedConnection> {
     const { onError, certificatePem, privateKeyPem, caPem, denyPrivateAddresses } = this.#options;
     const unreachable = (error: unknown) => {
       if (!signal.aborted) onError(error, url.origin);
       return statusError.unavailable("Not available.");
     };
-    const refused = denyPrivateAddresses === true ? refusedHost(url.hostname) : undefined;
+    const refused = denyPrivateAddresses === true ? deniedHostError(url.hostname) : undefined;
     if (refused !== undefined) throw unreachable(refused);
     const options: RequestOptions = {
       method: request.method,
@@ -179,7 +179,7 @@ export class RequestForwarder {
       call.on("error", (error) => reject(unreachable(error)));
       if (protocol !== undefined)
         call.on("upgrade", (answer, connection: Socket, head) => {
-          const agreed = answeredHeaders(answer.headers, protocol);
+          const agreed = upgradeResponseHeaders(answer.headers, protocol);
           if (agreed !== undefined) return resolve({ headers: agreed, connection, head });
           connection.destroy();
           reject(
@@ -191,7 +191,7 @@ export class RequestForwarder {
   }
 
   #session(
-    { headers, connection, head }: Agreed,
+    { headers, connection, head }: UpgradedConnection,
     leave: () => void,
     signal: AbortSignal,
   ): ApiResponse {
@@ -209,13 +209,13 @@ export class RequestForwarder {
     const end = () => connection.destroy();
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
-    const takeOver = (client: Duplex) => joinStreams(client, connection);
+    const takeOver = (client: Duplex) => pipeBothWays(client, connection);
     return { status: 101, headers, body: undefined, takeOver };
   }
 }
 
 /** A host that has agreed to speak another protocol. */
-interface Agreed {
+interface UpgradedConnection {
   readonly headers: Record<string, string>;
   readonly connection: Socket;
   /** What it has said already. */
@@ -223,7 +223,7 @@ interface Agreed {
 }
 
 /** So many at a time for each logical cluster. */
-class Tally {
+class InFlightCounter {
   readonly #max: number;
   readonly #counts = new Map<ClusterName, number>();
 

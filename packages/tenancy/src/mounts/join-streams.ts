@@ -1,12 +1,12 @@
 /** Two connections become one: what one side says the other hears, at the pace of the slower one, until either ends. */
 import type { Duplex } from "node:stream";
 
-export function joinStreams(one: Duplex, other: Duplex): void {
+export function pipeBothWays(one: Duplex, other: Duplex): void {
   // An error is followed by a close, and that is what counts.
   one.on("error", () => {});
   other.on("error", () => {});
-  one.once("close", () => settle(other));
-  other.once("close", () => settle(one));
+  one.once("close", () => destroyBoth(other));
+  other.once("close", () => destroyBoth(one));
   if (one.destroyed || other.destroyed) {
     one.destroy();
     other.destroy();
@@ -17,7 +17,7 @@ export function joinStreams(one: Duplex, other: Duplex): void {
 }
 
 /** The other side is gone: what was said is still delivered, and nothing more will be. */
-function settle(stream: Duplex): void {
+function destroyBoth(stream: Duplex): void {
   if (stream.destroyed) return;
   stream.end(() => stream.destroy());
 }

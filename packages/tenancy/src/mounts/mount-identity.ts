@@ -27,7 +27,7 @@ export function identityHeaders({
 }: UserInfo): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {
     "x-remote-user": username,
-    "x-remote-group": groups.filter(isToldElsewhere),
+    "x-remote-group": groups.filter(isForwardedExtra),
   };
   for (const [key, values] of Object.entries(extra ?? {}))
     if (!isOfKcp(key)) headers[`x-remote-extra-${headerName(key)}`] = [...values];
@@ -48,7 +48,7 @@ const everybody: ReadonlySet<string> = new Set([
 ]);
 
 /** Groups of the system say what somebody may do in it: `system:masters` of this server is none of another one. */
-function isToldElsewhere(group: string): boolean {
+function isForwardedExtra(group: string): boolean {
   return !group.startsWith("system:") || everybody.has(group);
 }
 

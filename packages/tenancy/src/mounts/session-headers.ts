@@ -3,7 +3,7 @@
  * two protocols are known, and of each the headers that it needs. Everything else stays here, tokens in the list of protocols included.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { type HeaderRecord, header, wantedUpgrade } from "@kcp-ts/apiserver/request/api-request";
+import { type HeaderRecord, header, requestedUpgrade } from "@kcp-ts/apiserver/request/api-request";
 
 export type SessionProtocol = "websocket" | "spdy/3.1";
 
@@ -18,11 +18,11 @@ const answered: Readonly<Record<SessionProtocol, readonly string[]>> = {
 
 /** Undefined when it wants none, or one that nobody knows here: then it is a request like any other. */
 export function sessionProtocolOf(headers: HeaderRecord): SessionProtocol | undefined {
-  const wanted = wantedUpgrade(headers);
+  const wanted = requestedUpgrade(headers);
   return wanted === "websocket" || wanted === "spdy/3.1" ? wanted : undefined;
 }
 
-export function askedHeaders(
+export function upgradeRequestHeaders(
   headers: HeaderRecord,
   protocol: SessionProtocol,
 ): Record<string, string> {
@@ -50,11 +50,11 @@ function withoutTokens(headers: HeaderRecord): string[] {
 }
 
 /** Undefined when the answer is not one to what was asked for. */
-export function answeredHeaders(
+export function upgradeResponseHeaders(
   headers: IncomingHttpHeaders,
   protocol: SessionProtocol,
 ): Record<string, string> | undefined {
-  if (wantedUpgrade(headers) !== protocol) return undefined;
+  if (requestedUpgrade(headers) !== protocol) return undefined;
   const kept: Record<string, string> = {
     connection: "Upgrade",
     upgrade: protocol === "websocket" ? "websocket" : "SPDY/3.1",

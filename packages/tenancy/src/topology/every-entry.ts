@@ -6,7 +6,7 @@ import { uncancelled } from "../workspaces/index.ts";
 
 const pageEntries = 200;
 
-export async function* everyEntry(storage: Storage, prefix: StorageKey): AsyncGenerator<Entry> {
+export async function* listAllEntries(storage: Storage, prefix: StorageKey): AsyncGenerator<Entry> {
   for (let continueAfter: StorageKey | undefined, more = true; more; ) {
     const page = await storage.list(prefix, {
       signal: uncancelled,

@@ -3,9 +3,10 @@
 import { type SystemKind, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition, SubresourceStrategy } from "@kcp-ts/apiserver/registry";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { notation } from "../workspaces/index.ts";
+import { schemaBuilders } from "../workspaces/index.ts";
 
-const { ageColumn, column, conditions, labelSelector, list, object, root, rules, text } = notation;
+const { ageColumn, column, conditions, labelSelector, list, object, root, rules, text } =
+  schemaBuilders;
 
 const shared = {
   group: "topology.kcp.io",

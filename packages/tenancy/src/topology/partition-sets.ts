@@ -19,7 +19,7 @@ import {
   type Storage,
   type StorageKey,
 } from "@kcp-ts/apiserver/storage";
-import { decodeObject, mentions } from "@kcp-ts/apiserver/stored-object";
+import { decodeObject, mayContain } from "@kcp-ts/apiserver/stored-object";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
@@ -29,7 +29,7 @@ import {
   type Condition,
   clusterScoped,
   conditionsOf,
-  createUnlessThere,
+  createIfAbsent,
   member,
   readShard,
   setCondition,
@@ -37,18 +37,24 @@ import {
   systemWriteOptions,
   uncancelled,
 } from "../workspaces/index.ts";
-import { everyEntry } from "./every-entry.ts";
+import { listAllEntries } from "./every-entry.ts";
 import { partitionSets, partitions, systemWrite } from "./kinds.ts";
-import { type Division, divide, type Labels, partitionName, selectorKey } from "./partitioning.ts";
+import {
+  type Labels,
+  type PartitionSetSpec,
+  partitionName,
+  partitionSelectors,
+  selectorKey,
+} from "./partitioning.ts";
 
-export interface PartitionSetParts {
+export interface PartitionSetDependencies {
   readonly storage: Storage;
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly now: () => number;
 }
 
-interface PartitionSet extends Division {
+interface PartitionSet extends PartitionSetSpec {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly uid: string;
@@ -58,8 +64,8 @@ interface PartitionSet extends Division {
 const nameTakenMs = 10_000;
 
 /** One look at one PartitionSet; milliseconds until the next one, when it waits for something that nobody tells of. */
-export async function settlePartitionSet(
-  parts: PartitionSetParts,
+export async function reconcilePartitionSet(
+  parts: PartitionSetDependencies,
   key: StorageKey,
 ): Promise<number | undefined> {
   const entry = await parts.watchCache.get(key, { kind: "latest" }, uncancelled);
@@ -70,7 +76,7 @@ export async function settlePartitionSet(
   const set = readPartitionSet(parseObjectKey(key).cluster, object);
   let wanted: Map<string, LabelSelectorObject>;
   try {
-    wanted = divide(set, await labelsOfShards(parts.storage));
+    wanted = partitionSelectors(set, await labelsOfShards(parts.storage));
   } catch (error) {
     if (!(error instanceof SelectorSyntaxError)) throw error;
     await report(parts, set, undefined, [
@@ -79,7 +85,7 @@ export async function settlePartitionSet(
     ]);
     return undefined;
   }
-  const taken = await makeAndRemove(parts, set, wanted);
+  const taken = await createAndDelete(parts, set, wanted);
   const message = `partition could not get created: there is another Partition named ${taken.join(", ")}`;
   await report(parts, set, wanted.size, [
     { type: "PartitionSetValid", status: "True" },
@@ -91,15 +97,18 @@ export async function settlePartitionSet(
 }
 
 /** The PartitionSet that a Partition was made by. */
-export function madeBy({ key }: Pick<Entry, "key">, partition: JsonObject): StorageKey | undefined {
+export function owningPartitionSet(
+  { key }: Pick<Entry, "key">,
+  partition: JsonObject,
+): StorageKey | undefined {
   const name = ownerOf(partition)?.["name"];
   if (typeof name !== "string" || name === "") return undefined;
   return objectKey({ ...parseObjectKey(key), ...collectionKeyOf(partitionSets), name });
 }
 
 /** Names that it would have to use, and that others have. */
-async function makeAndRemove(
-  parts: PartitionSetParts,
+async function createAndDelete(
+  parts: PartitionSetDependencies,
   set: PartitionSet,
   wanted: ReadonlyMap<string, LabelSelectorObject>,
 ): Promise<string[]> {
@@ -108,11 +117,11 @@ async function makeAndRemove(
   const isThere = new Set<string>();
   const names = new Set<string>();
   const all = clusterPrefix({ ...collectionKeyOf(partitions), cluster });
-  for await (const entry of everyEntry(storage, all)) {
+  for await (const entry of listAllEntries(storage, all)) {
     const { name } = parseObjectKey(entry.key);
     names.add(name);
     // Those of others, of which there may be many, are not taken apart.
-    const partition = mentions(entry, Buffer.from(set.uid)) ? decodeObject(entry) : {};
+    const partition = mayContain(entry, Buffer.from(set.uid)) ? decodeObject(entry) : {};
     if (ownerOf(partition)?.["uid"] !== set.uid) continue;
     const key = selectorKey(selectorOf(partition));
     if (wanted.has(key)) isThere.add(key);
@@ -124,7 +133,7 @@ async function makeAndRemove(
     const name = partitionName(set, dimensions, selector);
     if (names.has(name)) taken.push(name);
     else
-      await createUnlessThere(
+      await createIfAbsent(
         { registry },
         partitions,
         clusterScoped(cluster, name),
@@ -160,7 +169,7 @@ function partitionOf({ name, uid }: PartitionSet, selector: LabelSelectorObject)
 }
 
 async function report(
-  { registry, now }: PartitionSetParts,
+  { registry, now }: PartitionSetDependencies,
   { cluster, name }: PartitionSet,
   count: number | undefined,
   conditions: readonly Condition[],
@@ -187,7 +196,7 @@ async function report(
 async function labelsOfShards(storage: Storage): Promise<Labels[]> {
   const found: Labels[] = [];
   const all = clusterPrefix({ ...collectionKeyOf(shards), cluster: rootCluster });
-  for await (const entry of everyEntry(storage, all))
+  for await (const entry of listAllEntries(storage, all))
     found.push(readShard(decodeObject(entry)).labels);
   return found;
 }

@@ -1,7 +1,7 @@
 /** Goal: shards are divided by the values of their labels, and a Partition's name follows from what it is. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { divide, partitionName, selectorKey } from "./partitioning.ts";
+import { partitionName, partitionSelectors, selectorKey } from "./partitioning.ts";
 
 const shards = [
   { region: "eu", cloud: "a" },
@@ -9,8 +9,8 @@ const shards = [
   { region: "us", cloud: "a" },
   { cloud: "a" },
 ];
-const labelsOf = (division: Parameters<typeof divide>[0]) =>
-  [...divide(division, shards).values()].map(({ matchLabels }) => matchLabels);
+const labelsOf = (division: Parameters<typeof partitionSelectors>[0]) =>
+  [...partitionSelectors(division, shards).values()].map(({ matchLabels }) => matchLabels);
 
 describe("a division of shards", () => {
   it("has one part for each value of its dimension, and leaves out who lacks the label", () => {
@@ -39,7 +39,10 @@ describe("a division of shards", () => {
 
   it("hands expressions on as they are", () => {
     const matchExpressions = [{ key: "cloud", operator: "NotIn", values: ["b"] }];
-    const parts = divide({ dimensions: ["region"], shardSelector: { matchExpressions } }, shards);
+    const parts = partitionSelectors(
+      { dimensions: ["region"], shardSelector: { matchExpressions } },
+      shards,
+    );
     assert.deepEqual(
       [...parts.values()],
       [

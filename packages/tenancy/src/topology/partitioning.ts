@@ -8,7 +8,7 @@ import {
 
 export type Labels = Readonly<Record<string, string>>;
 
-export interface Division {
+export interface PartitionSetSpec {
   readonly dimensions: readonly string[];
   readonly shardSelector: LabelSelectorObject | undefined;
 }
@@ -17,8 +17,8 @@ export interface Division {
  * The selectors of the Partitions, by a key that says the same of the same selector: one for each combination of values that some shard has.
  * A shard without one of the labels belongs to none of them. Throws `SelectorSyntaxError`.
  */
-export function divide(
-  { dimensions, shardSelector }: Division,
+export function partitionSelectors(
+  { dimensions, shardSelector }: PartitionSetSpec,
   shards: readonly Labels[],
 ): Map<string, LabelSelectorObject> {
   const selects = shardSelector && selectorFromLabelSelectorObject(shardSelector);

@@ -17,10 +17,10 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
-import { JobQueue, member, shards, uncancelled } from "../workspaces/index.ts";
-import { everyEntry } from "./every-entry.ts";
+import { KeyedWorkQueue, member, shards, uncancelled } from "../workspaces/index.ts";
+import { listAllEntries } from "./every-entry.ts";
 import { partitionSets, partitions } from "./kinds.ts";
-import { madeBy, settlePartitionSet } from "./partition-sets.ts";
+import { owningPartitionSet, reconcilePartitionSet } from "./partition-sets.ts";
 
 export interface TopologyOptions {
   readonly storage: Storage;
@@ -39,16 +39,16 @@ export class Topology {
   /** Served in every logical cluster. */
   static readonly resources: readonly ResourceDefinition[] = [partitions, partitionSets];
   readonly #options: TopologyOptions;
-  readonly #jobs: JobQueue<StorageKey>;
+  readonly #jobs: KeyedWorkQueue<StorageKey>;
 
   constructor(options: TopologyOptions) {
     this.#options = options;
     const { clock, onError } = options;
     const parts = { ...options, now: () => clock.now() };
-    this.#jobs = new JobQueue<StorageKey>({
+    this.#jobs = new KeyedWorkQueue<StorageKey>({
       ...{ clock, onError, concurrency: looksAtOnce },
       work: async (key) => {
-        if (key !== everySet) return settlePartitionSet(parts, key);
+        if (key !== everySet) return reconcilePartitionSet(parts, key);
         await this.#lookAtAll();
         return undefined;
       },
@@ -83,13 +83,13 @@ export class Topology {
   /** One that somebody changed, or took away, is made again as it was. */
   #onPartition({ key, current, previous }: HubEvent): void {
     const entry = current ?? previous;
-    const set = entry && madeBy({ key }, decodeObject(entry));
+    const set = entry && owningPartitionSet({ key }, decodeObject(entry));
     if (set !== undefined) this.#jobs.add(set);
   }
 
   async #lookAtAll(): Promise<void> {
     const all = resourcePrefix(collectionKeyOf(partitionSets));
-    for await (const { key } of everyEntry(this.#options.storage, all)) this.#jobs.add(key);
+    for await (const { key } of listAllEntries(this.#options.storage, all)) this.#jobs.add(key);
   }
 
   #follow(definition: ResourceDefinition, onEvent: (event: HubEvent) => void): void {

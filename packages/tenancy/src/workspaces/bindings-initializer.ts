@@ -4,17 +4,22 @@
  */
 
 import type { Draft } from "@kcp-ts/apiserver/registry";
-import { ownText } from "@kcp-ts/apiserver/request/own-text";
+import { copyString } from "@kcp-ts/apiserver/request/own-text";
 import { type Entry, parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { labelsOf } from "@kcp-ts/apiserver/stored-object";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { JobQueue } from "./job-queue.ts";
+import { KeyedWorkQueue } from "./job-queue.ts";
 import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
 import { logicalClusterName, logicalClusters, systemWrite } from "./kinds/definitions.ts";
 import { initializerLabel, put, textsOf } from "./kinds/phases.ts";
-import { clusterScoped, logicalClusterKey, type Parts, systemWriteOptions } from "./parts.ts";
+import {
+  clusterScoped,
+  logicalClusterKey,
+  systemWriteOptions,
+  type TenancyDependencies,
+} from "./parts.ts";
 import { type DefaultBinding, member } from "./records.ts";
 import {
   bindingsInitializer,
@@ -25,15 +30,15 @@ import {
 } from "./workspace-types.ts";
 
 /** How far the default bindings of a logical cluster are. */
-export interface DefaultsState {
+export interface DefaultBindingsState {
   readonly isExportMissing: boolean;
   /** What is yet to be bound, in words. */
   readonly incomplete: readonly string[];
 }
 
 /** Initializers of a type that a new logical cluster still has when it is stored: those of others, and ours when there is something to wait for. */
-export async function initializersLeft(
-  { defaultsComplete }: Pick<Parts, "defaultsComplete">,
+export async function remainingInitializers(
+  { defaultsComplete }: Pick<TenancyDependencies, "defaultsComplete">,
   cluster: ClusterName,
   type: ResolvedType,
   ownInitializers: ReadonlySet<string>,
@@ -45,7 +50,7 @@ export async function initializersLeft(
 }
 
 export interface BindingsInitializerOptions {
-  readonly parts: Parts;
+  readonly parts: TenancyDependencies;
   readonly onError: (error: unknown) => void;
 }
 
@@ -53,14 +58,18 @@ const [waitingLabel] = initializerLabel(bindingsInitializer);
 const conditionType = "APIBindingsInitialized";
 
 export class BindingsInitializer {
-  readonly #parts: Parts;
-  readonly #jobs: JobQueue<StorageKey>;
+  readonly #parts: TenancyDependencies;
+  readonly #jobs: KeyedWorkQueue<StorageKey>;
   /** Nearly always none. */
   readonly #waiting = new Set<ClusterName>();
 
   constructor({ parts, onError }: BindingsInitializerOptions) {
     this.#parts = parts;
-    this.#jobs = new JobQueue({ clock: parts.clock, onError, work: (key) => this.#work(key) });
+    this.#jobs = new KeyedWorkQueue({
+      clock: parts.clock,
+      onError,
+      work: (key) => this.#work(key),
+    });
   }
 
   stop(): Promise<void> {
@@ -79,7 +88,7 @@ export class BindingsInitializer {
     const { cluster } = parseObjectKey(entry.key);
     if (!isWaiting) this.#waiting.delete(cluster);
     else {
-      this.#waiting.add(ownText(cluster));
+      this.#waiting.add(copyString(cluster));
       this.#jobs.add(entry.key);
     }
   }

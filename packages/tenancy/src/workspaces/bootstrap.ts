@@ -15,15 +15,21 @@ import {
   systemWrite,
   workspaceTypes,
 } from "./kinds/definitions.ts";
-import { makeMetricsViewer } from "./metrics-viewer.ts";
-import { clusterScoped, ensureObject, type Parts, shardKey, systemWriteOptions } from "./parts.ts";
+import { createMetricsViewer } from "./metrics-viewer.ts";
+import {
+  clusterScoped,
+  ensureObject,
+  shardKey,
+  systemWriteOptions,
+  type TenancyDependencies,
+} from "./parts.ts";
 import { annotation, member } from "./records.ts";
-import { makeRootRoles } from "./root-roles.ts";
+import { createRootRoles } from "./root-roles.ts";
 import { shardName } from "./shard.ts";
 import { typeStatus } from "./type-admission.ts";
 
 /** What may be wanted of it or not. */
-export interface RootContent {
+export interface RootBootstrapOptions {
   /** The types `organization` and `team`, the first of which is what workspaces below root are by default; there if left out. */
   readonly workspaceTypes?: boolean | undefined;
   /** A service account that may read metrics; not there if left out. */
@@ -34,16 +40,16 @@ export interface RootContent {
 
 /** True when the server is reached under another address than before. */
 export async function bootstrapRoot(
-  parts: Parts,
+  parts: TenancyDependencies,
   externalUrl: string,
-  content: RootContent = {},
+  content: RootBootstrapOptions = {},
 ): Promise<boolean> {
   const inRoot = (name: string) => clusterScoped(rootCluster, name);
   const before = await parts.shardIndex.get(shardKey);
   if (before === undefined)
     await ensureObject(parts, shards, inRoot(shardName), shardObject(externalUrl));
   const isMoved = before !== undefined && before.externalUrl !== externalUrl;
-  if (isMoved) await moveShard(parts, externalUrl);
+  if (isMoved) await updateShardUrls(parts, externalUrl);
   await ensureObject(parts, logicalClusters, inRoot(logicalClusterName), {
     metadata: {
       annotations: {
@@ -63,8 +69,8 @@ export async function bootstrapRoot(
     await ensureObject(parts, workspaceTypes, inRoot(name), { metadata, spec, status });
   }
   await ensureObject(parts, namespaces, inRoot("default"), {});
-  await makeRootRoles(parts, content.homeCreatorGroups);
-  if (content.metricsViewer === true) await makeMetricsViewer(parts);
+  await createRootRoles(parts, content.homeCreatorGroups);
+  if (content.metricsViewer === true) await createMetricsViewer(parts);
   return isMoved;
 }
 
@@ -76,7 +82,7 @@ function shardObject(url: string): JsonObject {
 }
 
 /** The server may be reached under another address than last time. */
-async function moveShard({ registry }: Parts, url: string): Promise<void> {
+async function updateShardUrls({ registry }: TenancyDependencies, url: string): Promise<void> {
   const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
   const build = async (old: JsonObject | undefined) => {
     const spec = { ...member(old ?? {}, "spec"), ...(shardObject(url)["spec"] as JsonObject) };

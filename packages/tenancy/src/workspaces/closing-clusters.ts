@@ -11,7 +11,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 const lastLookAfterMs = 60_000;
 const tickMs = 5000;
 
-export class ClosingClusters {
+export class TerminatingClusters {
   readonly #clock: Clock;
   readonly #lastLook: (cluster: ClusterName) => Promise<unknown>;
   readonly #closing = new Set<ClusterName>();

@@ -5,7 +5,7 @@ import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 
-export function closingGate(
+export function terminatingClusterAdmission(
   isClosing: (cluster: ClusterName) => MaybePromise<boolean>,
 ): AdmissionPlugin {
   return {
@@ -14,13 +14,13 @@ export function closingGate(
       if (request.operation !== "CREATE") return undefined;
       const closing = isClosing(request.cluster);
       if (closing instanceof Promise)
-        return closing.then((is) => (is ? refuse(request) : undefined));
-      return closing ? refuse(request) : undefined;
+        return closing.then((is) => (is ? denyCreate(request) : undefined));
+      return closing ? denyCreate(request) : undefined;
     },
   };
 }
 
-function refuse({ group, resource, name, namespace }: AdmissionRequest): never {
+function denyCreate({ group, resource, name, namespace }: AdmissionRequest): never {
   const { status } = statusError.forbidden(
     { group, resource },
     name,

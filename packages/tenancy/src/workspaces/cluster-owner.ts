@@ -7,21 +7,21 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { workspaces } from "./kinds/definitions.ts";
 import { member } from "./records.ts";
 
-export interface Owner {
+export interface LogicalClusterOwner {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly uid: string;
 }
 
-export function ownerOf(object: JsonObject): Owner | undefined {
+export function logicalClusterOwnerOf(object: JsonObject): LogicalClusterOwner | undefined {
   const { owner } = member(object, "spec");
   if (!isJsonObject(owner) || owner["resource"] !== workspaces.resource) return undefined;
-  return owner as unknown as Owner;
+  return owner as unknown as LogicalClusterOwner;
 }
 
 /** By this very Workspace: not by one of the same name that was there before. */
 export function isOwnedBy(logical: Entry, key: StorageKey, workspace: JsonObject): boolean {
-  const owner = ownerOf(decodeObject(logical));
+  const owner = logicalClusterOwnerOf(decodeObject(logical));
   const { cluster, name } = parseObjectKey(key);
   const { uid } = member(workspace, "metadata");
   return owner?.cluster === cluster && owner.name === name && owner.uid === uid;

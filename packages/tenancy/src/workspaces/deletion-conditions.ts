@@ -1,9 +1,9 @@
 /** What a workspace that is deleted says of the objects that are still there, in the words of Kubernetes' namespaces. */
-import type { Leftovers } from "./empty-cluster.ts";
+import type { RemainingContent } from "./empty-cluster.ts";
 import type { Condition } from "./kinds/conditions.ts";
 import { workspaces } from "./kinds/definitions.ts";
 
-export function remaining({ resources, finalizers }: Leftovers): Condition {
+export function remainingContentCondition({ resources, finalizers }: RemainingContent): Condition {
   const parts = [`Some resources are remaining: ${listed(resources, "has", "resource instances")}`];
   if (finalizers.size > 0) {
     parts.push(
@@ -19,7 +19,7 @@ export function remaining({ resources, finalizers }: Leftovers): Condition {
   };
 }
 
-export function isOnlyWorkspaces({ resources }: Leftovers): boolean {
+export function hasOnlyWorkspaces({ resources }: RemainingContent): boolean {
   return resources.size === 1 && resources.has(`${workspaces.resource}.${workspaces.group}`);
 }
 

@@ -24,7 +24,7 @@ import {
   type Storage,
   type StorageKey,
 } from "@kcp-ts/apiserver/storage";
-import { decodeObject, hasFinalizers, isWhole } from "@kcp-ts/apiserver/stored-object";
+import { decodeObject, hasFinalizers, isIntact } from "@kcp-ts/apiserver/stored-object";
 import type { WatchHub } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -32,20 +32,20 @@ import { logicalClusters, workspaces } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
 import { systemWriteOptions, uncancelled } from "./parts.ts";
 import { member } from "./records.ts";
-import { UsedCollections, type UsedKey } from "./used-collections.ts";
+import { ClusterContentIndex, type ContentKey } from "./used-collections.ts";
 
 /** Objects read, and deletions under way, at a time. */
 const pageEntries = 200;
 /** A cluster that uses more kinds than these is emptied step by step. */
 const collectionsAtOnceMax = 12;
 
-export interface Leftovers {
+export interface RemainingContent {
   /** `<plural>.<group>`, and how many. */
   readonly resources: ReadonlyMap<string, number>;
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
-interface Counts extends Leftovers {
+interface Counts extends RemainingContent {
   readonly resources: Map<string, number>;
   readonly finalizers: Map<string, number>;
 }
@@ -61,7 +61,7 @@ interface Found {
   readonly entry: Entry;
 }
 
-export interface EmptyOptions {
+export interface LogicalClusterResourcesDeleterOptions {
   readonly storage: Storage;
   readonly registry: Registry;
   /** Everything that logical clusters have without defining it themselves. */
@@ -69,15 +69,15 @@ export interface EmptyOptions {
   readonly hub: WatchHub;
 }
 
-export class ClusterEmptier {
-  readonly #options: EmptyOptions;
+export class LogicalClusterResourcesDeleter {
+  readonly #options: LogicalClusterResourcesDeleterOptions;
   readonly #steps: readonly Step[];
-  readonly #used: UsedCollections;
+  readonly #used: ClusterContentIndex;
 
-  constructor(options: EmptyOptions) {
+  constructor(options: LogicalClusterResourcesDeleterOptions) {
     this.#options = options;
     this.#steps = stepsOf(options.definitions);
-    this.#used = new UsedCollections(options.hub, [...definitionsIn(this.#steps)]);
+    this.#used = new ClusterContentIndex(options.hub, [...definitionsIn(this.#steps)]);
   }
 
   /** Known to be empty: of such a cluster it is remembered what has been put into it since. */
@@ -95,7 +95,7 @@ export class ClusterEmptier {
   }
 
   /** What is left when everything that can go has gone; nothing, most of the time. */
-  async empty(cluster: ClusterName): Promise<Leftovers> {
+  async empty(cluster: ClusterName): Promise<RemainingContent> {
     this.#used.beginEmptying(cluster);
     let isEmpty = false;
     try {
@@ -107,7 +107,7 @@ export class ClusterEmptier {
     }
   }
 
-  async #empty(cluster: ClusterName): Promise<Leftovers> {
+  async #empty(cluster: ClusterName): Promise<RemainingContent> {
     const resources = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const left = { resources, finalizers };
@@ -138,7 +138,7 @@ export class ClusterEmptier {
       return false;
     const read = await Promise.all(keys.map(({ key }) => storage.get(key, callOptions)));
     const found = read.flatMap((entry, index) => {
-      const { definition } = keys[index] as UsedKey;
+      const { definition } = keys[index] as ContentKey;
       return entry === undefined ? [] : [{ definition, entry }];
     });
     return this.#removeAtOnce(found);
@@ -146,7 +146,7 @@ export class ClusterEmptier {
 
   /** Whether all of it has gone: in one turn, namespaces first, so that nobody thinks that something is missing in them. */
   async #removeAtOnce(found: readonly Found[]): Promise<boolean> {
-    if (!found.every(({ definition, entry }) => isFree(definition, entry))) return false;
+    if (!found.every(({ definition, entry }) => hasNoFinalizers(definition, entry))) return false;
     const [first, others] = [
       found.filter(({ definition }) => definition === namespaces),
       found.filter(({ definition }) => definition !== namespaces),
@@ -211,7 +211,7 @@ export class ClusterEmptier {
       });
       if (page.entries.length === 0) return;
       const entries = heldOnly
-        ? page.entries.filter((entry) => !isFree(definition, entry))
+        ? page.entries.filter((entry) => !hasNoFinalizers(definition, entry))
         : page.entries;
       const kept = await Promise.all(
         entries.map((entry) => this.#remove(definition, entry, cluster)),
@@ -232,13 +232,13 @@ export class ClusterEmptier {
     entry: Entry,
     cluster: ClusterName,
   ): Promise<readonly string[] | undefined> {
-    if (isFree(definition, entry) && (await this.#commitRemoval(entry))) return undefined;
+    if (hasNoFinalizers(definition, entry) && (await this.#commitRemoval(entry))) return undefined;
     const metadata = member(decodeObject(entry), "metadata");
     if (metadata["deletionTimestamp"] === undefined) {
       const { namespace, name } = parseObjectKey(entry.key);
       try {
         const { outcome } = await this.#options.registry.delete(
-          unguarded(definition),
+          withoutNamespaceFinalizer(definition),
           { cluster, namespace, name },
           { propagationPolicy: "Background" },
           systemWriteOptions,
@@ -256,8 +256,8 @@ export class ClusterEmptier {
 const callOptions = { signal: uncancelled };
 
 /** Namespaces hold themselves back for their content, of which there is none any more when it is their turn. What is damaged holds back nothing. */
-function isFree(definition: ResourceDefinition, entry: Entry): boolean {
-  if (!isWhole(entry)) return true;
+function hasNoFinalizers(definition: ResourceDefinition, entry: Entry): boolean {
+  if (!isIntact(entry)) return true;
   if (hasFinalizers(entry)) return false;
   if (definition === namespaces) return true;
   const { strategy } = definition;
@@ -269,7 +269,7 @@ function isFree(definition: ResourceDefinition, entry: Entry): boolean {
 }
 
 /** Nothing is too important to go with its cluster. */
-function unguarded(definition: ResourceDefinition): ResourceDefinition {
+function withoutNamespaceFinalizer(definition: ResourceDefinition): ResourceDefinition {
   const { strategy } = definition;
   if (strategy.deletionForbidden === undefined) return definition;
   return { ...definition, strategy: { ...strategy, deletionForbidden: () => undefined } };

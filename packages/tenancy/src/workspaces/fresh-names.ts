@@ -8,7 +8,7 @@ import { newClusterName } from "./cluster-names.ts";
 /** Between admission and the store; one that is forgotten is looked up like any other. */
 const namesMax = 10_000;
 
-export class FreshNames {
+export class GeneratedNames {
   readonly #names = new Set<ClusterName>();
 
   make(): ClusterName {

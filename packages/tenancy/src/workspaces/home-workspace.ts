@@ -9,19 +9,19 @@ import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isUserWord } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import { initializersLeft } from "./bindings-initializer.ts";
+import { remainingInitializers } from "./bindings-initializer.ts";
 import { homeClusterName } from "./cluster-names.ts";
 import { workspaces } from "./kinds/definitions.ts";
-import { makeLogicalCluster } from "./new-logical-cluster.ts";
-import { logicalClusterKey, type Parts, uncancelled } from "./parts.ts";
+import { createLogicalCluster } from "./new-logical-cluster.ts";
+import { logicalClusterKey, type TenancyDependencies, uncancelled } from "./parts.ts";
 import { annotation, member } from "./records.ts";
 import { shardName } from "./shard.ts";
-import { resolveOrRefuse } from "./workspace-admission.ts";
-import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
+import { resolveOrForbid } from "./workspace-admission.ts";
+import { defaultBindingsOf, initializersOf, terminatorsOf, typePathOf } from "./workspace-types.ts";
 
 export const homeName = "~";
 
-export interface HomeOptions extends Parts {
+export interface HomeWorkspaceOptions extends TenancyDependencies {
   readonly externalUrl: () => string;
   readonly ownInitializers: ReadonlySet<string>;
 }
@@ -30,10 +30,13 @@ export interface HomeOptions extends Parts {
 const creationMsMax = 60_000;
 
 /** The user's home as a Workspace, made if there is none; a 429 as long as it is being prepared. */
-export async function homeWorkspace(options: HomeOptions, user: UserInfo): Promise<JsonObject> {
+export async function homeWorkspace(
+  options: HomeWorkspaceOptions,
+  user: UserInfo,
+): Promise<JsonObject> {
   const cluster = homeClusterName(user.username);
   const found = await options.logicalClusterIndex.get(logicalClusterKey(cluster));
-  if (found === undefined) await makeHome(options, user);
+  if (found === undefined) await createHome(options, user);
   const key = logicalClusterKey(cluster);
   const entry = await options.watchCache.get(key, { kind: "latest" }, uncancelled);
   if (entry === undefined) throw statusError.notFound(workspaces, homeName);
@@ -41,7 +44,7 @@ export async function homeWorkspace(options: HomeOptions, user: UserInfo): Promi
   const status = member(object, "status");
   const { name, creationTimestamp } = member(object, "metadata");
   if (status["phase"] === "Scheduling" || status["phase"] === "Initializing")
-    throw stillComing(options, String(creationTimestamp));
+    throw notReadyYet(options, String(creationTimestamp));
   const { URL: url, ...rest } = status;
   return {
     kind: workspaces.kind,
@@ -56,7 +59,7 @@ export async function homeWorkspace(options: HomeOptions, user: UserInfo): Promi
   };
 }
 
-async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
+async function createHome(options: HomeWorkspaceOptions, user: UserInfo): Promise<void> {
   const { types, ownInitializers } = options;
   const cluster = homeClusterName(user.username);
   const found = await types.find("root", "home");
@@ -66,16 +69,16 @@ async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
       homeName,
       'workspace type "root:home" cannot be resolved',
     );
-  const type = await resolveOrRefuse(types, found, homeName);
+  const type = await resolveOrForbid(types, found, homeName);
   const initializers = initializersOf(type);
   const { username } = user;
-  await makeLogicalCluster(options, {
+  await createLogicalCluster(options, {
     cluster,
     // Whoever comes first makes it, for the same user.
     isFresh: true,
     annotations: {
       [annotation.path]: isUserWord(username) ? `user:${username}` : cluster,
-      [annotation.type]: nameOf(type.type),
+      [annotation.type]: typePathOf(type.type),
       [annotation.shard]: shardName,
       [annotation.owner]: JSON.stringify({ username }),
     },
@@ -85,12 +88,12 @@ async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
     adminName: username,
     initializers,
     terminators: terminatorsOf(type),
-    waiting: await initializersLeft(options, cluster, type, ownInitializers),
+    waiting: await remainingInitializers(options, cluster, type, ownInitializers),
     bindings: defaultBindingsOf(type),
   });
 }
 
-function stillComing({ clock }: HomeOptions, creationTimestamp: string): StatusError {
+function notReadyYet({ clock }: HomeWorkspaceOptions, creationTimestamp: string): StatusError {
   if (clock.now() - Date.parse(creationTimestamp) > creationMsMax)
     return statusError.internal("home workspace creation timeout");
   return new StatusError({

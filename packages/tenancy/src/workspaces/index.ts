@@ -1,9 +1,9 @@
 /** Tenancy: workspaces, their types, and the logical clusters behind them. */
-export type { DefaultsState } from "./bindings-initializer.ts";
-export type { RootContent } from "./bootstrap.ts";
+export type { DefaultBindingsState } from "./bindings-initializer.ts";
+export type { RootBootstrapOptions } from "./bootstrap.ts";
 export { homeClusterName } from "./cluster-names.ts";
 export { homeName } from "./home-workspace.ts";
-export { JobQueue } from "./job-queue.ts";
+export { KeyedWorkQueue } from "./job-queue.ts";
 export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
 export {
   logicalClusters,
@@ -12,16 +12,16 @@ export {
   workspaces,
   workspaceTypes,
 } from "./kinds/definitions.ts";
-export { notation } from "./kinds/notation.ts";
+export { schemaBuilders } from "./kinds/notation.ts";
 export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
-export type { Maintained } from "./maintained-bindings.ts";
+export type { MaintainedBindingSet } from "./maintained-bindings.ts";
 export { ObjectIndex } from "./object-index.ts";
 export {
   clusterScoped,
-  createUnlessThere,
+  createIfAbsent,
   ensureObject,
-  type NamespaceContent,
-  type NamespaceMember,
+  type NamespaceDefaultObject,
+  type NamespaceDefaults,
   systemWriteOptions,
   uncancelled,
 } from "./parts.ts";
@@ -29,4 +29,4 @@ export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
 export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { readShard } from "./shard.ts";
 export { Tenancy, type TenancyOptions } from "./tenancy.ts";
-export type { Resolution } from "./workspace-tree.ts";
+export type { PathResolution } from "./workspace-tree.ts";

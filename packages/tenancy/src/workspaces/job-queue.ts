@@ -3,7 +3,7 @@
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
-export interface JobQueueOptions<Key extends string> {
+export interface KeyedWorkQueueOptions<Key extends string> {
   readonly clock: Clock;
   /** Milliseconds until it is to be done again, or undefined when it is done. */
   readonly work: (key: Key) => Promise<number | undefined>;
@@ -21,8 +21,8 @@ interface Waiting {
   readonly failures: number;
 }
 
-export class JobQueue<Key extends string> {
-  readonly #options: JobQueueOptions<Key>;
+export class KeyedWorkQueue<Key extends string> {
+  readonly #options: KeyedWorkQueueOptions<Key>;
   readonly #queued = new Set<Key>();
   readonly #running = new Map<Key, Promise<void>>();
   /** Asked for again while it was under way. */
@@ -31,7 +31,7 @@ export class JobQueue<Key extends string> {
   #timer: Timer | undefined;
   #isStopped = false;
 
-  constructor(options: JobQueueOptions<Key>) {
+  constructor(options: KeyedWorkQueueOptions<Key>) {
     this.#options = options;
   }
 

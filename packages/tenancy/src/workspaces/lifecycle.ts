@@ -19,11 +19,11 @@ import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { ClosingClusters } from "./closing-clusters.ts";
-import { isOwnedBy, ownerOf } from "./cluster-owner.ts";
-import { isOnlyWorkspaces, remaining } from "./deletion-conditions.ts";
-import { ClusterEmptier } from "./empty-cluster.ts";
-import { JobQueue } from "./job-queue.ts";
+import { TerminatingClusters } from "./closing-clusters.ts";
+import { isOwnedBy, logicalClusterOwnerOf } from "./cluster-owner.ts";
+import { hasOnlyWorkspaces, remainingContentCondition } from "./deletion-conditions.ts";
+import { LogicalClusterResourcesDeleter } from "./empty-cluster.ts";
+import { KeyedWorkQueue } from "./job-queue.ts";
 import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
 import {
   logicalClusterName,
@@ -33,23 +33,23 @@ import {
   workspaces,
 } from "./kinds/definitions.ts";
 import { deletionFinalizer, phaseLabel, put, textsOf } from "./kinds/phases.ts";
-import { Mounts } from "./mounts.ts";
+import { MountController } from "./mounts.ts";
 import { OwnedClusters } from "./owned-clusters.ts";
 import {
   clusterScoped,
   logicalClusterKey,
-  type Parts,
   systemWriteOptions,
+  type TenancyDependencies,
   uncancelled,
 } from "./parts.ts";
 import { annotation, member } from "./records.ts";
-import { type Look, Survey } from "./survey.ts";
+import { BackgroundScan, type ScanTask } from "./survey.ts";
 import { initialized } from "./workspace-admission.ts";
-import { forgetGroups } from "./workspace-owner.ts";
+import { removeOwnerGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 
-export interface LifecycleOptions {
-  readonly parts: Parts;
+export interface WorkspaceLifecycleOptions {
+  readonly parts: TenancyDependencies;
   readonly definitions: readonly ResourceDefinition[];
   readonly onError: (error: unknown) => void;
   /** Told of every LogicalCluster that a start finds. */
@@ -61,38 +61,42 @@ export interface LifecycleOptions {
 /** A Workspace or a LogicalCluster. */
 type Job = StorageKey;
 
-export class Lifecycle {
-  readonly closing: ClosingClusters;
+export class WorkspaceLifecycleController {
+  readonly closing: TerminatingClusters;
   readonly inactive = new Set<ClusterName>();
   /** Those that say how many objects they have room for. */
   readonly limited = new Set<ClusterName>();
   /** Until then nothing is known of a logical cluster that has not changed: whoever must know reads it. */
   hasSeenAll = false;
-  readonly #options: LifecycleOptions;
-  readonly #jobs: JobQueue<Job>;
-  readonly #emptier: ClusterEmptier;
-  readonly #survey: Survey;
-  readonly #mounts: Mounts;
+  readonly #options: WorkspaceLifecycleOptions;
+  readonly #jobs: KeyedWorkQueue<Job>;
+  readonly #emptier: LogicalClusterResourcesDeleter;
+  readonly #survey: BackgroundScan;
+  readonly #mounts: MountController;
 
-  constructor(options: LifecycleOptions) {
+  constructor(options: WorkspaceLifecycleOptions) {
     const { parts, definitions, onError } = options;
     this.#options = options;
-    this.#emptier = new ClusterEmptier({ ...parts, definitions, hub: parts.watchCache.hub });
-    this.#jobs = new JobQueue<Job>({
+    this.#emptier = new LogicalClusterResourcesDeleter({
+      ...parts,
+      definitions,
+      hub: parts.watchCache.hub,
+    });
+    this.#jobs = new KeyedWorkQueue<Job>({
       clock: parts.clock,
       onError,
       work: (key) => this.#work(key),
     });
-    this.closing = new ClosingClusters(parts.clock, async (cluster) => {
+    this.closing = new TerminatingClusters(parts.clock, async (cluster) => {
       await this.#emptier.empty(cluster);
       this.#emptier.forget(cluster);
     });
-    this.#mounts = new Mounts({
+    this.#mounts = new MountController({
       ...parts,
       again: (key) => this.#jobs.add(key),
       update: (entry, change) => this.#update(workspaces, entry, change),
     });
-    this.#survey = new Survey({ storage: parts.storage, supervisor: parts.supervisor });
+    this.#survey = new BackgroundScan({ storage: parts.storage, supervisor: parts.supervisor });
   }
 
   /** Takes up what an earlier run, or another server, left unfinished. */
@@ -117,7 +121,7 @@ export class Lifecycle {
     await this.#jobs.stop();
   }
 
-  survey(looks: readonly Look[]): Promise<void> {
+  survey(looks: readonly ScanTask[]): Promise<void> {
     return this.#survey.run(looks);
   }
 
@@ -201,7 +205,7 @@ export class Lifecycle {
     this.#options.onSeen(entry);
     this.#noteLimit(cluster, object);
     const isDeleted = isBeingDeleted(entry);
-    const owner = isDeleted ? undefined : ownerOf(object);
+    const owner = isDeleted ? undefined : logicalClusterOwnerOf(object);
     if (isDeleted || (owner !== undefined && !owned.has(cluster, owner.uid)))
       this.#jobs.add(entry.key);
   }
@@ -298,7 +302,7 @@ export class Lifecycle {
       next["conditions"] = conditions;
       draft["status"] = next;
       const metadata = withPhase(member(draft, "metadata"), next["phase"] as string);
-      if (next["phase"] === "Ready") forgetGroups(metadata);
+      if (next["phase"] === "Ready") removeOwnerGroups(metadata);
       draft["metadata"] = metadata;
     });
     return undefined;
@@ -312,7 +316,11 @@ export class Lifecycle {
     await this.#update(workspaces, entry, (draft) => {
       const status = member(draft, "status");
       const cluster = String(member(draft, "spec")["cluster"]);
-      const conditions = setCondition(conditionsOf(status), disappeared(cluster), clock.now());
+      const conditions = setCondition(
+        conditionsOf(status),
+        disappearedCondition(cluster),
+        clock.now(),
+      );
       draft["status"] = { ...status, phase: "Unavailable", conditions };
       draft["metadata"] = withPhase(member(draft, "metadata"), "Unavailable");
     });
@@ -340,8 +348,8 @@ export class Lifecycle {
     const { clock } = this.#options.parts;
     const ageMs = clock.now() - Date.parse(String(metadata["deletionTimestamp"]));
     // Workspaces below take a moment to go, and wake us when they have.
-    if (isOnlyWorkspaces(left) && ageMs < patienceMs) return patienceMs - ageMs;
-    const condition = remaining(left);
+    if (hasOnlyWorkspaces(left) && ageMs < patienceMs) return patienceMs - ageMs;
+    const condition = remainingContentCondition(left);
     await this.#update(logicalClusters, entry, (draft) => {
       const status = member(draft, "status");
       const conditions = setCondition(conditionsOf(status), condition, clock.now());
@@ -352,13 +360,13 @@ export class Lifecycle {
   }
 
   #tellOwner(object: JsonObject): void {
-    const owner = ownerOf(object);
+    const owner = logicalClusterOwnerOf(object);
     if (owner !== undefined) this.#jobs.add(workspaceKey(owner.cluster, owner.name));
   }
 
   /** A logical cluster whose Workspace is not there, or is another one, belongs to nobody. */
   async #claim(cluster: ClusterName, object: JsonObject): Promise<number | undefined> {
-    const owner = ownerOf(object);
+    const owner = logicalClusterOwnerOf(object);
     if (owner === undefined) return undefined;
     const { watchCache, clock } = this.#options.parts;
     const created = Date.parse(String(member(object, "metadata")["creationTimestamp"]));
@@ -426,7 +434,7 @@ export class Lifecycle {
 const suspicionMs = 60_000;
 const disappearedAfterMs = 60_000;
 
-function disappeared(cluster: string): Condition {
+function disappearedCondition(cluster: string): Condition {
   return {
     type: "WorkspaceInitialized",
     status: "False",

@@ -3,14 +3,18 @@
  */
 
 import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
-import { isMaster, wellKnownGroup } from "@kcp-ts/apiserver/request/user";
+import { isSystemMaster, wellKnownGroup } from "@kcp-ts/apiserver/request/user";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
 import { isInactive } from "./kinds/phases.ts";
-import { finalizerRefusal, settledRefusal, statusRefusal } from "./logical-cluster-rules.ts";
+import {
+  finalizerUpdateError,
+  phaseUpdateError,
+  statusUpdateError,
+} from "./logical-cluster-rules.ts";
 import { member } from "./records.ts";
-import { forgetGroups } from "./workspace-owner.ts";
+import { removeOwnerGroups } from "./workspace-owner.ts";
 
 const systemGroups = [
   "system:kcp:logical-cluster-admin",
@@ -27,7 +31,7 @@ export const logicalClusterAdmission: AdmissionPlugin = {
   },
   mutate(request, draft, old) {
     if (!isAbout(request) || isSystem(request) || old === undefined) return undefined;
-    if (request.subresource === "status") throwAny(statusRefusal(draft, old));
+    if (request.subresource === "status") throwAny(statusUpdateError(draft, old));
     return undefined;
   },
   validate(request, object, old) {
@@ -46,7 +50,8 @@ export const logicalClusterAdmission: AdmissionPlugin = {
           `LogicalCluster can only be marked inactive in phase "Ready", but is in phase "${String(oldStatus["phase"] ?? "")}"`,
         );
     }
-    if (!isMaster(request.user)) throwAny(finalizerRefusal(metadata, member(old, "metadata")));
+    if (!isSystemMaster(request.user))
+      throwAny(finalizerUpdateError(metadata, member(old, "metadata")));
     if (isSystem(request)) return undefined;
     if (!request.user.groups.includes(wellKnownGroup.kcpAdmin)) checkAnnotations(object, old);
     if (status["URL"] !== oldStatus["URL"]) throw refused("status.URL is immutable");
@@ -54,7 +59,7 @@ export const logicalClusterAdmission: AdmissionPlugin = {
       const [now, before] = [member(object, "spec")[field], member(old, "spec")[field]];
       if (!jsonEqual(now ?? null, before ?? null)) throw refused(`spec.${field} is immutable`);
     }
-    throwAny(settledRefusal(status, oldStatus));
+    throwAny(phaseUpdateError(status, oldStatus));
     return undefined;
   },
 };
@@ -68,7 +73,7 @@ function checkAnnotations(object: JsonObject, old: JsonObject): void {
   const before = member(member(old, "metadata"), "annotations");
   // With the write that makes it ready, less is said of the owner.
   const settled = { annotations: before };
-  forgetGroups(settled);
+  removeOwnerGroups(settled);
   for (const key of new Set([...Object.keys(now), ...Object.keys(before)])) {
     const isKept = now[key] === before[key] || now[key] === settled.annotations[key];
     if (reservedAnnotation.test(key) && !isKept) throw refused(`annotation ${key} is immutable`);
@@ -87,7 +92,7 @@ function isAbout({ group, resource }: AdmissionRequest): boolean {
 }
 
 function isSystem({ user }: AdmissionRequest): boolean {
-  return isMaster(user) || systemGroups.some((group) => user.groups.includes(group));
+  return isSystemMaster(user) || systemGroups.some((group) => user.groups.includes(group));
 }
 
 function refused(message: string): StatusError {

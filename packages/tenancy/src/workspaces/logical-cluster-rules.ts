@@ -14,7 +14,7 @@ const order: Readonly<Record<string, number>> = {
   Ready: 4,
 };
 
-export function statusRefusal(sent: JsonObject, old: JsonObject): string | undefined {
+export function statusUpdateError(sent: JsonObject, old: JsonObject): string | undefined {
   const [status, oldStatus] = [member(sent, "status"), member(old, "status")];
   const [phase, oldPhase] = [phaseOf(status), phaseOf(oldStatus)];
   const [now, before] = [textsOf(status["initializers"]), textsOf(oldStatus["initializers"])];
@@ -24,14 +24,14 @@ export function statusRefusal(sent: JsonObject, old: JsonObject): string | undef
       return "status.initializers do not equal spec.initializers";
     if (oldPhase === phase && grows(now, before)) return "status.initializers must not grow";
   } else if (!isSame(now, before)) return "status.initializers is immutable after initialization";
-  const settled = settledRefusal(status, oldStatus);
+  const settled = phaseUpdateError(status, oldStatus);
   if (settled !== undefined) return settled;
   return (order[oldPhase] ?? 0) > (order[phase] ?? 0)
     ? `cannot transition from "${oldPhase}" to "${phase}"`
     : undefined;
 }
 
-export function settledRefusal(status: JsonObject, oldStatus: JsonObject): string | undefined {
+export function phaseUpdateError(status: JsonObject, oldStatus: JsonObject): string | undefined {
   const [phase, oldPhase] = [phaseOf(status), phaseOf(oldStatus)];
   const [now, before] = [textsOf(status["initializers"]), textsOf(oldStatus["initializers"])];
   if (grows(now, before)) return "status.initializers must not grow";
@@ -43,7 +43,7 @@ export function settledRefusal(status: JsonObject, oldStatus: JsonObject): strin
   return undefined;
 }
 
-export function finalizerRefusal(metadata: JsonObject, old: JsonObject): string | undefined {
+export function finalizerUpdateError(metadata: JsonObject, old: JsonObject): string | undefined {
   const isRemoved =
     textsOf(old["finalizers"]).includes(deletionFinalizer) &&
     !textsOf(metadata["finalizers"]).includes(deletionFinalizer);

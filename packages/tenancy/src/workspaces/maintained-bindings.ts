@@ -11,9 +11,9 @@ import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
 import { jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { JobQueue } from "./job-queue.ts";
+import { KeyedWorkQueue } from "./job-queue.ts";
 import { logicalClusters, workspaceTypes } from "./kinds/definitions.ts";
-import { logicalClusterKey, type Parts } from "./parts.ts";
+import { logicalClusterKey, type TenancyDependencies } from "./parts.ts";
 import {
   type DefaultBinding,
   type LogicalClusterRecord,
@@ -21,41 +21,41 @@ import {
   readWorkspaceType,
   type WorkspaceTypeRecord,
 } from "./records.ts";
-import type { Look } from "./survey.ts";
+import type { ScanTask } from "./survey.ts";
 import { maintainedBindingsOf, WorkspaceTypeError } from "./workspace-types.ts";
 
-export interface MaintainedBindingsOptions {
-  readonly parts: Parts;
+export interface DefaultApiBindingLifecycleOptions {
+  readonly parts: TenancyDependencies;
   /** Resolves when it has come to an end. */
-  readonly survey: (looks: readonly Look[]) => Promise<void>;
+  readonly survey: (looks: readonly ScanTask[]) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
 /** What a workspace is to be bound to for as long as it is there. */
-export interface Maintained {
+export interface MaintainedBindingSet {
   /** Of the workspace. */
   readonly path: string;
   readonly bindings: readonly DefaultBinding[];
 }
 
-const nothing: Maintained = { path: "", bindings: [] };
+const nothing: MaintainedBindingSet = { path: "", bindings: [] };
 
 /** Workspaces that are bound at once. */
 const boundAtOnce = 20;
 const retryMs = 1000;
 
-export class MaintainedBindings {
-  readonly #options: MaintainedBindingsOptions;
+export class DefaultApiBindingLifecycleController {
+  readonly #options: DefaultApiBindingLifecycleOptions;
   /** Those in which something failed. */
-  readonly #jobs: JobQueue<ClusterName>;
+  readonly #jobs: KeyedWorkQueue<ClusterName>;
   /** A walk is under way, and whether another is wanted. */
   #walking: "no" | "yes" | "again" = "no";
   #isStopped = false;
 
-  constructor(options: MaintainedBindingsOptions) {
+  constructor(options: DefaultApiBindingLifecycleOptions) {
     const { parts, onError } = options;
     this.#options = options;
-    this.#jobs = new JobQueue<ClusterName>({
+    this.#jobs = new KeyedWorkQueue<ClusterName>({
       clock: parts.clock,
       onError,
       work: (cluster) => this.#settle(cluster),
@@ -81,10 +81,10 @@ export class MaintainedBindings {
     if (!now.maintainsBindings) return;
     const before = previous === undefined ? undefined : recordOf(previous);
     // Which types are one of this one is not known without looking.
-    if (before === undefined || !saysTheSame(now, before)) this.#walk();
+    if (before === undefined || !isSameDefaults(now, before)) this.#walk();
   }
 
-  async in(cluster: ClusterName): Promise<Maintained> {
+  async in(cluster: ClusterName): Promise<MaintainedBindingSet> {
     const logical = await this.#options.parts.logicalClusterIndex.get(logicalClusterKey(cluster));
     return logical === undefined ? nothing : this.#ofLogicalCluster(cluster, logical);
   }
@@ -92,7 +92,7 @@ export class MaintainedBindings {
   async #ofLogicalCluster(
     cluster: ClusterName,
     { type, path, isDeleted }: LogicalClusterRecord,
-  ): Promise<Maintained> {
+  ): Promise<MaintainedBindingSet> {
     const { types } = this.#options.parts;
     const at = type?.lastIndexOf(":") ?? -1;
     if (isDeleted || type === undefined || at < 0) return nothing;
@@ -142,7 +142,7 @@ export class MaintainedBindings {
     await this.#keep(cluster, await this.in(cluster));
   }
 
-  async #keep(cluster: ClusterName, { path, bindings }: Maintained): Promise<void> {
+  async #keep(cluster: ClusterName, { path, bindings }: MaintainedBindingSet): Promise<void> {
     if (bindings.length > 0) await this.#options.parts.keepDefaults(cluster, path, bindings);
   }
 }
@@ -152,7 +152,7 @@ function recordOf(entry: Entry): WorkspaceTypeRecord {
 }
 
 /** As far as bindings go. */
-function saysTheSame(a: WorkspaceTypeRecord, b: WorkspaceTypeRecord): boolean {
+function isSameDefaults(a: WorkspaceTypeRecord, b: WorkspaceTypeRecord): boolean {
   const said = ({ maintainsBindings, defaultBindings, extends: extended }: WorkspaceTypeRecord) => [
     maintainsBindings,
     defaultBindings.map((one) => [one.path, one.export]),

@@ -9,7 +9,7 @@ import {
 } from "@kcp-ts/apiserver/registry";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { ensureObject, type Parts } from "./parts.ts";
+import { ensureObject, type TenancyDependencies } from "./parts.ts";
 
 const apiGroup = "rbac.authorization.k8s.io";
 const role = "metrics-viewer";
@@ -39,7 +39,7 @@ const objects: readonly (readonly [ResourceDefinition, string, JsonObject])[] = 
   ],
 ];
 
-export async function makeMetricsViewer(parts: Parts): Promise<void> {
+export async function createMetricsViewer(parts: TenancyDependencies): Promise<void> {
   for (const [definition, name, object] of objects) {
     const namespace = definition.isNamespaced ? account.namespace : "";
     await ensureObject(parts, definition, { cluster: rootCluster, namespace, name }, object);

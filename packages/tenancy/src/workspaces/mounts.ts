@@ -12,16 +12,17 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
 import { phaseLabel } from "./kinds/phases.ts";
-import { type Parts, uncancelled } from "./parts.ts";
+import { type TenancyDependencies, uncancelled } from "./parts.ts";
 import { member } from "./records.ts";
 
-export interface MountsOptions extends Pick<Parts, "watchCache" | "registry" | "clock" | "kindIn"> {
+export interface MountControllerOptions
+  extends Pick<TenancyDependencies, "watchCache" | "registry" | "clock" | "kindIn"> {
   /** Has a workspace settled again. */
   readonly again: (workspace: StorageKey) => void;
   readonly update: (entry: Entry, change: (draft: Draft) => void) => Promise<void>;
 }
 
-interface Followed {
+interface WatchedObject {
   readonly key: StorageKey;
   readonly stop: () => void;
 }
@@ -33,12 +34,12 @@ interface Reference {
   readonly namespace: string;
 }
 
-export class Mounts {
-  readonly #options: MountsOptions;
+export class MountController {
+  readonly #options: MountControllerOptions;
   /** What is listened to, by the workspace that it is for. */
-  readonly #followed = new Map<StorageKey, Followed>();
+  readonly #followed = new Map<StorageKey, WatchedObject>();
 
-  constructor(options: MountsOptions) {
+  constructor(options: MountControllerOptions) {
     this.#options = options;
   }
 
@@ -49,7 +50,7 @@ export class Mounts {
     const definition = await this.#definitionOf(cluster, reference);
     const object = await this.#follow(entry.key, cluster, definition, reference);
     const url = urlOf(object);
-    const condition = judge(reference, object, url);
+    const condition = evaluateMount(reference, object, url);
     const { clock } = this.#options;
     await this.#options.update(entry, (draft) => {
       const status = member(draft, "status");
@@ -143,7 +144,7 @@ function urlOf(object: JsonObject | undefined): string | undefined {
   return url.protocol === "https:" && isPlain ? text.replace(/\/+$/, "") : undefined;
 }
 
-function judge(
+function evaluateMount(
   { kind, name, namespace }: Reference,
   object: JsonObject | undefined,
   url: string | undefined,

@@ -5,14 +5,21 @@ import { type Entry, parseObjectKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { logicalClusters, systemWrite, workspaces, workspaceTypes } from "./kinds/definitions.ts";
-import { clusterScoped, type Parts, systemWriteOptions } from "./parts.ts";
+import { clusterScoped, systemWriteOptions, type TenancyDependencies } from "./parts.ts";
 import { member } from "./records.ts";
-import type { Look } from "./survey.ts";
+import type { ScanTask } from "./survey.ts";
 import { typeStatus } from "./type-admission.ts";
 
 /** For a survey of everything that is stored. */
-export function readdressing(parts: Parts, url: string, onError: (error: unknown) => void): Look[] {
-  const rewrite = (definition: ResourceDefinition, change: (draft: Draft) => boolean): Look => ({
+export function externalUrlUpdates(
+  parts: TenancyDependencies,
+  url: string,
+  onError: (error: unknown) => void,
+): ScanTask[] {
+  const rewrite = (
+    definition: ResourceDefinition,
+    change: (draft: Draft) => boolean,
+  ): ScanTask => ({
     definition,
     look: (entry) => {
       if (!change({ ...decodeObject(entry) })) return undefined;
@@ -56,7 +63,7 @@ function moved(address: unknown, url: string): string | undefined {
 }
 
 async function update(
-  { registry }: Parts,
+  { registry }: TenancyDependencies,
   definition: ResourceDefinition,
   { key }: Entry,
   change: (draft: Draft) => boolean,

@@ -13,7 +13,12 @@ import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
-import { clusterScoped, createUnlessThere, type Parts, systemWriteOptions } from "./parts.ts";
+import {
+  clusterScoped,
+  createIfAbsent,
+  systemWriteOptions,
+  type TenancyDependencies,
+} from "./parts.ts";
 import { annotation, type DefaultBinding } from "./records.ts";
 
 /** The one type whose initializer is ours. */
@@ -43,14 +48,14 @@ export interface NewLogicalCluster {
  * An object of the same name that is already there is left alone: a hash is not met twice, and a home is made by whoever comes first. Where the
  * name was chosen, the logical cluster comes first, and nothing is put into one that is another's.
  */
-export async function makeLogicalCluster(
-  parts: Parts,
+export async function createLogicalCluster(
+  parts: TenancyDependencies,
   wanted: NewLogicalCluster,
 ): Promise<"made" | "taken"> {
   const { cluster, initializers } = wanted;
   const object = logicalClusterObject(wanted);
   const address = clusterScoped(cluster, logicalClusterName);
-  const logical = createUnlessThere(parts, logicalClusters, address, object);
+  const logical = createIfAbsent(parts, logicalClusters, address, object);
   if (!wanted.isFresh && !(await logical)) return "taken";
   const making: Promise<unknown>[] = [logical];
   if (wanted.adminName !== undefined) making.push(bindAdmin(parts, cluster, wanted.adminName));
@@ -66,13 +71,17 @@ export async function makeLogicalCluster(
 }
 
 /** What is in it is handed to the store before it is: whoever hears of the namespace finds it as it is to be. */
-function newNamespace(parts: Parts, cluster: ClusterName, name: string): Promise<unknown>[] {
+function newNamespace(
+  parts: TenancyDependencies,
+  cluster: ClusterName,
+  name: string,
+): Promise<unknown>[] {
   const content = parts.namespaceContent(name).map((one) => {
     const definition = one.resource === "configmaps" ? configMaps : serviceAccounts;
     const address = { cluster, namespace: name, name: one.name };
-    return createUnlessThere(parts, definition, address, one.object, withNamespace);
+    return createIfAbsent(parts, definition, address, one.object, withNamespace);
   });
-  return [...content, createUnlessThere(parts, namespaces, clusterScoped(cluster, name), {})];
+  return [...content, createIfAbsent(parts, namespaces, clusterScoped(cluster, name), {})];
 }
 
 const withNamespace = { ...systemWriteOptions, comesWithNamespace: true } as const;
@@ -108,8 +117,12 @@ function userOf({ username, uid, groups, extra }: UserInfo): JsonObject {
   };
 }
 
-export function bindAdmin(parts: Parts, cluster: ClusterName, username: string): Promise<boolean> {
-  return createUnlessThere(parts, clusterRoleBindings, clusterScoped(cluster, adminBindingName), {
+export function bindAdmin(
+  parts: TenancyDependencies,
+  cluster: ClusterName,
+  username: string,
+): Promise<boolean> {
+  return createIfAbsent(parts, clusterRoleBindings, clusterScoped(cluster, adminBindingName), {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
     subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: username }],
   });

@@ -26,7 +26,7 @@ export interface ObjectIndexOptions<Known> {
   readonly onChange?: (event: HubEvent) => void;
 }
 
-interface Held<Known> {
+interface VersionedRecord<Known> {
   readonly value: Known | undefined;
   readonly revision: Revision;
 }
@@ -42,7 +42,7 @@ const recordsDefaultMax = 20_000;
 export class ObjectIndex<Known> implements HubListener {
   readonly #options: ObjectIndexOptions<Known>;
   /** In order of last use, oldest first; as long as it is half empty, of first use. */
-  readonly #held = new Map<StorageKey, Held<Known>>();
+  readonly #held = new Map<StorageKey, VersionedRecord<Known>>();
   readonly #loading = new Map<StorageKey, Loading<Known>>();
 
   constructor(options: ObjectIndexOptions<Known>) {
@@ -126,7 +126,7 @@ export class ObjectIndex<Known> implements HubListener {
     return held.value;
   }
 
-  #hold(entry: Entry | undefined, revision: Revision): Held<Known> {
+  #hold(entry: Entry | undefined, revision: Revision): VersionedRecord<Known> {
     return {
       value: entry === undefined ? undefined : this.#options.read(decodeObject(entry)),
       revision,

@@ -1,11 +1,15 @@
 /** Goal: clusters that hold alike things share what is known of them, exactly as long as somebody needs it, and within bounds. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Outline, OutlineTree } from "./outline.ts";
+import { ContentTrie, type ContentTrieNode } from "./outline.ts";
 
 /** One cluster's way through the tree. */
-function filled(tree: OutlineTree, rests: readonly string[], collection = 0): Outline | undefined {
-  let place: Outline = tree.root;
+function filled(
+  tree: ContentTrie,
+  rests: readonly string[],
+  collection = 0,
+): ContentTrieNode | undefined {
+  let place: ContentTrieNode = tree.root;
   place.uses++;
   for (const rest of rests) {
     const next = tree.enter(place, collection, rest);
@@ -20,7 +24,7 @@ const numbered = (count: number) => Array.from({ length: count }, (_, at) => `de
 
 describe("outlines of clusters", () => {
   it("are one for all that got the same in the same order", () => {
-    const tree = new OutlineTree();
+    const tree = new ContentTrie();
     const places = Array.from({ length: 100 }, () => filled(tree, ["/default", "default/a"]));
     assert.equal(new Set(places).size, 1);
     assert.equal(tree.size, 2);
@@ -31,9 +35,9 @@ describe("outlines of clusters", () => {
   });
 
   it("go with the last who needs them, and not before", () => {
-    const tree = new OutlineTree();
-    const short = filled(tree, ["/default"]) as Outline;
-    const long = filled(tree, ["/default", "default/a"]) as Outline;
+    const tree = new ContentTrie();
+    const short = filled(tree, ["/default"]) as ContentTrieNode;
+    const long = filled(tree, ["/default", "default/a"]) as ContentTrieNode;
     assert.equal(tree.size, 2);
     tree.leave(short);
     assert.equal(tree.size, 2);
@@ -43,19 +47,19 @@ describe("outlines of clusters", () => {
   });
 
   it("name thirty-two objects, and from the next on their collections", () => {
-    const tree = new OutlineTree();
-    const named = filled(tree, numbered(32)) as Outline;
+    const tree = new ContentTrie();
+    const named = filled(tree, numbered(32)) as ContentTrieNode;
     assert.equal(named.members()?.length, 32);
     assert.equal(named.has(0, "default/more"), false);
     assert.equal(named.has(1), false);
-    const blurred = filled(tree, numbered(33)) as Outline;
+    const blurred = filled(tree, numbered(33)) as ContentTrieNode;
     assert.equal(blurred.members(), undefined);
     assert.ok(blurred.has(0, "default/more"));
     assert.equal(blurred.has(1), false);
   });
 
   it("are so many and no more", () => {
-    const tree = new OutlineTree(3);
+    const tree = new ContentTrie(3);
     assert.ok(filled(tree, numbered(3)));
     assert.equal(filled(tree, ["other/1"]), undefined);
     assert.equal(tree.size, 3);

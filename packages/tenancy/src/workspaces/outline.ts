@@ -11,21 +11,21 @@
 const namedMax = 32;
 
 /** Where an object is in its cluster: the number of its collection, and the rest of its key. */
-export interface Member {
+export interface ContentEntry {
   readonly collection: number;
   /** `<namespace>/<name>`; undefined stands for anything. */
   readonly rest: string | undefined;
 }
 
-export class OutlineTree {
-  readonly root: Outline;
+export class ContentTrie {
+  readonly root: ContentTrieNode;
   readonly #placesMax: number;
   #places = 0;
 
   /** Every place is some hundred bytes. */
   constructor(placesMax = 4096) {
     this.#placesMax = placesMax;
-    this.root = new Outline(undefined, undefined);
+    this.root = new ContentTrieNode(undefined, undefined);
     this.root.uses = 1;
   }
 
@@ -35,38 +35,42 @@ export class OutlineTree {
   }
 
   /** Where a cluster is when this came to it, which it did not have; undefined when there are too many places. It is at both until it leaves one. */
-  enter(from: Outline, collection: number, rest: string): Outline | undefined {
+  enter(from: ContentTrieNode, collection: number, rest: string): ContentTrieNode | undefined {
     const member = { collection, rest: from.depth < namedMax ? rest : undefined };
     const id = `${collection}/${member.rest ?? ""}`;
     const known = from.next.get(id);
-    if (known !== undefined) return taken(known);
+    if (known !== undefined) return acquire(known);
     if (this.#places >= this.#placesMax) return undefined;
-    const made = new Outline(from, member);
+    const made = new ContentTrieNode(from, member);
     from.next.set(id, made);
     from.uses++;
     this.#places++;
-    return taken(made);
+    return acquire(made);
   }
 
-  leave(place: Outline): void {
-    for (let at: Outline | undefined = place; at !== undefined && --at.uses === 0; at = at.parent) {
-      const { collection, rest } = at.member as Member;
+  leave(place: ContentTrieNode): void {
+    for (
+      let at: ContentTrieNode | undefined = place;
+      at !== undefined && --at.uses === 0;
+      at = at.parent
+    ) {
+      const { collection, rest } = at.member as ContentEntry;
       at.parent?.next.delete(`${collection}/${rest ?? ""}`);
       this.#places--;
     }
   }
 }
 
-export class Outline {
-  readonly parent: Outline | undefined;
+export class ContentTrieNode {
+  readonly parent: ContentTrieNode | undefined;
   /** What came last. */
-  readonly member: Member | undefined;
+  readonly member: ContentEntry | undefined;
   readonly depth: number;
-  readonly next = new Map<string, Outline>();
+  readonly next = new Map<string, ContentTrieNode>();
   /** Clusters that are here, and places behind. */
   uses = 0;
 
-  constructor(parent: Outline | undefined, member: Member | undefined) {
+  constructor(parent: ContentTrieNode | undefined, member: ContentEntry | undefined) {
     this.parent = parent;
     this.member = member;
     this.depth = parent === undefined ? 0 : parent.depth + 1;
@@ -74,7 +78,7 @@ export class Outline {
 
   /** Whether there may be this object, or any of the collection if left out. */
   has(collection: number, rest?: string): boolean {
-    for (let at: Outline = this; at.parent !== undefined; at = at.parent) {
+    for (let at: ContentTrieNode = this; at.parent !== undefined; at = at.parent) {
       if (at.member?.collection !== collection) continue;
       if (rest === undefined || at.member.rest === undefined || at.member.rest === rest)
         return true;
@@ -83,16 +87,16 @@ export class Outline {
   }
 
   /** Everything by name, in the order in which it came; undefined when that is not known. */
-  members(): readonly (Member & { readonly rest: string })[] | undefined {
+  members(): readonly (ContentEntry & { readonly rest: string })[] | undefined {
     if (this.depth > namedMax) return undefined;
-    const members: (Member & { readonly rest: string })[] = [];
-    for (let at: Outline = this; at.parent !== undefined; at = at.parent)
-      members.push(at.member as Member & { readonly rest: string });
+    const members: (ContentEntry & { readonly rest: string })[] = [];
+    for (let at: ContentTrieNode = this; at.parent !== undefined; at = at.parent)
+      members.push(at.member as ContentEntry & { readonly rest: string });
     return members.reverse();
   }
 }
 
-function taken(place: Outline): Outline {
+function acquire(place: ContentTrieNode): ContentTrieNode {
   place.uses++;
   return place;
 }

@@ -20,7 +20,7 @@ import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import { type Clock, neverAborted, type Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
-import type { DefaultsState } from "./bindings-initializer.ts";
+import type { DefaultBindingsState } from "./bindings-initializer.ts";
 import { logicalClusterName, logicalClusters, shards } from "./kinds/definitions.ts";
 import type { ObjectIndex } from "./object-index.ts";
 import type {
@@ -34,15 +34,15 @@ import type { WorkspaceTree } from "./workspace-tree.ts";
 import type { WorkspaceTypes } from "./workspace-types.ts";
 
 /** What every namespace has from its beginning, by whoever would put it there otherwise. */
-export type NamespaceContent = (namespace: string) => readonly NamespaceMember[];
+export type NamespaceDefaults = (namespace: string) => readonly NamespaceDefaultObject[];
 
-export interface NamespaceMember {
+export interface NamespaceDefaultObject {
   readonly resource: "configmaps" | "serviceaccounts";
   readonly name: string;
   readonly object: JsonObject;
 }
 
-export interface Parts {
+export interface TenancyDependencies {
   readonly storage: Storage;
   readonly registry: Registry;
   readonly watchCache: WatchCache;
@@ -78,11 +78,11 @@ export interface Parts {
   readonly defaultsIn: (
     cluster: ClusterName,
     bindings: readonly DefaultBinding[],
-  ) => Promise<DefaultsState>;
+  ) => Promise<DefaultBindingsState>;
   /** What is stored together with a new namespace. */
-  readonly namespaceContent: NamespaceContent;
+  readonly namespaceContent: NamespaceDefaults;
   /** Binds one that is there already to what it lacks of these, and has it agree to what they claim. */
-  readonly keepDefaults: Parts["bindDefaults"];
+  readonly keepDefaults: TenancyDependencies["bindDefaults"];
 }
 
 /** The server's own writes go through whoever waits. */
@@ -123,19 +123,19 @@ export function clusterScoped(cluster: ClusterName, name: string): ObjectAddress
 
 /** Looks before it writes: for what is there nearly always. */
 export async function ensureObject(
-  parts: Pick<Parts, "registry" | "watchCache">,
+  parts: Pick<TenancyDependencies, "registry" | "watchCache">,
   definition: ResourceDefinition,
   address: ObjectAddress,
   object: JsonObject,
 ): Promise<void> {
   const key = parts.registry.key(definition, address);
   const found = await parts.watchCache.get(key, { kind: "latest" }, uncancelled);
-  if (found === undefined) await createUnlessThere(parts, definition, address, object);
+  if (found === undefined) await createIfAbsent(parts, definition, address, object);
 }
 
 /** One that is there already is as good; for objects that are the same whoever makes them. Whether there was none. */
-export async function createUnlessThere(
-  { registry }: Pick<Parts, "registry">,
+export async function createIfAbsent(
+  { registry }: Pick<TenancyDependencies, "registry">,
   definition: ResourceDefinition,
   address: ObjectAddress,
   object: JsonObject,

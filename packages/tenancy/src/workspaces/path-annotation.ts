@@ -8,7 +8,7 @@ import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { logicalClusters } from "./kinds/definitions.ts";
-import { logicalClusterKey, type Parts } from "./parts.ts";
+import { logicalClusterKey, type TenancyDependencies } from "./parts.ts";
 import { annotation, member } from "./records.ts";
 
 /** Plural and group of the kinds that always have it. */
@@ -21,7 +21,7 @@ const referredTo: ReadonlySet<string> = new Set([
 
 export function pathAnnotation({
   logicalClusterIndex,
-}: Pick<Parts, "logicalClusterIndex">): AdmissionPlugin {
+}: Pick<TenancyDependencies, "logicalClusterIndex">): AdmissionPlugin {
   return {
     name: "kcp.io/PathAnnotation",
     mutate(request, draft): MaybePromise<void> {

@@ -4,7 +4,12 @@ import { clusterRoleBindings, clusterRoles } from "@kcp-ts/apiserver/registry";
 import { wellKnownGroup } from "@kcp-ts/apiserver/request/user";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { clusterScoped, ensureObject, type Parts, systemWriteOptions } from "./parts.ts";
+import {
+  clusterScoped,
+  ensureObject,
+  systemWriteOptions,
+  type TenancyDependencies,
+} from "./parts.ts";
 
 const apiGroup = "rbac.authorization.k8s.io";
 const tenancy = "tenancy.kcp.io";
@@ -85,8 +90,8 @@ const bindings: Readonly<Record<string, string | readonly [role: string, group: 
 };
 
 /** `homeCreators` are the groups that may have homes made: those said last, when any are said; everybody who is known otherwise. */
-export async function makeRootRoles(
-  parts: Parts,
+export async function createRootRoles(
+  parts: TenancyDependencies,
   homeCreators: readonly string[] | undefined,
 ): Promise<void> {
   const at = (name: string) => clusterScoped(rootCluster, name);

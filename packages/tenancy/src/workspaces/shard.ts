@@ -26,7 +26,10 @@ export function readShard(object: JsonObject): ShardRecord {
 }
 
 /** Whether workspaces may be put there that ask for these labels, or for none. */
-export function isSuitable(shard: ShardRecord, selector: LabelSelectorObject | undefined): boolean {
+export function isSchedulable(
+  shard: ShardRecord,
+  selector: LabelSelectorObject | undefined,
+): boolean {
   if (shard.isUnschedulable) return false;
   if (selector === undefined) return true;
   try {

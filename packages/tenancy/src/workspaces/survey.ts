@@ -14,7 +14,7 @@ import {
 } from "@kcp-ts/apiserver/storage";
 import { type Supervisor, sleep, systemClock } from "@kcp-ts/machinery/base";
 
-export interface Look {
+export interface ScanTask {
   readonly definition: ResourceDefinition;
   /** A promise is waited for; it must not reject. */
   readonly look: (entry: Entry) => unknown;
@@ -29,7 +29,7 @@ const pageEntries = 200;
 const restFactor = 2;
 const restMsMax = 100;
 
-export class Survey {
+export class BackgroundScan {
   readonly #storage: Storage;
   readonly #supervisor: Supervisor;
   readonly #stopping = new AbortController();
@@ -42,7 +42,7 @@ export class Survey {
   }
 
   /** Resolves at the end, or when it is stopped. A survey that fails begins anew: looks may be repeated. */
-  run(looks: readonly Look[]): Promise<void> {
+  run(looks: readonly ScanTask[]): Promise<void> {
     const { signal } = this.#stopping;
     return this.#supervisor.runTask("workspaces", signal, () => this.#run(looks));
   }
@@ -51,7 +51,7 @@ export class Survey {
     this.#stopping.abort();
   }
 
-  async #run(looks: readonly Look[]): Promise<void> {
+  async #run(looks: readonly ScanTask[]): Promise<void> {
     for (const one of looks) {
       for (let after: StorageKey | undefined, more = true; more; ) {
         const page = this.#turn.then(() => this.#page(one, after));
@@ -66,7 +66,7 @@ export class Survey {
   }
 
   async #page(
-    { definition, look, atOnce = pageEntries }: Look,
+    { definition, look, atOnce = pageEntries }: ScanTask,
     continueAfter: StorageKey | undefined,
   ): Promise<{ after: StorageKey | undefined; more: boolean; restMs: number }> {
     const { signal } = this.#stopping;

@@ -7,9 +7,9 @@ import { encodeObject } from "@kcp-ts/apiserver/stored-object";
 import { FakeClock, supervisorFor } from "@kcp-ts/apiserver/testing";
 import { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { ClosingClusters } from "./closing-clusters.ts";
+import { TerminatingClusters } from "./closing-clusters.ts";
 import { base36, homeClusterName, newClusterName } from "./cluster-names.ts";
-import { JobQueue } from "./job-queue.ts";
+import { KeyedWorkQueue } from "./job-queue.ts";
 import { workspaces } from "./kinds/definitions.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { workspaceKey } from "./workspace-tree.ts";
@@ -139,7 +139,7 @@ describe("jobs", () => {
   it("run once per key at a time, and again when they were asked for meanwhile", async () => {
     const log: string[] = [];
     const finish: (() => void)[] = [];
-    const queue = new JobQueue<string>({
+    const queue = new KeyedWorkQueue<string>({
       clock: new FakeClock(),
       onError: () => {},
       work: async (key) => {
@@ -165,7 +165,7 @@ describe("jobs", () => {
   it("that fail are tried again, later and later, on one timer", async () => {
     const clock = new FakeClock();
     let tries = 0;
-    const queue = new JobQueue<string>({
+    const queue = new KeyedWorkQueue<string>({
       clock,
       onError: () => {},
       work: async () => {
@@ -193,7 +193,7 @@ describe("jobs", () => {
   it("run so many at once and no more", async () => {
     let running = 0;
     let most = 0;
-    const queue = new JobQueue<string>({
+    const queue = new KeyedWorkQueue<string>({
       clock: new FakeClock(),
       concurrency: 2,
       onError: () => {},
@@ -215,7 +215,7 @@ describe("a logical cluster that is being emptied", () => {
   it("stays closed until what was under way has ended, and is looked at once more", async () => {
     const clock = new FakeClock();
     const looked: string[] = [];
-    const closing = new ClosingClusters(clock, async (cluster) => {
+    const closing = new TerminatingClusters(clock, async (cluster) => {
       looked.push(cluster);
     });
     const cluster = "c" as ClusterName;

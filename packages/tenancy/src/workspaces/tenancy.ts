@@ -15,10 +15,10 @@ import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import { BindingsInitializer } from "./bindings-initializer.ts";
-import { bootstrapRoot, type RootContent } from "./bootstrap.ts";
-import { closingGate } from "./closing-gate.ts";
-import { FreshNames } from "./fresh-names.ts";
-import { type HomeOptions, homeWorkspace } from "./home-workspace.ts";
+import { bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
+import { terminatingClusterAdmission } from "./closing-gate.ts";
+import { GeneratedNames } from "./fresh-names.ts";
+import { type HomeWorkspaceOptions, homeWorkspace } from "./home-workspace.ts";
 import {
   logicalClusters,
   shards,
@@ -27,19 +27,22 @@ import {
   workspaces,
   workspaceTypes,
 } from "./kinds/definitions.ts";
-import { Lifecycle } from "./lifecycle.ts";
+import { WorkspaceLifecycleController } from "./lifecycle.ts";
 import { logicalClusterAdmission } from "./logical-cluster-admission.ts";
-import { type Maintained, MaintainedBindings } from "./maintained-bindings.ts";
-import { readdressing } from "./new-address.ts";
+import {
+  DefaultApiBindingLifecycleController,
+  type MaintainedBindingSet,
+} from "./maintained-bindings.ts";
+import { externalUrlUpdates } from "./new-address.ts";
 import { universalInitializer } from "./new-logical-cluster.ts";
 import { ObjectIndex } from "./object-index.ts";
 import {
   clusterScoped,
   logicalClusterKey,
-  type NamespaceContent,
-  type Parts,
+  type NamespaceDefaults,
   shardKey,
   systemWriteOptions,
+  type TenancyDependencies,
 } from "./parts.ts";
 import { pathAnnotation } from "./path-annotation.ts";
 import {
@@ -54,9 +57,9 @@ import {
 import { readShard } from "./shard.ts";
 import { shardAdmission } from "./shard-admission.ts";
 import { typeAdmission } from "./type-admission.ts";
-import { placeLate, workspaceAdmission } from "./workspace-admission.ts";
-import { workspaceCompanions } from "./workspace-companions.ts";
-import { type Resolution, WorkspaceTree } from "./workspace-tree.ts";
+import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
+import { workspacePrerequisites } from "./workspace-companions.ts";
+import { type PathResolution, WorkspaceTree } from "./workspace-tree.ts";
 import { bindingsInitializer, WorkspaceTypes } from "./workspace-types.ts";
 
 export interface TenancyOptions {
@@ -66,16 +69,16 @@ export interface TenancyOptions {
   readonly watchCache: WatchCache;
   readonly clock: Clock;
   readonly random: Random;
-  readonly mayUse: Parts["mayUse"];
-  readonly bindDefaults: Parts["bindDefaults"];
-  readonly keepDefaults: Parts["keepDefaults"];
-  readonly defaultsComplete: Parts["defaultsComplete"];
-  readonly defaultsIn: Parts["defaultsIn"];
-  readonly kindIn: Parts["kindIn"];
+  readonly mayUse: TenancyDependencies["mayUse"];
+  readonly bindDefaults: TenancyDependencies["bindDefaults"];
+  readonly keepDefaults: TenancyDependencies["keepDefaults"];
+  readonly defaultsComplete: TenancyDependencies["defaultsComplete"];
+  readonly defaultsIn: TenancyDependencies["defaultsIn"];
+  readonly kindIn: TenancyDependencies["kindIn"];
   /** Everything else that logical clusters have without defining it themselves. */
   readonly builtIns: readonly ResourceDefinition[];
   /** What root begins with, where it is not as usual. */
-  readonly root?: RootContent | undefined;
+  readonly root?: RootBootstrapOptions | undefined;
   /** Whether users have homes; they do if it is left out. */
   readonly homeWorkspaces?: boolean | undefined;
   readonly onError: (error: unknown) => void;
@@ -93,19 +96,19 @@ export class Tenancy {
   /** Served in root alone. */
   readonly rootResources: readonly ResourceDefinition[] = [shards];
   readonly admissionPlugins: readonly AdmissionPlugin[];
-  readonly #parts: Parts;
-  readonly #lifecycle: Lifecycle;
-  readonly #maintained: MaintainedBindings;
+  readonly #parts: TenancyDependencies;
+  readonly #lifecycle: WorkspaceLifecycleController;
+  readonly #maintained: DefaultApiBindingLifecycleController;
   readonly #bindingsInitializer: BindingsInitializer;
   readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
-  readonly #home: HomeOptions;
-  readonly #root: RootContent | undefined;
+  readonly #home: HomeWorkspaceOptions;
+  readonly #root: RootBootstrapOptions | undefined;
   /** Whether `~` in root is the home of whoever asks. */
   readonly hasHomes: boolean;
   readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
   /** Nothing, where nobody looks after it. */
-  namespaceContent: NamespaceContent = () => [];
+  namespaceContent: NamespaceDefaults = () => [];
 
   constructor(options: TenancyOptions) {
     const { random, builtIns, onError } = options;
@@ -122,8 +125,8 @@ export class Tenancy {
     this.#bindingsInitializer = new BindingsInitializer({ parts: this.#parts, onError });
     const externalUrl = () => this.#externalUrl;
     this.#home = { ...this.#parts, ownInitializers, externalUrl };
-    const freshNames = new FreshNames();
-    const companions = workspaceCompanions({
+    const freshNames = new GeneratedNames();
+    const companions = workspacePrerequisites({
       ...this.#home,
       freshNames,
       begins: (cluster) => this.#lifecycle.begins(cluster),
@@ -138,26 +141,26 @@ export class Tenancy {
       workspaceTypes,
     ];
     const admission = { ...this.#parts, random, ownInitializers, freshNames };
-    this.#lifecycle = new Lifecycle({
+    this.#lifecycle = new WorkspaceLifecycleController({
       parts: this.#parts,
       definitions: [...builtIns, ...this.resources],
       onError,
       onSeen: (entry) => this.#bindingsInitializer.look(entry),
       reschedule: async (cluster, name) => {
-        const placed = await placeLate(admission, cluster, name);
+        const placed = await scheduleAgain(admission, cluster, name);
         if (placed === undefined) return;
         const made = await companions.make(placed, cluster, undefined);
         await this.#replace(cluster, name, placed);
         made?.keep();
       },
     });
-    this.#maintained = new MaintainedBindings({
+    this.#maintained = new DefaultApiBindingLifecycleController({
       parts: this.#parts,
       survey: (looks) => this.#lifecycle.survey(looks),
       onError,
     });
     this.admissionPlugins = [
-      closingGate((cluster) => this.#isClosing(cluster)),
+      terminatingClusterAdmission((cluster) => this.#isClosing(cluster)),
       typeAdmission({ clock: options.clock, externalUrl }),
       logicalClusterAdmission,
       shardAdmission,
@@ -184,7 +187,7 @@ export class Tenancy {
   }
 
   /** Default bindings that a logical cluster keeps. */
-  maintainedIn(cluster: ClusterName): Promise<Maintained> {
+  maintainedIn(cluster: ClusterName): Promise<MaintainedBindingSet> {
     return this.#maintained.in(cluster);
   }
 
@@ -192,7 +195,8 @@ export class Tenancy {
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
     const isMoved = await bootstrapRoot(this.#parts, externalUrl, this.#root);
-    if (isMoved) void this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
+    if (isMoved)
+      void this.#lifecycle.survey(externalUrlUpdates(this.#parts, externalUrl, this.#onError));
   }
 
   /** A user's home, as a Workspace; made when they first ask for it. */
@@ -206,7 +210,7 @@ export class Tenancy {
   }
 
   /** From a path to a logical cluster; without a promise when its workspaces were used lately. */
-  resolve(path: ClusterPath): MaybePromise<Resolution> {
+  resolve(path: ClusterPath): MaybePromise<PathResolution> {
     return this.#parts.tree.resolve(path);
   }
 
@@ -285,7 +289,7 @@ export class Tenancy {
     return (await Promise.all(records)).filter((one) => one !== undefined);
   }
 
-  #assemble(options: TenancyOptions): Parts {
+  #assemble(options: TenancyOptions): TenancyDependencies {
     const { watchCache } = options;
     const workspaceIndex = new ObjectIndex({
       watchCache,

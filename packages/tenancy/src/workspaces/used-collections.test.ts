@@ -8,8 +8,8 @@ import { encodeObject } from "@kcp-ts/apiserver/stored-object";
 import { FakeClock, supervisorFor } from "@kcp-ts/apiserver/testing";
 import { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { OutlineTree } from "./outline.ts";
-import { UsedCollections } from "./used-collections.ts";
+import { ContentTrie } from "./outline.ts";
+import { ClusterContentIndex } from "./used-collections.ts";
 
 const { signal } = new AbortController();
 const mine = "mine" as ClusterName;
@@ -21,8 +21,8 @@ async function open() {
   const supervisor = supervisorFor(clock);
   const { hub } = new WatchCache({ storage, clock, supervisor, onError: () => {} });
   await hub.start();
-  const tree = new OutlineTree();
-  const used = new UsedCollections(hub, [namespaces, configMaps], tree);
+  const tree = new ContentTrie();
+  const used = new ClusterContentIndex(hub, [namespaces, configMaps], tree);
   const keyOf = (cluster: ClusterName, name: string) =>
     objectKey({ ...collectionKeyOf(configMaps), cluster, namespace: "default", name });
   const put = async (

@@ -6,7 +6,7 @@
  */
 
 import { collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
-import { ownText } from "@kcp-ts/apiserver/request/own-text";
+import { copyString } from "@kcp-ts/apiserver/request/own-text";
 import {
   clusterPrefix,
   type ResourceKey,
@@ -16,28 +16,28 @@ import {
 } from "@kcp-ts/apiserver/storage";
 import type { HubEvent, WatchHub } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { type Outline, OutlineTree } from "./outline.ts";
+import { ContentTrie, type ContentTrieNode } from "./outline.ts";
 
 /** About a hundred bytes each. */
 const clustersMax = 50_000;
 
 /** An object that may be there. */
-export interface UsedKey {
+export interface ContentKey {
   readonly definition: ResourceDefinition;
   readonly key: StorageKey;
 }
 
-export class UsedCollections {
+export class ClusterContentIndex {
   readonly #definitions: readonly ResourceDefinition[];
   /** By `<group>/<resource>/<identity>`. */
   readonly #numbers = new Map<string, number>();
-  readonly #tree: OutlineTree;
+  readonly #tree: ContentTrie;
   /** In order of their beginning, oldest first. */
-  readonly #used = new Map<ClusterName, Outline>();
+  readonly #used = new Map<ClusterName, ContentTrieNode>();
   /** Of clusters that are being emptied: what has come since that began. */
-  readonly #since = new Map<ClusterName, Outline>();
+  readonly #since = new Map<ClusterName, ContentTrieNode>();
 
-  constructor(hub: WatchHub, definitions: readonly ResourceDefinition[], tree = new OutlineTree()) {
+  constructor(hub: WatchHub, definitions: readonly ResourceDefinition[], tree = new ContentTrie()) {
     this.#definitions = definitions;
     this.#tree = tree;
     for (const [number, definition] of definitions.entries()) {
@@ -48,7 +48,7 @@ export class UsedCollections {
 
   begins(cluster: ClusterName): void {
     this.forget(cluster);
-    this.#enter(this.#used, ownText(cluster), this.#tree.root);
+    this.#enter(this.#used, copyString(cluster), this.#tree.root);
     if (this.#used.size <= clustersMax) return;
     const [oldest] = this.#used.keys();
     if (oldest !== undefined) this.forget(oldest);
@@ -63,7 +63,7 @@ export class UsedCollections {
   }
 
   /** All that has been put there as far as the hub has come, whether or not it is still there; undefined when that is not known. */
-  keysIn(cluster: ClusterName): readonly UsedKey[] | undefined {
+  keysIn(cluster: ClusterName): readonly ContentKey[] | undefined {
     return this.#used
       .get(cluster)
       ?.members()
@@ -79,7 +79,7 @@ export class UsedCollections {
     const outline = this.#used.get(cluster);
     if (outline === undefined) return;
     this.#leave(this.#since, cluster);
-    this.#enter(this.#since, ownText(cluster), this.#tree.root);
+    this.#enter(this.#since, copyString(cluster), this.#tree.root);
   }
 
   /** All that was there has gone, or nobody knows: what came since is all there is, or is no more than the rest of it. */
@@ -119,14 +119,14 @@ export class UsedCollections {
   }
 
   #note(
-    outlines: Map<ClusterName, Outline>,
+    outlines: Map<ClusterName, ContentTrieNode>,
     cluster: ClusterName,
     number: number,
     rest: string,
   ): void {
-    const before = outlines.get(cluster) as Outline;
+    const before = outlines.get(cluster) as ContentTrieNode;
     if (before.has(number, rest)) return;
-    const after = this.#tree.enter(before, number, ownText(rest));
+    const after = this.#tree.enter(before, number, copyString(rest));
     if (after === undefined) {
       this.forget(cluster);
       return;
@@ -135,13 +135,17 @@ export class UsedCollections {
     this.#tree.leave(before);
   }
 
-  #enter(outlines: Map<ClusterName, Outline>, cluster: ClusterName, outline: Outline): void {
+  #enter(
+    outlines: Map<ClusterName, ContentTrieNode>,
+    cluster: ClusterName,
+    outline: ContentTrieNode,
+  ): void {
     outline.uses++;
     this.#leave(outlines, cluster);
     outlines.set(cluster, outline);
   }
 
-  #leave(outlines: Map<ClusterName, Outline>, cluster: ClusterName): void {
+  #leave(outlines: Map<ClusterName, ContentTrieNode>, cluster: ClusterName): void {
     const outline = outlines.get(cluster);
     if (outline === undefined) return;
     outlines.delete(cluster);

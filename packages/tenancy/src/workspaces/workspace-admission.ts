@@ -4,19 +4,19 @@
  */
 
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
-import { isMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
+import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import { neverAborted, type Random } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, generateName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
-import { initializersLeft } from "./bindings-initializer.ts";
+import { remainingInitializers } from "./bindings-initializer.ts";
 import { shardHash } from "./cluster-names.ts";
-import type { FreshNames } from "./fresh-names.ts";
+import type { GeneratedNames } from "./fresh-names.ts";
 import { type Condition, setCondition } from "./kinds/conditions.ts";
 import { workspaceFinalizer, workspaces, workspaceTypes } from "./kinds/definitions.ts";
 import { phaseLabel } from "./kinds/phases.ts";
-import { logicalClusterKey, type Parts, shardKey } from "./parts.ts";
+import { logicalClusterKey, shardKey, type TenancyDependencies } from "./parts.ts";
 import {
   annotation,
   type LogicalClusterRecord,
@@ -24,22 +24,22 @@ import {
   reference,
   type WorkspaceTypeRecord,
 } from "./records.ts";
-import { isSuitable, type ShardRecord, shardName } from "./shard.ts";
-import { forgetGroups } from "./workspace-owner.ts";
+import { isSchedulable, type ShardRecord, shardName } from "./shard.ts";
+import { removeOwnerGroups } from "./workspace-owner.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 import {
-  type MayUse,
+  type CanUseType,
   placementError,
   type ResolvedType,
   terminatorsOf,
   WorkspaceTypeError,
 } from "./workspace-types.ts";
 
-export interface WorkspaceAdmissionOptions extends Parts {
+export interface WorkspaceAdmissionOptions extends TenancyDependencies {
   readonly random: Random;
   /** Initializers that the server itself runs, before a workspace is stored. */
   readonly ownInitializers: ReadonlySet<string>;
-  readonly freshNames: FreshNames;
+  readonly freshNames: GeneratedNames;
 }
 
 export function workspaceAdmission(options: WorkspaceAdmissionOptions): AdmissionPlugin {
@@ -70,17 +70,18 @@ async function admitCreate(
   draft["metadata"] = metadata;
   const spec: MutableObject = { ...member(draft, "spec") };
   draft["spec"] = spec;
-  if (!isMaster(user)) {
+  if (!isSystemMaster(user)) {
     for (const field of ["cluster", "URL"])
       if (spec[field] !== undefined) throw refused(name, `spec.${field} cannot be set`);
   }
   const parent = await options.logicalClusterIndex.get(logicalClusterKey(cluster));
   if (parent?.isDeleted === true)
     throw refused(name, `the logical cluster ${cluster} is being deleted`);
-  if (spec["cluster"] !== undefined) await mustBeFree(options, name, String(spec["cluster"]));
+  if (spec["cluster"] !== undefined)
+    await requireUnusedCluster(options, name, String(spec["cluster"]));
   noteOwner(metadata, user, parent);
   if (spec["mount"] !== undefined) {
-    if (spec["type"] !== undefined && !isMaster(user))
+    if (spec["type"] !== undefined && !isSystemMaster(user))
       throw refused(name, "spec.mount and spec.type cannot be set together");
     draft["status"] = { phase: "Initializing" };
     return;
@@ -90,20 +91,27 @@ async function admitCreate(
   const path = reference(spec["type"])?.path ?? type.type.path;
   spec["type"] = { name: type.type.name, path };
   addLabels(metadata, type.type.labels);
-  draft["status"] = await place(options, { metadata, spec, type, parent, cluster, name });
+  draft["status"] = await scheduleWorkspace(options, {
+    metadata,
+    spec,
+    type,
+    parent,
+    cluster,
+    name,
+  });
 }
 
 /** A logical cluster that exists is somebody's, or nobody's by intent: homes and root have no Workspace. */
-async function mustBeFree(
-  { logicalClusterIndex }: Parts,
+async function requireUnusedCluster(
+  { logicalClusterIndex }: TenancyDependencies,
   name: string,
   cluster: string,
 ): Promise<void> {
   const found = await logicalClusterIndex.get(logicalClusterKey(cluster as ClusterName));
-  if (found !== undefined) throw clusterTaken(name, cluster);
+  if (found !== undefined) throw clusterNameConflict(name, cluster);
 }
 
-export function clusterTaken(name: string, cluster: string): StatusError {
+export function clusterNameConflict(name: string, cluster: string): StatusError {
   return refused(name, `the logical cluster ${cluster} exists already`);
 }
 
@@ -113,7 +121,7 @@ function nameFor({ name, generateName: prefix }: MutableObject, random: Random):
   return typeof prefix === "string" && prefix !== "" ? generateName(prefix, random) : "";
 }
 
-interface Wanted {
+interface WorkspaceInput {
   readonly cluster: ClusterName;
   readonly parent: LogicalClusterRecord | undefined;
   readonly user: UserInfo;
@@ -124,42 +132,42 @@ interface Wanted {
 /** The type that is asked for, or the parent's default; whoever creates the workspace must be allowed to use it. */
 async function typeFor(
   { types, mayUse }: WorkspaceAdmissionOptions,
-  { cluster, parent, user, name, spec }: Wanted,
+  { cluster, parent, user, name, spec }: WorkspaceInput,
 ): Promise<ResolvedType> {
   const given = reference(spec["type"]);
   try {
     // Without its type nobody knows what the parent allows below it.
     const parentType = await typeOf(types, parent, given === undefined ? "parent" : "workspace");
     const asked = given ?? parentType?.type.defaultChild ?? { name: "universal", path: "root" };
-    const mayUseType: MayUse = (at, type) => mayUse(user, at, type);
+    const mayUseType: CanUseType = (at, type) => mayUse(user, at, type);
     const type = await types.findFor(mayUseType, asked, parent?.path ?? cluster);
     const error = placementError(type, parentType);
     if (error !== undefined) throw refused(name, error);
     return type;
   } catch (error) {
-    throw asRefusal(name, error);
+    throw toForbidden(name, error);
   }
 }
 
-function asRefusal(name: string, error: unknown): unknown {
+function toForbidden(name: string, error: unknown): unknown {
   return error instanceof WorkspaceTypeError ? refused(name, error.message) : error;
 }
 
 /** A type may have become one that cannot be used, since it was last looked at. */
-export async function resolveOrRefuse(
-  types: Parts["types"],
+export async function resolveOrForbid(
+  types: TenancyDependencies["types"],
   type: WorkspaceTypeRecord,
   name: string,
 ): Promise<ResolvedType> {
   try {
     return await types.resolve(type);
   } catch (error) {
-    throw asRefusal(name, error);
+    throw toForbidden(name, error);
   }
 }
 
 async function typeOf(
-  types: Parts["types"],
+  types: TenancyDependencies["types"],
   parent: LogicalClusterRecord | undefined,
   word: "parent" | "workspace",
 ): Promise<ResolvedType | undefined> {
@@ -181,14 +189,14 @@ interface Placement {
 }
 
 /** Gives the workspace a logical cluster, if there is a shard for it; what comes back is its status. */
-async function place(
+async function scheduleWorkspace(
   options: WorkspaceAdmissionOptions,
   { metadata, spec, type, parent, cluster, name }: Placement,
 ): Promise<JsonObject> {
   const { shardIndex, clock, ownInitializers, freshNames } = options;
   const shard = await shardIndex.get(shardKey);
   const selector = member(spec, "location")["selector"];
-  if (shard === undefined || !isSuitable(shard, isJsonObject(selector) ? selector : undefined)) {
+  if (shard === undefined || !isSchedulable(shard, isJsonObject(selector) ? selector : undefined)) {
     addLabels(metadata, { [phaseLabel]: "Scheduling" });
     return statusOf("Scheduling", [unschedulable], clock.now());
   }
@@ -204,12 +212,12 @@ async function place(
   const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
   if (!finalizers.includes(workspaceFinalizer))
     metadata["finalizers"] = [...finalizers, workspaceFinalizer];
-  const waiting = await initializersLeft(options, own as ClusterName, type, ownInitializers);
+  const waiting = await remainingInitializers(options, own as ClusterName, type, ownInitializers);
   const terminators = terminatorsOf(type);
   const phase = waiting.length > 0 ? "Initializing" : "Ready";
   addLabels(metadata, regionOf(shard));
   metadata["labels"] = { ...member(metadata, "labels"), [phaseLabel]: phase };
-  if (phase === "Ready") forgetGroups(metadata);
+  if (phase === "Ready") removeOwnerGroups(metadata);
   return {
     ...statusOf(phase, [scheduled, initialized(waiting)], clock.now()),
     ...(waiting.length > 0 ? { initializers: [...waiting] } : {}),
@@ -250,7 +258,7 @@ function noteOwner(
   parent: LogicalClusterRecord | undefined,
 ): void {
   const annotations: MutableObject = { ...member(metadata, "annotations") };
-  if (!isMaster(user)) {
+  if (!isSystemMaster(user)) {
     const { username, uid, groups, extra } = user;
     annotations[annotation.owner] = JSON.stringify({
       username,
@@ -260,7 +268,7 @@ function noteOwner(
     });
   }
   if (parent?.requiredGroups === undefined) {
-    if (!isMaster(user)) delete annotations[annotation.requiredGroups];
+    if (!isSystemMaster(user)) delete annotations[annotation.requiredGroups];
   } else annotations[annotation.requiredGroups] = parent.requiredGroups;
   metadata["annotations"] = annotations;
 }
@@ -284,7 +292,7 @@ function admitUpdate(
   draft: MutableObject,
   old: JsonObject,
 ): void {
-  if (isMaster(user)) return;
+  if (isSystemMaster(user)) return;
   const [spec, oldSpec] = [member(draft, "spec"), member(old, "spec")];
   for (const field of fixedFields) {
     if (
@@ -312,7 +320,7 @@ function refused(name: string, message: string): StatusError {
 }
 
 /** A workspace that could not be put anywhere when it was created, as it would be if it were created now; undefined if it still cannot be. */
-export async function placeLate(
+export async function scheduleAgain(
   options: WorkspaceAdmissionOptions,
   cluster: ClusterName,
   name: string,
@@ -327,6 +335,6 @@ export async function placeLate(
   if (found === undefined || spec["cluster"] !== undefined) return undefined;
   const type = await types.resolve(found);
   const parent = await logicalClusterIndex.get(logicalClusterKey(cluster));
-  const status = await place(options, { metadata, spec, type, parent, cluster, name });
+  const status = await scheduleWorkspace(options, { metadata, spec, type, parent, cluster, name });
   return spec["cluster"] === undefined ? undefined : { ...object, metadata, spec, status };
 }

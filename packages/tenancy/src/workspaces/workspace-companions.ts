@@ -3,24 +3,24 @@
  * leaves nothing that anybody could see. What it leaves nevertheless is found by its owner not being there, and removed.
  */
 
-import { apiVersionOf, type Companions } from "@kcp-ts/apiserver/registry";
-import { isMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
+import { apiVersionOf, type Prerequisites } from "@kcp-ts/apiserver/registry";
+import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { FreshNames } from "./fresh-names.ts";
+import type { GeneratedNames } from "./fresh-names.ts";
 import { workspaces } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
-import { makeLogicalCluster } from "./new-logical-cluster.ts";
-import { logicalClusterKey, type Parts } from "./parts.ts";
+import { createLogicalCluster } from "./new-logical-cluster.ts";
+import { logicalClusterKey, type TenancyDependencies } from "./parts.ts";
 import { annotation, member, reference } from "./records.ts";
 import { shardName } from "./shard.ts";
-import { clusterTaken, resolveOrRefuse } from "./workspace-admission.ts";
+import { clusterNameConflict, resolveOrForbid } from "./workspace-admission.ts";
 import { workspaceOwner } from "./workspace-owner.ts";
-import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
+import { defaultBindingsOf, initializersOf, terminatorsOf, typePathOf } from "./workspace-types.ts";
 
-export interface CompanionsOptions extends Parts {
+export interface WorkspacePrerequisitesOptions extends TenancyDependencies {
   readonly externalUrl: () => string;
-  readonly freshNames: FreshNames;
+  readonly freshNames: GeneratedNames;
   /** Told of a name that nobody has used before. */
   readonly begins: (cluster: ClusterName) => void;
   /** Takes away a logical cluster that nobody owns; also when it is not certain that one is there. */
@@ -29,7 +29,7 @@ export interface CompanionsOptions extends Parts {
   readonly suspect: (cluster: ClusterName) => () => void;
 }
 
-export function workspaceCompanions(options: CompanionsOptions): Companions {
+export function workspacePrerequisites(options: WorkspacePrerequisitesOptions): Prerequisites {
   return {
     async make(object, parentCluster, user) {
       const { cluster } = member(object, "spec") as { cluster?: ClusterName };
@@ -38,13 +38,13 @@ export function workspaceCompanions(options: CompanionsOptions): Companions {
       if (isFresh) options.begins(cluster);
       // Until the Workspace is stored it is not certain that it will be.
       const clear = options.suspect(cluster);
-      await makeFor(options, { object, cluster, isFresh, parentCluster, user });
+      await createFor(options, { object, cluster, isFresh, parentCluster, user });
       return { keep: clear, discard: () => options.discard(cluster) };
     },
   };
 }
 
-interface Making {
+interface LogicalClusterInput {
   readonly object: JsonObject;
   readonly cluster: ClusterName;
   /** Nobody else can have it. */
@@ -53,9 +53,9 @@ interface Making {
   readonly user: UserInfo | undefined;
 }
 
-async function makeFor(
-  options: CompanionsOptions,
-  { object, cluster, isFresh, parentCluster, user }: Making,
+async function createFor(
+  options: WorkspacePrerequisitesOptions,
+  { object, cluster, isFresh, parentCluster, user }: LogicalClusterInput,
 ): Promise<void> {
   const { types, logicalClusterIndex } = options;
   const [metadata, spec] = [member(object, "metadata"), member(object, "spec")];
@@ -63,19 +63,19 @@ async function makeFor(
   const wanted = reference(spec["type"]);
   const { name, uid } = metadata as { name: string; uid: string };
   const found = wanted?.path === undefined ? undefined : await types.find(wanted.path, wanted.name);
-  const type = found && (await resolveOrRefuse(types, found, name));
+  const type = found && (await resolveOrForbid(types, found, name));
   const parent = await logicalClusterIndex.get(logicalClusterKey(parentCluster));
   const initializers = type === undefined ? [] : initializersOf(type);
   const ownerText = annotations[annotation.owner];
   const owner = workspaceOwner(annotations);
   const requiredGroups = annotations[annotation.requiredGroups];
-  const made = await makeLogicalCluster(options, {
+  const made = await createLogicalCluster(options, {
     cluster,
     isFresh,
     annotations: {
       [annotation.path]: `${parent?.path ?? parentCluster}:${name}`,
       [annotation.shard]: shardName,
-      ...(type === undefined ? {} : { [annotation.type]: nameOf(type.type) }),
+      ...(type === undefined ? {} : { [annotation.type]: typePathOf(type.type) }),
       ...(ownerText === undefined ? {} : { [annotation.owner]: ownerText }),
       ...(requiredGroups === undefined ? {} : { [annotation.requiredGroups]: requiredGroups }),
     },
@@ -88,7 +88,7 @@ async function makeFor(
       uid,
     },
     // Of members of system:masters nothing is noted: whose it is is what they say.
-    createdBy: user === undefined || isMaster(user) ? owner : user,
+    createdBy: user === undefined || isSystemMaster(user) ? owner : user,
     adminName: owner?.username,
     initializers,
     terminators: type === undefined ? [] : terminatorsOf(type),
@@ -96,5 +96,5 @@ async function makeFor(
     waiting: textsOf(member(object, "status")["initializers"]),
     bindings: type === undefined ? [] : defaultBindingsOf(type),
   });
-  if (made === "taken") throw clusterTaken(name, cluster);
+  if (made === "taken") throw clusterNameConflict(name, cluster);
 }

@@ -20,7 +20,7 @@ export function workspaceOwner(
 }
 
 /** The owner's name stays, what else is known of them goes; so does what names nobody. */
-export function forgetGroups(metadata: { [member: string]: JsonValue }): void {
+export function removeOwnerGroups(metadata: { [member: string]: JsonValue }): void {
   const { [annotation.owner]: text, ...others } = member(metadata, "annotations");
   if (text === undefined) return;
   const owner = workspaceOwner({ [annotation.owner]: text });

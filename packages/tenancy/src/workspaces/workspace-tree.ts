@@ -13,7 +13,7 @@ import { workspaces } from "./kinds/definitions.ts";
 import type { ObjectIndex } from "./object-index.ts";
 import type { WorkspaceRecord } from "./records.ts";
 
-export type Resolution =
+export type PathResolution =
   | { readonly kind: "cluster"; readonly cluster: ClusterName }
   | { readonly kind: "missing" }
   /** It is there, and something about it is wrong. */
@@ -21,8 +21,8 @@ export type Resolution =
   /** It is served elsewhere; `parent` is where it is mounted. */
   | { readonly kind: "mount"; readonly url: string; readonly parent: ClusterName };
 
-const missing: Resolution = { kind: "missing" };
-const unavailable: Resolution = { kind: "unavailable" };
+const missing: PathResolution = { kind: "missing" };
+const unavailable: PathResolution = { kind: "unavailable" };
 
 export class WorkspaceTree {
   readonly #workspaces: ObjectIndex<WorkspaceRecord>;
@@ -31,21 +31,21 @@ export class WorkspaceTree {
     this.#workspaces = index;
   }
 
-  resolve({ words }: ClusterPath): MaybePromise<Resolution> {
+  resolve({ words }: ClusterPath): MaybePromise<PathResolution> {
     const isHome = words[0] === "user";
     const first = isHome ? homeClusterName(words[1] as string) : (words[0] as ClusterName);
     return this.#walk(first, words, isHome ? 2 : 1);
   }
 
   /** Of a path of any length, a name included; users write these. */
-  resolveText(path: string): MaybePromise<Resolution> {
+  resolveText(path: string): MaybePromise<PathResolution> {
     const reference = parseClusterReference(path);
     if (reference === undefined) return missing;
     if (typeof reference === "string") return { kind: "cluster", cluster: reference };
     return this.resolve(reference);
   }
 
-  #walk(from: ClusterName, words: readonly string[], at: number): MaybePromise<Resolution> {
+  #walk(from: ClusterName, words: readonly string[], at: number): MaybePromise<PathResolution> {
     let cluster = from;
     for (let next = at; next < words.length; next++) {
       const known = this.#workspaces.get(workspaceKey(cluster, words[next] as string));
@@ -69,7 +69,7 @@ function stepOf(
   parent: ClusterName,
   record: WorkspaceRecord | undefined,
   isLast: boolean,
-): ClusterName | Resolution {
+): ClusterName | PathResolution {
   if (record === undefined) return missing;
   if (record.phase === "Unavailable") return unavailable;
   if (record.mountUrl !== undefined && isLast) {

@@ -28,9 +28,9 @@ export interface ResolvedType {
 export class WorkspaceTypeError extends Error {}
 
 /** Whether somebody may use types of a name in a logical cluster, there or not. */
-export type MayUse = (cluster: ClusterName, name: string) => MaybePromise<boolean>;
+export type CanUseType = (cluster: ClusterName, name: string) => MaybePromise<boolean>;
 
-const everybody: MayUse = () => true;
+const everybody: CanUseType = () => true;
 
 export class WorkspaceTypes {
   readonly #types: ObjectIndex<WorkspaceTypeRecord>;
@@ -52,7 +52,7 @@ export class WorkspaceTypes {
    * root. Whether they may is asked before anybody looks: the refusal is the same whether there is such a type or not.
    */
   async findFor(
-    mayUse: MayUse,
+    mayUse: CanUseType,
     { name, path }: TypeReference,
     parentPath: string,
   ): Promise<ResolvedType> {
@@ -69,7 +69,7 @@ export class WorkspaceTypes {
   }
 
   /** For somebody who must be allowed to use all of it, or for the system. */
-  async resolve(type: WorkspaceTypeRecord, mayUse: MayUse = everybody): Promise<ResolvedType> {
+  async resolve(type: WorkspaceTypeRecord, mayUse: CanUseType = everybody): Promise<ResolvedType> {
     const aliases = new Map<string, WorkspaceTypeRecord>();
     await this.#collect(type, aliases, { above: [], mayUse });
     return { type, aliases: [...aliases.values()] };
@@ -90,12 +90,12 @@ export class WorkspaceTypes {
   async #collect(
     type: WorkspaceTypeRecord,
     aliases: Map<string, WorkspaceTypeRecord>,
-    { above, mayUse }: { readonly above: readonly string[]; readonly mayUse: MayUse },
+    { above, mayUse }: { readonly above: readonly string[]; readonly mayUse: CanUseType },
   ): Promise<void> {
-    const id = idOf(type);
+    const id = initializerNameOf(type);
     if (above.includes(id)) {
       throw new WorkspaceTypeError(
-        `circular dependency detected in workspace type ${nameOf(type)}: ${[...above, id].join(" -> ")}`,
+        `circular dependency detected in workspace type ${typePathOf(type)}: ${[...above, id].join(" -> ")}`,
       );
     }
     if (aliases.has(id)) return;
@@ -108,7 +108,7 @@ export class WorkspaceTypes {
       await this.#collect(extended, aliases, { above: [...above, id], mayUse });
       if (aliases.size > aliasesMax)
         throw new WorkspaceTypeError(
-          `workspace type ${nameOf(type)} extends more than ${aliasesMax} types`,
+          `workspace type ${typePathOf(type)} extends more than ${aliasesMax} types`,
         );
     }
     aliases.set(id, type);
@@ -132,17 +132,17 @@ function mayNotBeUsed(asked: string): WorkspaceTypeError {
 }
 
 /** What initializers and terminators are called: by the name of the cluster, which does not change. */
-export function idOf({ cluster, name }: WorkspaceTypeRecord): string {
+export function initializerNameOf({ cluster, name }: WorkspaceTypeRecord): string {
   return `${cluster}:${name}`;
 }
 
 /** What people call it. */
-export function nameOf({ path, name }: WorkspaceTypeRecord): string {
+export function typePathOf({ path, name }: WorkspaceTypeRecord): string {
   return `${path}:${name}`;
 }
 
 export function initializersOf({ aliases }: ResolvedType): readonly string[] {
-  const ids = aliases.filter(({ hasInitializer }) => hasInitializer).map(idOf);
+  const ids = aliases.filter(({ hasInitializer }) => hasInitializer).map(initializerNameOf);
   return aliases.some(({ defaultBindings }) => defaultBindings.length > 0)
     ? [...ids, bindingsInitializer]
     : ids;
@@ -164,7 +164,7 @@ export function maintainedBindingsOf({ aliases }: ResolvedType): readonly Defaul
 }
 
 export function terminatorsOf({ aliases }: ResolvedType): readonly string[] {
-  return aliases.filter(({ hasTerminator }) => hasTerminator).map(idOf);
+  return aliases.filter(({ hasTerminator }) => hasTerminator).map(initializerNameOf);
 }
 
 /** Why a workspace of one type may not be below one of the other; undefined when it may. */
@@ -172,20 +172,20 @@ export function placementError(
   child: ResolvedType,
   parent: ResolvedType | undefined,
 ): string | undefined {
-  const parentNames = parent === undefined ? [] : parent.aliases.map(nameOf);
-  const childNames = child.aliases.map(nameOf);
-  const parentName = parent === undefined ? "" : nameOf(parent.type);
+  const parentNames = parent === undefined ? [] : parent.aliases.map(typePathOf);
+  const childNames = child.aliases.map(typePathOf);
+  const parentName = parent === undefined ? "" : typePathOf(parent.type);
   for (const alias of child.aliases) {
     const limit = alias.allowedParents;
-    if (limit?.none === true) return `workspace type ${nameOf(alias)} cannot have any parent`;
+    if (limit?.none === true) return `workspace type ${typePathOf(alias)} cannot have any parent`;
     if (limit !== undefined && !isMet(limit, parentNames))
-      return `workspace type ${nameOf(alias)} only allows [${namesIn(limit)}] parent workspaces, but parent type ${parentName} only implements [${parentNames.join(" ")}]`;
+      return `workspace type ${typePathOf(alias)} only allows [${namesIn(limit)}] parent workspaces, but parent type ${parentName} only implements [${parentNames.join(" ")}]`;
   }
   for (const alias of parent?.aliases ?? []) {
     const limit = alias.allowedChildren;
-    if (limit?.none === true) return `workspace type ${nameOf(alias)} cannot have any children`;
+    if (limit?.none === true) return `workspace type ${typePathOf(alias)} cannot have any children`;
     if (limit !== undefined && !isMet(limit, childNames))
-      return `workspace type ${nameOf(alias)} only allows [${namesIn(limit)}] child workspaces, but child type ${nameOf(child.type)} only implements [${childNames.join(" ")}]`;
+      return `workspace type ${typePathOf(alias)} only allows [${namesIn(limit)}] child workspaces, but child type ${typePathOf(child.type)} only implements [${childNames.join(" ")}]`;
   }
   return undefined;
 }

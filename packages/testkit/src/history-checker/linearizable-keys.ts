@@ -15,7 +15,7 @@ export function linearizableKeys(history: History, log: ChangeLog): Violation[] 
     byKey.set(key, operations);
     operations.push(operation);
   }
-  return [...byKey].flatMap(([key, operations]) => judge(key, relevant(operations, log)));
+  return [...byKey].flatMap(([key, operations]) => checkKey(key, relevant(operations, log)));
 }
 
 /** A quorum list is a get of every key at once. */
@@ -45,7 +45,7 @@ function readsOf(history: History): Operation[] {
   });
 }
 
-function judge(key: string, operations: readonly Operation[]): Violation[] {
+function checkKey(key: string, operations: readonly Operation[]): Violation[] {
   const result = linearize(operations, objectModel);
   if (result.kind === "linearizable") return [];
   if (result.kind === "undecided") {

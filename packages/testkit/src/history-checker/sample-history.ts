@@ -59,7 +59,7 @@ export function write(verb: "create" | "update", key: ObjectKey, state: ObjectSt
   return operation(state.revision, key, { verb, spec, labels }, { kind: "object", state });
 }
 
-export const gone: Outcome = { kind: "deleted", uid: "v" };
+export const deleted: Outcome = { kind: "deleted", uid: "v" };
 export const open: Outcome = { kind: "open", reason: "timeout" };
 export const never = Number.POSITIVE_INFINITY;
 
@@ -68,7 +68,7 @@ export const operations: readonly Operation[] = [
   write("update", a, a12),
   write("create", b, b13),
   write("update", a, a14),
-  operation(15, b, { verb: "delete" }, gone),
+  operation(15, b, { verb: "delete" }, deleted),
   write("update", a, a16),
   operation(17, a, { verb: "get" }, { kind: "object", state: a16 }),
   operation(17, b, { verb: "get" }, { kind: "notFound" }),

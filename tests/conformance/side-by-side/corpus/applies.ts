@@ -1,5 +1,5 @@
 /** Server-side apply: owners, conflicts, giving up fields, lists by key. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { configMap, get, namespace, patch, post, put, sortedCauses } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/applies/configmaps";
@@ -13,7 +13,7 @@ const account = (rest: object) => ({
 const by = (manager: string, force = false) =>
   `?fieldManager=${manager}${force ? "&force=true" : ""}`;
 
-export const applies: Topic = {
+export const applies: CorpusTopic = {
   name: "applies",
   exchanges: [
     namespace("applies"),

@@ -1,10 +1,10 @@
 /** Creating objects: what is filled in, what is refused, and in which words. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { configMap, get, namespace, post } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/creation/configmaps";
 
-export const creation: Topic = {
+export const creation: CorpusTopic = {
   name: "creation",
   exchanges: [
     namespace("creation"),

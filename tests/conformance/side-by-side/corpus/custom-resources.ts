@@ -1,5 +1,5 @@
 /** Custom resources: defaults, pruning, validation, rules, subresources, forms, every verb. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import {
   asMetadata,
   asMetadataList,
@@ -89,7 +89,7 @@ const widget = (name: string, spec: unknown, rest: object = {}) => ({
   ...rest,
 });
 
-export const customResources: Topic = {
+export const customResources: CorpusTopic = {
   name: "custom-resources",
   exchanges: [
     namespace("custom"),

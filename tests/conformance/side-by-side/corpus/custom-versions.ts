@@ -1,5 +1,5 @@
 /** Several versions of a kind, a kind without namespaces, a kind without a schema, and definitions that change under their objects. */
-import type { Exchange, Topic } from "../exchange.ts";
+import type { CorpusRequest, CorpusTopic } from "../exchange.ts";
 import {
   asTable,
   established,
@@ -61,7 +61,7 @@ const gears = (newDefault: string, rest: object = {}) =>
     },
   );
 
-export const customVersions: Topic = {
+export const customVersions: CorpusTopic = {
   name: "custom-versions",
   exchanges: [
     namespace("versions"),
@@ -108,7 +108,7 @@ export const customVersions: Topic = {
   ],
 };
 
-function withVersion(): Exchange[] {
+function withVersion(): CorpusRequest[] {
   return [
     get("its version", `${at("v1")}/one`, { save: { version: "metadata.resourceVersion" } }),
     put(
@@ -135,7 +135,7 @@ function withVersion(): Exchange[] {
   ];
 }
 
-function withFinalizer(): Exchange[] {
+function withFinalizer(): CorpusRequest[] {
   return [
     post(
       "with a finalizer",
@@ -169,7 +169,7 @@ function withFinalizer(): Exchange[] {
   ];
 }
 
-function withoutNamespaces(): Exchange[] {
+function withoutNamespaces(): CorpusRequest[] {
   const all = `/apis/${group}/v1/wheels`;
   const wheel = (name: string, rest: object = {}) => ({
     apiVersion: `${group}/v1`,
@@ -201,7 +201,7 @@ function withoutNamespaces(): Exchange[] {
   ];
 }
 
-function withoutSchema(): Exchange[] {
+function withoutSchema(): CorpusRequest[] {
   return [
     get("the definition", `${crds}/gears.${group}`, {
       save: { definition: "metadata.resourceVersion" },

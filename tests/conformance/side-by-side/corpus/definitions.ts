@@ -1,6 +1,16 @@
 /** CustomResourceDefinitions: what is defaulted, what is refused, conditions, discovery, the end. */
-import type { Topic } from "../exchange.ts";
-import { asTable, established, found, get, gone, patch, post, put, remove } from "../requests.ts";
+import type { CorpusTopic } from "../exchange.ts";
+import {
+  asTable,
+  established,
+  found,
+  get,
+  isNotFound,
+  patch,
+  post,
+  put,
+  remove,
+} from "../requests.ts";
 import { definition } from "./definition.ts";
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -10,7 +20,7 @@ const toys = definition({ group, plural: "toys", kind: "Toy" });
 const withSchema = (plural: string, schema: object) =>
   definition({ group, plural, kind: "Bad", schema });
 
-export const definitions: Topic = {
+export const definitions: CorpusTopic = {
   name: "definitions",
   exchanges: [
     post("a plain one", crds, toys),
@@ -316,8 +326,8 @@ export const definitions: Topic = {
     }),
     remove("delete the second", `${crds}/games.${group}`),
     remove("delete the first", `${crds}/toys.${group}`),
-    get("is gone", `${crds}/toys.${group}`, { until: gone }),
-    get("and so are its objects", `/apis/${group}/v1/toys`, { until: gone }),
+    get("is gone", `${crds}/toys.${group}`, { until: isNotFound }),
+    get("and so are its objects", `/apis/${group}/v1/toys`, { until: isNotFound }),
     get("one that is not there", `${crds}/nothing.example.com`),
   ],
 };

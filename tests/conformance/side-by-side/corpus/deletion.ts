@@ -1,5 +1,5 @@
 /** Deleting one and many: preconditions, finalizers, propagation, options that are none. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { asTable, configMap, get, namespace, patch, post, put, remove } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/deletion/configmaps";
@@ -9,7 +9,7 @@ const fresh = (name: string, metadata: object = {}) =>
     save: { uid: "metadata.uid", version: "metadata.resourceVersion" },
   });
 
-export const deletion: Topic = {
+export const deletion: CorpusTopic = {
   name: "deletion",
   exchanges: [
     namespace("deletion"),

@@ -1,12 +1,12 @@
 /** Discovery, the version, and paths and methods that are none. */
-import type { Exchange, Topic } from "../exchange.ts";
+import type { CorpusRequest, CorpusTopic } from "../exchange.ts";
 import { accept, get, patch, post, put, remove } from "../requests.ts";
 
 const aggregated = accept(
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
 );
 
-export const discovery: Topic = {
+export const discovery: CorpusTopic = {
   name: "discovery",
   exchanges: [
     get("the core versions", "/api"),
@@ -49,7 +49,7 @@ export const discovery: Topic = {
     get("a cluster's resource in a namespace", "/api/v1/namespaces/default/namespaces/default"),
     get("a namespace's resource without one", "/api/v1/configmaps/a"),
     get("with two slashes", "/api/v1//namespaces"),
-  ] satisfies Exchange[],
+  ] satisfies CorpusRequest[],
 };
 
 const groups = [

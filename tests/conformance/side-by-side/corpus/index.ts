@@ -1,5 +1,5 @@
 /** The corpus, topic by topic. Topics share a server but no namespace and no definition. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { admission } from "./admission.ts";
 import { applies } from "./applies.ts";
 import { creation } from "./creation.ts";
@@ -25,7 +25,7 @@ import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
 import { webhooks } from "./webhooks.ts";
 
-export const corpus: readonly Topic[] = [
+export const corpus: readonly CorpusTopic[] = [
   creation,
   reads,
   updates,

@@ -1,5 +1,5 @@
 /** Mutating policies: what is refused of them, what they make of objects, and how they fail. */
-import type { Answer, Exchange, Topic } from "../exchange.ts";
+import type { CorpusAnswer, CorpusRequest, CorpusTopic } from "../exchange.ts";
 import { configMap, namespace, patch, post } from "../requests.ts";
 
 const group = "/apis/admissionregistration.k8s.io/v1";
@@ -175,7 +175,7 @@ const lenient: readonly Case[] = [
 
 const kindOnly = (body: unknown) => ({ kind: (body as { kind: string }).kind });
 
-const install = ({ name, spec, binding = {} }: Case): Exchange[] => [
+const install = ({ name, spec, binding = {} }: Case): CorpusRequest[] => [
   post(
     `policy: ${name}`,
     policies,
@@ -207,7 +207,7 @@ const install = ({ name, spec, binding = {} }: Case): Exchange[] => [
 const sent = (name: string) => configMap(name, { a: "x" }, { labels: { policy: name } });
 
 /** Until something came of it: a refusal, or another object than the one that was sent. */
-const changed = ({ status, body }: Answer): boolean => {
+const changed = ({ status, body }: CorpusAnswer): boolean => {
   if (status >= 400) return true;
   const { data, metadata } = body as { data?: object; metadata: { labels: object } };
   const isAsSent =
@@ -215,10 +215,10 @@ const changed = ({ status, body }: Answer): boolean => {
   return !isAsSent;
 };
 
-const ask = ({ name, isQuiet = false }: Case): Exchange =>
+const ask = ({ name, isQuiet = false }: Case): CorpusRequest =>
   post(`changed: ${name}`, dry, sent(name), isQuiet ? {} : { until: changed });
 
-export const mutatingPolicies: Topic = {
+export const mutatingPolicies: CorpusTopic = {
   name: "mutating-policies",
   exchanges: [
     namespace("mutations"),

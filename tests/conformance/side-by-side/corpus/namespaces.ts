@@ -1,5 +1,5 @@
 /** Namespaces: their labels, phases, finalizers, status and end. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { asTable, configMap, get, patch, post, put, remove } from "../requests.ts";
 
 const ns = "/api/v1/namespaces";
@@ -10,7 +10,7 @@ const space = (name: string, metadata: object = {}, rest: object = {}) => ({
   ...rest,
 });
 
-export const namespaces: Topic = {
+export const namespaces: CorpusTopic = {
   name: "namespaces",
   exchanges: [
     get("the default one", `${ns}/default`, {

@@ -1,11 +1,11 @@
 /** JSON patches, merge patches and strategic merge patches. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { configMap, get, namespace, patch, post } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/patches/configmaps";
 const sa = "/api/v1/namespaces/patches/serviceaccounts";
 
-export const patches: Topic = {
+export const patches: CorpusTopic = {
   name: "patches",
   exchanges: [
     namespace("patches"),

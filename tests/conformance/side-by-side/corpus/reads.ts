@@ -1,6 +1,6 @@
 /** Getting and listing: selectors, paging, versions, other forms of the answer. */
 import { load } from "js-yaml";
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import {
   accept,
   asMetadata,
@@ -15,7 +15,7 @@ import {
 
 const cm = "/api/v1/namespaces/reads/configmaps";
 
-export const reads: Topic = {
+export const reads: CorpusTopic = {
   name: "reads",
   exchanges: [
     namespace("reads"),

@@ -1,5 +1,5 @@
 /** Events, leases, quotas and accounts. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { asTable, get, namespace, patch, post, put, remove } from "../requests.ts";
 
 const at = "/api/v1/namespaces/records";
@@ -45,7 +45,7 @@ const quota = (name: string, spec: object) => ({
   spec,
 });
 
-export const records: Topic = {
+export const records: CorpusTopic = {
   name: "records",
   exchanges: [
     namespace("records"),

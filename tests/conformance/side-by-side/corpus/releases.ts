@@ -1,5 +1,5 @@
 /** What helm does: a Secret per revision found by labels, objects made, changed by three-way patches, rolled back and removed. */
-import type { Exchange, Topic } from "../exchange.ts";
+import type { CorpusRequest, CorpusTopic } from "../exchange.ts";
 import { configMap, get, namespace, patch, post, put, remove } from "../requests.ts";
 
 const at = "/api/v1/namespaces/releases";
@@ -24,7 +24,7 @@ const managed = {
 };
 const helm = "fieldManager=helm";
 
-export const releases: Topic = {
+export const releases: CorpusTopic = {
   name: "releases",
   exchanges: [
     namespace("releases"),
@@ -43,7 +43,7 @@ export const releases: Topic = {
   ],
 };
 
-function install(): Exchange[] {
+function install(): CorpusRequest[] {
   return [
     get("install: is there a history", `${at}/secrets?labelSelector=${labels},status%3Ddeployed`),
     get("install: is the object there", `${at}/configmaps/shop`),
@@ -58,7 +58,7 @@ function install(): Exchange[] {
   ];
 }
 
-function upgrade(): Exchange[] {
+function upgrade(): CorpusRequest[] {
   return [
     get("upgrade: the last revision", `${at}/secrets?labelSelector=${labels},status%3Ddeployed`),
     post("upgrade: the revision", `${at}/secrets?${helm}`, release(2, "pending-upgrade")),
@@ -87,7 +87,7 @@ function upgrade(): Exchange[] {
   ];
 }
 
-function rollBack(): Exchange[] {
+function rollBack(): CorpusRequest[] {
   return [
     get("roll back: the history", `${at}/secrets?labelSelector=${labels}`),
     get(

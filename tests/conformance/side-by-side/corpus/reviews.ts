@@ -1,6 +1,6 @@
 /** Questions about who may do what, who one is, and whose a token is. */
-import type { Topic } from "../exchange.ts";
-import { as, get, letIn, namespace, post } from "../requests.ts";
+import type { CorpusTopic } from "../exchange.ts";
+import { get, grantWorkspaceAccess, impersonating, namespace, post } from "../requests.ts";
 
 const authorization = "/apis/authorization.k8s.io/v1";
 const authentication = "/apis/authentication.k8s.io/v1";
@@ -9,11 +9,11 @@ const subject = (spec: object) => ({ spec });
 const reads = { namespace: "reviews", verb: "get", resource: "configmaps" };
 const local = `${authorization}/namespaces/reviews/localsubjectaccessreviews`;
 
-export const reviews: Topic = {
+export const reviews: CorpusTopic = {
   name: "reviews",
   exchanges: [
     namespace("reviews"),
-    ...letIn("dora"),
+    ...grantWorkspaceAccess("dora"),
     post("a role", `${rbac}/roles`, {
       metadata: { name: "reader" },
       rules: [
@@ -102,7 +102,7 @@ export const reviews: Topic = {
       {
         ...subject({ resourceAttributes: reads }),
       },
-      as("dora"),
+      impersonating("dora"),
     ),
     post(
       "self: dora may not",
@@ -110,7 +110,7 @@ export const reviews: Topic = {
       {
         ...subject({ resourceAttributes: { ...reads, group: "apps", resource: "deployments" } }),
       },
-      as("dora"),
+      impersonating("dora"),
     ),
     post("self: about nothing", `${authorization}/selfsubjectaccessreviews`, subject({})),
     post(
@@ -119,11 +119,11 @@ export const reviews: Topic = {
       {
         ...subject({ namespace: "reviews" }),
       },
-      { ...as("dora"), view: namespacedRules },
+      { ...impersonating("dora"), view: namespacedRules },
     ),
     post("rules: without a namespace", `${authorization}/selfsubjectrulesreviews`, subject({})),
     get("reviews are not read", `${authorization}/subjectaccessreviews`),
-    post("who am I", `${authentication}/selfsubjectreviews`, {}, as("dora")),
+    post("who am I", `${authentication}/selfsubjectreviews`, {}, impersonating("dora")),
     post("token: none", `${authentication}/tokenreviews`, subject({})),
     post("token: a wrong one", `${authentication}/tokenreviews`, subject({ token: "wrong" })),
     get("token reviews are not read", `${authentication}/tokenreviews`),
@@ -133,7 +133,7 @@ export const reviews: Topic = {
       {
         ...subject({ user: "alice", resourceAttributes: reads }),
       },
-      as("dora"),
+      impersonating("dora"),
     ),
   ],
 };

@@ -1,6 +1,16 @@
 /** Roles and bindings: what they may say, and who may give what. */
-import type { Topic } from "../exchange.ts";
-import { as, asTable, get, letIn, namespace, patch, post, put, remove } from "../requests.ts";
+import type { CorpusTopic } from "../exchange.ts";
+import {
+  asTable,
+  get,
+  grantWorkspaceAccess,
+  impersonating,
+  namespace,
+  patch,
+  post,
+  put,
+  remove,
+} from "../requests.ts";
 
 const group = "rbac.authorization.k8s.io";
 const rbac = `/apis/${group}/v1`;
@@ -73,11 +83,11 @@ const bad = [
   }),
 ];
 
-export const roles: Topic = {
+export const roles: CorpusTopic = {
   name: "roles",
   exchanges: [
     namespace("roles"),
-    ...letIn("alice", "bob"),
+    ...grantWorkspaceAccess("alice", "bob"),
     post("a role", `${at}/roles`, role("reader", readers)),
     get("a role as a table", `${at}/roles/reader`, { ...asTable, view: withoutCells }),
     post("a role without rules", `${at}/roles`, { metadata: { name: "empty" } }),
@@ -106,22 +116,32 @@ export const roles: Topic = {
       subjects: [{ ...alice, name: "carol" }],
     }),
     patch("merge", "alice again", `${at}/rolebindings/read`, { subjects: [alice] }),
-    get("alice reads", "/api/v1/namespaces/roles/configmaps", as("alice")),
-    get("alice reads one", "/api/v1/namespaces/roles/configmaps/none", as("alice")),
-    get("alice reads secrets", "/api/v1/namespaces/roles/secrets", as("alice")),
-    get("alice reads a secret", "/api/v1/namespaces/roles/secrets/one", as("alice")),
-    get("alice reads everywhere", "/api/v1/configmaps", as("alice")),
-    get("alice reads namespaces", "/api/v1/namespaces", as("alice")),
-    get("alice reads of an unknown group", "/apis/example.com/v1/things/a", as("alice")),
-    get("alice reads a path", "/metrics", as("alice")),
-    remove("alice deletes", "/api/v1/namespaces/roles/configmaps/a", undefined, as("alice")),
-    remove("alice deletes all", "/api/v1/namespaces/roles/configmaps", undefined, as("alice")),
-    put("alice sets a status", "/api/v1/namespaces/roles/status", {}, as("alice")),
+    get("alice reads", "/api/v1/namespaces/roles/configmaps", impersonating("alice")),
+    get("alice reads one", "/api/v1/namespaces/roles/configmaps/none", impersonating("alice")),
+    get("alice reads secrets", "/api/v1/namespaces/roles/secrets", impersonating("alice")),
+    get("alice reads a secret", "/api/v1/namespaces/roles/secrets/one", impersonating("alice")),
+    get("alice reads everywhere", "/api/v1/configmaps", impersonating("alice")),
+    get("alice reads namespaces", "/api/v1/namespaces", impersonating("alice")),
+    get("alice reads of an unknown group", "/apis/example.com/v1/things/a", impersonating("alice")),
+    get("alice reads a path", "/metrics", impersonating("alice")),
+    remove(
+      "alice deletes",
+      "/api/v1/namespaces/roles/configmaps/a",
+      undefined,
+      impersonating("alice"),
+    ),
+    remove(
+      "alice deletes all",
+      "/api/v1/namespaces/roles/configmaps",
+      undefined,
+      impersonating("alice"),
+    ),
+    put("alice sets a status", "/api/v1/namespaces/roles/status", {}, impersonating("alice")),
     ...escalation(),
     remove("delete a role", `${at}/roles/empty`),
     remove("delete a binding", `${at}/rolebindings/read`),
     get("alice reads no longer", "/api/v1/namespaces/roles/configmaps", {
-      ...as("alice"),
+      ...impersonating("alice"),
       until: ({ status }) => status === 403,
     }),
   ],
@@ -133,7 +153,7 @@ function escalation() {
     { apiGroups: [group], resources: ["roles", "rolebindings"], verbs: ["*"] },
     { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] },
   ];
-  const bob = as("bob");
+  const bob = impersonating("bob");
   // A real server's authorizer learns a moment later what he took from himself.
   const refused = { ...bob, until: ({ status }: { readonly status: number }) => status === 403 };
   const more = [

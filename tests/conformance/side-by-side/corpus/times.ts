@@ -1,5 +1,5 @@
 /** Times, right and wrong, in the two forms that there are: whole seconds, and exactly six digits more. */
-import { type Topic, valueAt } from "../exchange.ts";
+import { type CorpusTopic, valueAt } from "../exchange.ts";
 import { post } from "../requests.ts";
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases?dryRun=All";
@@ -34,7 +34,7 @@ const values: readonly unknown[] = [
 
 const named = (value: unknown) => JSON.stringify(value);
 
-export const times: Topic = {
+export const times: CorpusTopic = {
   name: "times",
   exchanges: values.flatMap((value) => [
     post(

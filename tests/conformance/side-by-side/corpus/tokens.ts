@@ -1,6 +1,6 @@
 /** Tokens of service accounts, asked for and looked at. */
-import type { Topic } from "../exchange.ts";
-import { as, letIn, namespace, post } from "../requests.ts";
+import type { CorpusTopic } from "../exchange.ts";
+import { grantWorkspaceAccess, impersonating, namespace, post } from "../requests.ts";
 
 const at = "/api/v1/namespaces/tokens";
 const token = `${at}/serviceaccounts/robot/token`;
@@ -11,11 +11,11 @@ const request = (spec: object = {}) => ({
   spec,
 });
 
-export const tokens: Topic = {
+export const tokens: CorpusTopic = {
   name: "tokens",
   exchanges: [
     namespace("tokens"),
-    ...letIn("erin"),
+    ...grantWorkspaceAccess("erin"),
     post("an account", `${at}/serviceaccounts`, { metadata: { name: "robot" } }),
     post("a token", token, request(), { view: withoutToken }),
     post(
@@ -72,7 +72,7 @@ export const tokens: Topic = {
     }),
     post("of an account that is not there", `${at}/serviceaccounts/none/token`, request()),
     post("of another kind", token, { apiVersion: "v1", kind: "ConfigMap" }),
-    post("by somebody", token, request(), as("erin")),
+    post("by somebody", token, request(), impersonating("erin")),
     post("looked at", review, { spec: { token: "${token}" } }, { view: withoutIdentity }),
     post(
       "looked at by others",

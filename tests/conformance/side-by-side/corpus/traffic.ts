@@ -1,5 +1,5 @@
 /** Priority and fairness, and requests for certificates: what these kinds may say. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { get, patch, post, put, remove } from "../requests.ts";
 
 const flow = "/apis/flowcontrol.apiserver.k8s.io/v1";
@@ -43,7 +43,7 @@ const condition = (type: string, status = "True") => ({
   status: { conditions: [{ type, status, reason: "Because", message: "so" }] },
 });
 
-export const traffic: Topic = {
+export const traffic: CorpusTopic = {
   name: "traffic",
   exchanges: [
     post("schema", schemas, schema("corpus")),

@@ -1,5 +1,5 @@
 /** PUT: versions, preconditions, what may not change. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { configMap, get, namespace, post, put } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/updates/configmaps";
@@ -11,7 +11,7 @@ const secret = (name: string, rest: object) => ({
   ...rest,
 });
 
-export const updates: Topic = {
+export const updates: CorpusTopic = {
   name: "updates",
   exchanges: [
     namespace("updates"),

@@ -1,5 +1,5 @@
 /** Validating policies: what is refused of them, and what they refuse, in which words. */
-import type { Answer, Exchange, Topic } from "../exchange.ts";
+import type { CorpusAnswer, CorpusRequest, CorpusTopic } from "../exchange.ts";
 import { configMap, namespace, patch, post, put, remove } from "../requests.ts";
 import { badBindings, badPolicies, holds, rule } from "./bad-policies.ts";
 
@@ -19,11 +19,11 @@ interface Case {
   readonly name: string;
   readonly spec: object;
   readonly binding?: object;
-  readonly until?: (answer: Answer) => boolean;
+  readonly until?: (answer: CorpusAnswer) => boolean;
 }
 
-const denied = ({ status }: Answer): boolean => status >= 400;
-const warned = ({ headers }: Answer): boolean => headers["warning"] !== undefined;
+const denied = ({ status }: CorpusAnswer): boolean => status >= 400;
+const warned = ({ headers }: CorpusAnswer): boolean => headers["warning"] !== undefined;
 const params = { apiVersion: "v1", kind: "ConfigMap" };
 const deny = { validationActions: ["Deny"] };
 
@@ -228,7 +228,7 @@ const cases: readonly Case[] = [
   wrong("format", "format.dns1123Label().validate(object.data.bad).value()[0] == ''"),
 ];
 
-const ask = ({ name, until = denied }: Case): Exchange =>
+const ask = ({ name, until = denied }: Case): CorpusRequest =>
   post(
     `denied: ${name}`,
     dry,
@@ -244,7 +244,7 @@ function withoutManagers(body: unknown): unknown {
   );
 }
 
-const install = ({ name, spec, binding = {} }: Case): Exchange[] => [
+const install = ({ name, spec, binding = {} }: Case): CorpusRequest[] => [
   post(
     `policy: ${name}`,
     policies,
@@ -287,7 +287,7 @@ const lenient: readonly Case[] = [
   },
 ];
 
-const changes: readonly Exchange[] = [
+const changes: readonly CorpusRequest[] = [
   post("policy: on changes", policies, {
     metadata: { name: "on-changes" },
     spec: {
@@ -332,7 +332,7 @@ const changes: readonly Exchange[] = [
   }),
 ];
 
-export const validatingPolicies: Topic = {
+export const validatingPolicies: CorpusTopic = {
   name: "validating-policies",
   exchanges: [
     namespace("policies"),

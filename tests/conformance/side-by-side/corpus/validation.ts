@@ -1,5 +1,5 @@
 /** Dry runs, and fields that are unknown or stand twice. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import { configMap, get, namespace, patch, post, put } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/validation/configmaps";
@@ -10,7 +10,7 @@ const unknown = (name: string) => ({
 const twice = (name: string) =>
   `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}"},"data":{"a":"1","a":"2"},"data":{"b":"3"}}`;
 
-export const validation: Topic = {
+export const validation: CorpusTopic = {
   name: "validation",
   exchanges: [
     namespace("validation"),

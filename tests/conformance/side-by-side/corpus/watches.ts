@@ -1,5 +1,5 @@
 /** Watching: initial events, bookmarks, selectors, versions, forms. */
-import type { Topic } from "../exchange.ts";
+import type { CorpusTopic } from "../exchange.ts";
 import {
   asMetadata,
   asTable,
@@ -14,7 +14,7 @@ import {
 const cm = "/api/v1/namespaces/watches/configmaps";
 const all = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
-export const watches: Topic = {
+export const watches: CorpusTopic = {
   name: "watches",
   exchanges: [
     namespace("watches"),

@@ -1,5 +1,5 @@
 /** What webhooks answer, as it should be and in every other way, and what becomes of the request. */
-import type { Answer, Exchange, Topic } from "../exchange.ts";
+import type { CorpusAnswer, CorpusRequest, CorpusTopic } from "../exchange.ts";
 import { configMap, namespace, patch, post, put, remove } from "../requests.ts";
 
 const group = "/apis/admissionregistration.k8s.io/v1";
@@ -22,7 +22,7 @@ const asking = (...hooks: readonly string[]) => ({
   labels: Object.fromEntries(hooks.map((name) => [`ask-${name}`, "yes"])),
 });
 
-const ask = (prefix: string, name: string, rest: Partial<Exchange> = {}): Exchange =>
+const ask = (prefix: string, name: string, rest: Partial<CorpusRequest> = {}): CorpusRequest =>
   post(`${prefix}: ${name}`, dry, configMap(name, { a: "b" }, asking(name)), {
     view: withoutManagers,
     ...rest,
@@ -34,7 +34,7 @@ function withoutManagers(body: unknown): unknown {
   );
 }
 
-const denied = ({ status }: Answer): boolean => status >= 400;
+const denied = ({ status }: CorpusAnswer): boolean => status >= 400;
 
 const answers = [
   "deny",
@@ -165,7 +165,7 @@ const seenBefore = [
   }),
 ];
 
-export const webhooks: Topic = {
+export const webhooks: CorpusTopic = {
   name: "webhooks",
   exchanges: [
     namespace("webhooks"),

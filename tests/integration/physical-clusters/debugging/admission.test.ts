@@ -4,27 +4,27 @@ import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, isUpgraded } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
-import { deployments, startPhysical, startPlane } from "../fixture.ts";
+import { deployments, startControlPlaneWithClusters, startPhysicalCluster } from "../fixture.ts";
 import {
   debug,
   exec,
   log,
   networkClient,
   podPath,
-  registered,
+  registerReady,
   runningPods,
-  web,
+  webDeployment,
 } from "./fixture.ts";
 
 const registration = "/apis/admissionregistration.k8s.io/v1";
 
 async function scene(t: TestContext) {
-  const plane = await startPlane(t, { patience: { settleMs: 0 } });
+  const plane = await startControlPlaneWithClusters(t, { patience: { settleMs: 0 } });
   await plane.listen();
-  const east = await startPhysical(t, { name: "east" });
+  const east = await startPhysicalCluster(t, { name: "east" });
   const { client } = plane;
-  await registered(client, "east", east.kubeconfig);
-  await client.resource(deployments).create(web("web", 1));
+  await registerReady(client, "east", east.kubeconfig);
+  await client.resource(deployments).create(webDeployment("web", 1));
   const [pod] = await runningPods(client, "web", 1);
   const user = await networkClient(t, plane, { cluster: "root" });
   return { client, user, path: podPath(pod?.metadata.name ?? "") };

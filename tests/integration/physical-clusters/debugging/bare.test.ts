@@ -8,13 +8,13 @@ import { after, before, describe, it } from "node:test";
 import { stateLabel, stateSync } from "@kcp-ts/multicluster";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "../fixture.ts";
-import { called } from "../tenants.ts";
-import { debug, exec, log, podPath, pods, top } from "./fixture.ts";
+import { sharedNameOf } from "../tenants.ts";
+import { debug, exec, log, podPath, pods, topPods } from "./fixture.ts";
 import {
   grant,
   modes,
-  setTenantsStage,
-  type TenantsStage,
+  startTenantsFixture,
+  type TenantsFixture,
   tenants,
   usage,
 } from "./tenants-stage.ts";
@@ -23,7 +23,7 @@ const jobs = defineResource<DynamicObject>({
   ...{ group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
 });
 
-const part = `bare--${called("compute", "east").replaceAll(".", "-")}`;
+const part = `bare--${sharedNameOf("compute", "east").replaceAll(".", "-")}`;
 const at = { namespace: "default", name: "bare" };
 
 function bare(tenant: (typeof tenants)[number]) {
@@ -52,10 +52,10 @@ async function untilRunning(client: Client): Promise<void> {
 
 for (const mode of modes) {
   describe(`a bare Pod in ${mode} mode`, () => {
-    let stage: TenantsStage;
+    let stage: TenantsFixture;
     const ending: (() => unknown)[] = [];
     before(async () => {
-      stage = await setTenantsStage({ after: (end) => void ending.push(end as never) }, mode);
+      stage = await startTenantsFixture({ after: (end) => void ending.push(end as never) }, mode);
       for (const tenant of tenants) {
         const client = stage.plane.clientFor(tenant);
         await client.resource(pods).create(bare(tenant));
@@ -83,9 +83,9 @@ for (const mode of modes) {
         const client = await stage.inside(tenant);
         const used = (name: string) => [`${name}: main cpu=${usage[tenant]} memory=8Mi`];
         await eventually(async () => {
-          assert.deepEqual((await top(client, "/bare")).pods, used("bare"));
-          assert.deepEqual((await top(client, `/${part}`)).pods, used(part));
-          assert.deepEqual((await top(client, "?labelSelector=run%3Dbare")).pods, used("bare"));
+          assert.deepEqual((await topPods(client, "/bare")).pods, used("bare"));
+          assert.deepEqual((await topPods(client, `/${part}`)).pods, used(part));
+          assert.deepEqual((await topPods(client, "?labelSelector=run%3Dbare")).pods, used("bare"));
         });
       }
     });
@@ -140,7 +140,7 @@ for (const mode of modes) {
 
   describe(`a Job in ${mode} mode`, () => {
     it("has a selector for exactly the copies of its Pods", async (t) => {
-      const stage = await setTenantsStage(t, mode);
+      const stage = await startTenantsFixture(t, mode);
       const client = await stage.inside("one");
       await eventually(() => client.resource(jobs).list({ namespace: "default" }));
       for (const name of ["sum", "other"])

@@ -4,8 +4,21 @@ import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { deployments, eventually, startPhysical, startPlane } from "../fixture.ts";
-import { exec, networkClient, podPath, pods, registered, runningPods, web } from "./fixture.ts";
+import {
+  deployments,
+  eventually,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
+} from "../fixture.ts";
+import {
+  exec,
+  networkClient,
+  podPath,
+  pods,
+  registerReady,
+  runningPods,
+  webDeployment,
+} from "./fixture.ts";
 
 const configMaps = defineResource<KubernetesObject & { data: Record<string, string> }>({
   group: "",
@@ -17,11 +30,11 @@ const configMaps = defineResource<KubernetesObject & { data: Record<string, stri
 
 describe("Pods of one's workloads", () => {
   it("are seen upstream, found by the labels of their Deployment, and named by their cluster", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "us-east1" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "us-east1" });
     const client = plane.client;
-    await registered(client, "us-east1", east.kubeconfig);
-    await client.resource(deployments).create(web());
+    await registerReady(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(webDeployment());
     const found = await runningPods(client, "web", 2);
     for (const { metadata, spec } of found) {
       assert.match(metadata.name, /^web--us-east1-/);
@@ -33,11 +46,11 @@ describe("Pods of one's workloads", () => {
   });
 
   it("are not changed by anybody but the syncer, an administrator included", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "us-east1" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "us-east1" });
     const client = plane.client;
-    await registered(client, "us-east1", east.kubeconfig);
-    await client.resource(deployments).create(web("web", 1));
+    await registerReady(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(webDeployment("web", 1));
     const [pod] = await runningPods(client, "web", 1);
     assert.ok(pod !== undefined);
     const at = { namespace: "default", name: pod.metadata.name };
@@ -61,11 +74,11 @@ describe("Pods of one's workloads", () => {
   });
 
   it("are restarted by deleting them, and the one who deletes waits for their end", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "us-east1" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "us-east1" });
     const client = plane.client;
-    await registered(client, "us-east1", east.kubeconfig);
-    await client.resource(deployments).create(web("web", 1));
+    await registerReady(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(webDeployment("web", 1));
     const [pod] = await runningPods(client, "web", 1);
     assert.ok(pod !== undefined);
     const at = { namespace: "default", name: pod.metadata.name };
@@ -78,11 +91,13 @@ describe("Pods of one's workloads", () => {
   });
 
   it("are shown as lost when their cluster is, and as they are when it is back", async (t) => {
-    const plane = await startPlane(t, { patience: { graceMs: 100, settleMs: 0 } });
-    const east = await startPhysical(t, { name: "us-east1" });
+    const plane = await startControlPlaneWithClusters(t, {
+      patience: { graceMs: 100, settleMs: 0 },
+    });
+    const east = await startPhysicalCluster(t, { name: "us-east1" });
     const { client } = plane;
-    await registered(client, "us-east1", east.kubeconfig);
-    await client.resource(deployments).create(web("web", 2));
+    await registerReady(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(webDeployment("web", 2));
     await runningPods(client, "web", 2);
     await east.faults.cut();
     await eventually(async () => {
@@ -99,14 +114,14 @@ describe("Pods of one's workloads", () => {
   });
 
   it("go with a SyncTarget that nobody can drain any more", async (t) => {
-    const plane = await startPlane(t, {
+    const plane = await startControlPlaneWithClusters(t, {
       drainTimeoutMs: 100,
       patience: { graceMs: 100, settleMs: 0 },
     });
-    const east = await startPhysical(t, { name: "us-east1" });
+    const east = await startPhysicalCluster(t, { name: "us-east1" });
     const { client } = plane;
-    await registered(client, "us-east1", east.kubeconfig);
-    await client.resource(deployments).create(web("web", 2));
+    await registerReady(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(webDeployment("web", 2));
     await runningPods(client, "web", 2);
     await east.faults.cut();
     await client.resource(syncTargets).delete({ name: "us-east1" });
@@ -114,8 +129,8 @@ describe("Pods of one's workloads", () => {
   });
 
   it("are called by their cluster where a policy says so, and are reached by that name", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "us-east1" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "us-east1" });
     const { client } = plane;
     await client.resource(configMaps).create({
       metadata: {
@@ -125,8 +140,8 @@ describe("Pods of one's workloads", () => {
       },
       data: { pods: '{"copyNames": "by-cluster"}' },
     });
-    await registered(client, "us-east1", east.kubeconfig);
-    const { metadata, ...rest } = web("api", 1);
+    await registerReady(client, "us-east1", east.kubeconfig);
+    const { metadata, ...rest } = webDeployment("api", 1);
     const labels = { ...metadata.labels, "workloads.kcp.io/cluster": "us-east1" };
     await client.resource(deployments).create({ ...rest, metadata: { ...metadata, labels } });
     const [pod] = await runningPods(client, "api", 1);

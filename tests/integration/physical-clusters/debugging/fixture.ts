@@ -35,7 +35,11 @@ export const pods = defineResource<Pod>({
 });
 
 /** A SyncTarget that lends what it lends if nobody says otherwise, and the wish to wait until Deployments are served. */
-export async function registered(client: Client, name: string, kubeconfig: string): Promise<void> {
+export async function registerReady(
+  client: Client,
+  name: string,
+  kubeconfig: string,
+): Promise<void> {
   await register(client, name, { kubeconfig });
   await eventually(() => client.resource(pods).list({ namespace: "default" }));
   await eventually(() => client.resource(deployments).list({ namespace: "default" }));
@@ -56,7 +60,11 @@ export async function runningPods(client: Client, app: string, count: number): P
   });
 }
 
-export function web(name = "web", replicas = 2, annotations: Record<string, string> = {}) {
+export function webDeployment(
+  name = "web",
+  replicas = 2,
+  annotations: Record<string, string> = {},
+) {
   const made = deployment(name);
   const template = {
     metadata: { labels: { app: name }, annotations },
@@ -158,7 +166,7 @@ interface PodMetrics {
 }
 
 /** What `kubectl top pods` asks. `query` begins with a question mark, or is `/` and the name of a Pod. */
-export async function top(client: Client, query = "", namespace = "default"): Promise<Usage> {
+export async function topPods(client: Client, query = "", namespace = "default"): Promise<Usage> {
   const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods${query}`;
   try {
     const response = await client.send({ method: "GET", path, retriesMax: 0 });

@@ -7,17 +7,17 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
   clusterLabel,
-  copyOfAnnotation,
   type SyncTarget,
   stateLabel,
   stateUpsync,
   syncerFieldManager,
   syncTargets,
+  upsyncedFromAnnotation,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { deployments, eventually, impatient } from "../fixture.ts";
+import { deployments, eventually, fastProbes } from "../fixture.ts";
 import {
   exec,
   log,
@@ -25,9 +25,9 @@ import {
   type Pod,
   podPath,
   pods,
-  registered,
+  registerReady,
   runningPods,
-  web,
+  webDeployment,
 } from "./fixture.ts";
 
 const alice = { username: "alice", groups: [] };
@@ -74,9 +74,9 @@ async function grant(cluster: string, username: string, name: string, rules: obj
 async function tenant(cluster: string): Promise<Pod> {
   const client = plane.clientFor(cluster);
   await client.resource(namespaces).create({ metadata: { name: "default" } });
-  await registered(client, "east", east.kubeconfig ?? "");
+  await registerReady(client, "east", east.kubeconfig ?? "");
   const said = { "sim.kcp.io/log": `treasure of ${cluster}` };
-  await client.resource(deployments).create(web("web", 1, said));
+  await client.resource(deployments).create(webDeployment("web", 1, said));
   const [pod] = await runningPods(client, "web", 1);
   assert.ok(pod !== undefined);
   return pod;
@@ -84,7 +84,7 @@ async function tenant(cluster: string): Promise<Pod> {
 
 before(async () => {
   plane = await startTestControlPlane({
-    physicalClusters: { ...impatient, patience: { settleMs: 0 } },
+    physicalClusters: { ...fastProbes, patience: { settleMs: 0 } },
   });
   east = await startListeningCluster({ name: "east", nodes: 1 });
   [ofA, ofB] = await Promise.all([tenant("a"), tenant("b")]);
@@ -160,7 +160,7 @@ describe("a tenant", () => {
         plane.clientFor(cluster).resource(syncTargets).get({ name: "east" }),
       ),
     );
-    const theirs = ofB.metadata.annotations?.[copyOfAnnotation] ?? "";
+    const theirs = ofB.metadata.annotations?.[upsyncedFromAnnotation] ?? "";
     const { uid } = JSON.parse(theirs) as { uid: string };
     const client = plane.clientFor("a", alice);
     const forged = (name: string, target: SyncTarget | undefined) => ({
@@ -168,7 +168,9 @@ describe("a tenant", () => {
         name,
         namespace: "default",
         labels: { [stateLabel("east")]: stateUpsync },
-        annotations: { [copyOfAnnotation]: JSON.stringify({ uid, target: target?.metadata.uid }) },
+        annotations: {
+          [upsyncedFromAnnotation]: JSON.stringify({ uid, target: target?.metadata.uid }),
+        },
         ownerReferences: [
           { apiVersion: "apps/v1", kind: "Deployment", name: "web--east", uid: "1-2-3" },
         ],
@@ -211,7 +213,7 @@ describe("a tenant", () => {
     const [target] = await Promise.all([
       plane.clientFor("a").resource(syncTargets).get({ name: "east" }),
     ]);
-    const { uid } = JSON.parse(ofB.metadata.annotations?.[copyOfAnnotation] ?? "{}");
+    const { uid } = JSON.parse(ofB.metadata.annotations?.[upsyncedFromAnnotation] ?? "{}");
     const copy = JSON.stringify({ uid, target: target.metadata.uid });
     const forge = () =>
       client.resource(pods).create(
@@ -220,7 +222,7 @@ describe("a tenant", () => {
             name: ofB.metadata.name,
             namespace,
             labels: { [stateLabel("east")]: stateUpsync },
-            annotations: { [copyOfAnnotation]: copy },
+            annotations: { [upsyncedFromAnnotation]: copy },
           },
           spec: { containers: [{ name: "a", image: "a" }] },
         },

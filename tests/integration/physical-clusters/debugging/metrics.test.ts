@@ -1,36 +1,51 @@
 /** Goal: `kubectl top pods` shows what the Pods of one's workloads use, over all clusters that say so, and says which do not. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { deployments, eventually, startPhysical, startPlane } from "../fixture.ts";
-import { networkClient, podPath, pods, registered, runningPods, top, web } from "./fixture.ts";
+import {
+  deployments,
+  eventually,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
+} from "../fixture.ts";
+import {
+  networkClient,
+  podPath,
+  pods,
+  registerReady,
+  runningPods,
+  topPods,
+  webDeployment,
+} from "./fixture.ts";
 import { clusterRoleBindings, grant } from "./tenants-stage.ts";
 
 const metrics = "/apis/metrics.k8s.io/v1beta1";
 
 describe("what Pods use", () => {
   it("is told of all clusters that say so, with a warning for each that does not", async (t) => {
-    const plane = await startPlane(t, { patience: { settleMs: 0 } });
+    const plane = await startControlPlaneWithClusters(t, { patience: { settleMs: 0 } });
     const [east, west] = await Promise.all([
-      startPhysical(t, { name: "east" }),
-      startPhysical(t, { name: "west", metrics: false }),
+      startPhysicalCluster(t, { name: "east" }),
+      startPhysicalCluster(t, { name: "west", metrics: false }),
     ]);
     const { client } = plane;
     const user = await networkClient(t, plane, { cluster: "root" });
     // Where there are no Pods, there is nothing to say of them, and discovery is as it was.
     await assert.rejects(client.json({ method: "GET", path: metrics }), { code: 404 });
-    await registered(client, "east", east.kubeconfig);
-    await client.resource(deployments).create(web("web", 2, { "sim.kcp.io/usage": "cpu=250m" }));
+    await registerReady(client, "east", east.kubeconfig);
+    await client
+      .resource(deployments)
+      .create(webDeployment("web", 2, { "sim.kcp.io/usage": "cpu=250m" }));
     const names = async (count: number) =>
       (await runningPods(client, "web", count)).map(({ metadata }) => metadata.name).sort();
     const first = await names(2);
     // A machine may be so slow that a cluster does not answer in time: then it is asked again.
     await eventually(async () => {
-      const { status, warnings, pods: used } = await top(user);
+      const { status, warnings, pods: used } = await topPods(user);
       const expected = first.map((name) => `${name}: web cpu=250m memory=8Mi`);
       assert.deepEqual([status, warnings, used], [200, "", expected]);
     });
-    await registered(client, "west", west.kubeconfig);
-    const other = web("api", 2);
+    await registerReady(client, "west", west.kubeconfig);
+    const other = webDeployment("api", 2);
     await client.resource(deployments).create(other);
     const both = await eventually(async () => {
       const { items } = await client.resource(pods).list({ labelSelector: "app=api" });
@@ -40,31 +55,31 @@ describe("what Pods use", () => {
       return found;
     });
     await eventually(async () => {
-      const partial = await top(user, "?labelSelector=app%3Dapi");
+      const partial = await topPods(user, "?labelSelector=app%3Dapi");
       assert.deepEqual(partial.pods, [`${both[0]}: web cpu=1m memory=8Mi`]);
       assert.match(partial.warnings, /without metrics of west: it serves no metrics\.k8s\.io/);
     });
     // Of one Pod alone, the same is the whole answer.
     await eventually(async () => {
-      const { status, text } = await top(user, `/${both[1]}`);
+      const { status, text } = await topPods(user, `/${both[1]}`);
       assert.equal(status, 503);
       assert.match(text, /no metrics: west: it serves no metrics\.k8s\.io: install metrics-server/);
     });
-    assert.equal((await top(user, "/nobody")).status, 404);
+    assert.equal((await topPods(user, "/nobody")).status, 404);
     // A cluster that cannot be reached is warned of, too.
     await west.faults.cut();
     await eventually(async () => {
-      const cut = await top(user);
+      const cut = await topPods(user);
       assert.equal(cut.status, 200);
       assert.match(cut.warnings, /without metrics of west: west cannot be reached/);
     });
   });
 
   it("is found by discovery beside Pods, and not in front of them", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { client } = plane;
-    await registered(client, "east", east.kubeconfig);
+    await registerReady(client, "east", east.kubeconfig);
     const groups = (await client.json({ method: "GET", path: "/apis" })) as {
       groups: { name: string }[];
     };
@@ -96,11 +111,11 @@ describe("what Pods use", () => {
   });
 
   it("is for those whom roles let get or list it", async (t) => {
-    const plane = await startPlane(t);
-    const east = await startPhysical(t, { name: "east" });
+    const plane = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east" });
     const { client } = plane;
-    await registered(client, "east", east.kubeconfig);
-    await client.resource(deployments).create(web("web", 1));
+    await registerReady(client, "east", east.kubeconfig);
+    await client.resource(deployments).create(webDeployment("web", 1));
     const [pod] = await runningPods(client, "web", 1);
     const { name = "" } = pod?.metadata ?? {};
     await grant(plane, "root", "bob", [
@@ -109,8 +124,8 @@ describe("what Pods use", () => {
     ]);
     const user = { username: "bob", groups: [] };
     const bob = await networkClient(t, plane, { cluster: "root", user });
-    await eventually(async () => assert.equal((await top(bob)).status, 200));
-    assert.equal((await top(bob, `/${name}`)).status, 403);
+    await eventually(async () => assert.equal((await topPods(bob)).status, 200));
+    assert.equal((await topPods(bob, `/${name}`)).status, 403);
     // Who may view, may see this.
     await grant(plane, "root", "carol", [{ nonResourceURLs: ["/"], verbs: ["access"] }]);
     const apiGroup = "rbac.authorization.k8s.io";
@@ -122,7 +137,7 @@ describe("what Pods use", () => {
     const carol = await networkClient(t, plane, {
       ...{ cluster: "root", user: { username: "carol", groups: [] } },
     });
-    await eventually(async () => assert.equal((await top(carol, `/${name}`)).status, 200));
+    await eventually(async () => assert.equal((await topPods(carol, `/${name}`)).status, 200));
     const path = podPath(name);
     await assert.rejects(bob.json({ method: "GET", path }), { code: 403 });
   });

@@ -3,8 +3,20 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { mountWorkspace, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { deployments, eventually, startPhysical, startPlane } from "../fixture.ts";
-import { exec, networkClient, podPath, registered, runningPods, web } from "./fixture.ts";
+import {
+  deployments,
+  eventually,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
+} from "../fixture.ts";
+import {
+  exec,
+  networkClient,
+  podPath,
+  registerReady,
+  runningPods,
+  webDeployment,
+} from "./fixture.ts";
 
 const workspaces = defineResource<DynamicObject>({
   ...{ group: "tenancy.kcp.io", version: "v1alpha1", resource: "workspaces" },
@@ -15,15 +27,15 @@ const bob = { username: "bob", groups: ["system:authenticated"] };
 describe("a session through a mount of a workspace of this server", () => {
   /** A Pod in `root:team`, which is also reached as `root:door`. */
   async function scene(t: TestContext): Promise<{ plane: TestControlPlane; path: string }> {
-    const plane = await startPlane(t, { patience: { settleMs: 0 } });
+    const plane = await startControlPlaneWithClusters(t, { patience: { settleMs: 0 } });
     // From here on workspaces are at its port, and that is what makes a mount one of our own.
     await plane.listen();
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const root = plane.clientFor("root");
     const made = await root.resource(workspaces).create({ metadata: { name: "team" } });
     const team = plane.clientFor("root:team");
-    await registered(team, "east", east.kubeconfig);
-    await team.resource(deployments).create(web("web", 1));
+    await registerReady(team, "east", east.kubeconfig);
+    await team.resource(deployments).create(webDeployment("web", 1));
     const [pod] = await runningPods(team, "web", 1);
     const { URL: url } = made["spec"] as unknown as { URL: string };
     await mountWorkspace(root, "door", url);

@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { type ControlPlane, controlPlaneDefaults, startControlPlane } from "@kcp-ts/controlplane";
-import { muxProtocol, promisedMsOf, syncTargets } from "@kcp-ts/multicluster";
-import { peerLabel, systemPlace } from "@kcp-ts/multicluster-server/internal";
+import { heartbeatIntervalMsOf, muxProtocol, syncTargets } from "@kcp-ts/multicluster";
+import { peerLabel, systemNamespace } from "@kcp-ts/multicluster-server/internal";
 import {
   type Client,
   connect,
@@ -24,8 +24,8 @@ import {
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { startAgent } from "@kcp-ts/testing/internal";
 import { type EtcdCluster, etcdMissing, freePorts, startEtcd } from "@kcp-ts/testkit";
-import { deployments, eventually, impatient, startPhysical } from "../fixture.ts";
-import { exec, log, podPath, pods, registered, runningPods, web } from "./fixture.ts";
+import { deployments, eventually, fastProbes, startPhysicalCluster } from "../fixture.ts";
+import { exec, log, podPath, pods, registerReady, runningPods, webDeployment } from "./fixture.ts";
 
 const silent = {
   debug: () => {},
@@ -76,7 +76,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
           securePort: port,
           ...(arePeers ? { peerUrl: url } : {}),
           shutdownTimeoutMs: 1000,
-          physicalClusters: { ...impatient, patience: { settleMs: 0 } },
+          physicalClusters: { ...fastProbes, patience: { settleMs: 0 } },
           storage: { kind: "etcd", servers: etcd.endpoints, prefix },
         },
         { log: silent },
@@ -107,7 +107,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
     const { client } = server.plane;
     await eventually(() => client.resource(pods).list({ namespace: "default" }));
     await eventually(() => client.resource(deployments).list({ namespace: "default" }));
-    await client.resource(deployments).create(web("web", 1));
+    await client.resource(deployments).create(webDeployment("web", 1));
     const [pod] = await runningPods(client, "web", 1);
     return podPath(pod?.metadata.name ?? "");
   }
@@ -130,16 +130,16 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
 
   it("each lead to the Pods of a cluster that one of them is connected to", async (t) => {
     const servers = await started(t, "/push");
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const [first] = servers;
     assert.ok(first !== undefined);
-    await registered(first.plane.client, "east", east.kubeconfig);
+    await registerReady(first.plane.client, "east", east.kubeconfig);
     await leadsThere(servers, await podOf(first));
   });
 
   it("each lead to the Pods of a cluster whose agent has dialled one of them", async (t) => {
     const servers = await started(t, "/pull");
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const [, second] = servers;
     assert.ok(second !== undefined);
     const agent = await dialling(t, second, east.kubeconfig);
@@ -161,17 +161,17 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
     const tunnelsOf = async (prefix: string, arePeers: boolean) => {
       const [first, second] = await started(t, prefix, arePeers);
       assert.ok(first !== undefined && second !== undefined);
-      const east = await startPhysical(t, { name: "east" });
+      const east = await startPhysicalCluster(t, { name: "east" });
       await dialling(t, second, east.kubeconfig);
       const said = await eventually(async () => {
         const { status } = await first.plane.client.resource(syncTargets).get({ name: "east" });
         assert.ok(status?.tunnel !== undefined);
         // It promises no more than who has a tunnel, and is not held for silent.
-        assert.equal(promisedMsOf(status), 20_000);
+        assert.equal(heartbeatIntervalMsOf(status), 20_000);
         assert.equal(findCondition(status.conditions, "Ready")?.status, "True");
         return status.tunnel;
       });
-      const { cluster, namespace } = systemPlace;
+      const { cluster, namespace } = systemNamespace;
       const system = first.plane.client.inCluster(cluster).resource(secrets);
       const { items } = await system.list({ namespace, labelSelector: `${peerLabel}=true` });
       const identities = new Map(
@@ -192,10 +192,10 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
 
   it("say so when they do not know of each other", async (t) => {
     const servers = await started(t, "/alone", false);
-    const east = await startPhysical(t, { name: "east" });
+    const east = await startPhysicalCluster(t, { name: "east" });
     const [first] = servers;
     assert.ok(first !== undefined);
-    await registered(first.plane.client, "east", east.kubeconfig);
+    await registerReady(first.plane.client, "east", east.kubeconfig);
     const path = await podOf(first);
     await eventually(async () => {
       const answers = await Promise.all(servers.map(({ user }) => log(user, path)));
@@ -208,7 +208,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
   it("give each other what opens sessions with Pods, and nothing else", async (t) => {
     const [first, second] = await started(t, "/keys");
     assert.ok(first !== undefined && second !== undefined);
-    const { cluster, namespace } = systemPlace;
+    const { cluster, namespace } = systemNamespace;
     const system = first.plane.client.inCluster(cluster).resource(secrets);
     const labelSelector = `${peerLabel}=true`;
     const records = await eventually(async () => {

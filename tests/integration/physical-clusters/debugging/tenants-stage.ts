@@ -9,9 +9,15 @@ import {
   startAgent,
   type TestControlPlane,
 } from "@kcp-ts/testing/internal";
-import { deployments, impatient, register, startPhysical, startPlane } from "../fixture.ts";
-import { bind, offer, untilOffered, untilReady } from "../tenants.ts";
-import { networkClient, type Pod, runningPods, web } from "./fixture.ts";
+import {
+  deployments,
+  fastProbes,
+  register,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
+} from "../fixture.ts";
+import { bind, exportCompute, untilComputeExported, untilReady } from "../tenants.ts";
+import { networkClient, type Pod, runningPods, webDeployment } from "./fixture.ts";
 
 export type Mode = "Push" | "Pull";
 export const modes: readonly Mode[] = ["Push", "Pull"];
@@ -35,7 +41,7 @@ export const everything: readonly JsonObject[] = [
   { nonResourceURLs: ["*"], verbs: ["*"] },
 ];
 
-export interface TenantsStage {
+export interface TenantsFixture {
   readonly plane: TestControlPlane;
   readonly east: SimulatedCluster;
   /** The Pod of each. */
@@ -67,13 +73,13 @@ export async function grant(
   });
 }
 
-export async function setTenantsStage(
+export async function startTenantsFixture(
   t: Pick<TestContext, "after">,
   mode: Mode,
   patience: object = { settleMs: 0 },
-): Promise<TenantsStage> {
-  const plane = await startPlane(t as TestContext, { ...impatient, patience });
-  const east = await startPhysical(t as TestContext, { name: "east" });
+): Promise<TenantsFixture> {
+  const plane = await startControlPlaneWithClusters(t as TestContext, { ...fastProbes, patience });
+  const east = await startPhysicalCluster(t as TestContext, { name: "east" });
   const compute = plane.clientFor("compute");
   const { kubeconfig } = east;
   if (mode === "Push") await register(compute, "east", { kubeconfig, resources });
@@ -85,15 +91,15 @@ export async function setTenantsStage(
     });
     t.after(() => agent.stop());
   }
-  await offer(compute);
-  await untilOffered(compute, ...resources);
+  await exportCompute(compute);
+  await untilComputeExported(compute, ...resources);
   await untilReady(compute, "east");
   const found = await Promise.all(
     tenants.map(async (name) => {
       const client = plane.clientFor(name);
       await bind(client, "compute");
       await client.resource(deployments).create(
-        web("web", 1, {
+        webDeployment("web", 1, {
           "sim.kcp.io/log": `treasure of ${name}`,
           "sim.kcp.io/usage": `cpu=${usage[name]}`,
         }),

@@ -8,22 +8,22 @@ import { after, before, describe, it } from "node:test";
 import {
   agentViewPath,
   consumersPath,
-  copyOfAnnotation,
   stateLabel,
   stateUpsync,
   syncerFieldManager,
   syncTargets,
+  upsyncedFromAnnotation,
 } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { deployments, eventually } from "../fixture.ts";
-import { apiBindings, called, namespacesByOwner } from "../tenants.ts";
-import { debug, exec, log, networkClient, podPath, pods, runningPods, top } from "./fixture.ts";
+import { apiBindings, namespacesByOwner, sharedNameOf } from "../tenants.ts";
+import { debug, exec, log, networkClient, podPath, pods, runningPods, topPods } from "./fixture.ts";
 import {
   grant,
   modes,
-  setTenantsStage,
+  startTenantsFixture,
   type Tenant,
-  type TenantsStage,
+  type TenantsFixture,
   tenants,
   usage,
 } from "./tenants-stage.ts";
@@ -31,15 +31,15 @@ import {
 const events = defineResource<DynamicObject>({
   ...{ group: "", version: "v1", resource: "events", kind: "Event", namespaced: true },
 });
-const shared = called("compute", "east");
+const shared = sharedNameOf("compute", "east");
 const other = (tenant: Tenant): Tenant => (tenant === "one" ? "two" : "one");
 
 for (const mode of modes) {
   describe(`tenants of a cluster in ${mode} mode`, () => {
-    let stage: TenantsStage;
+    let stage: TenantsFixture;
     const ending: (() => unknown)[] = [];
     before(async () => {
-      stage = await setTenantsStage({ after: (end) => void ending.push(end as never) }, mode);
+      stage = await startTenantsFixture({ after: (end) => void ending.push(end as never) }, mode);
     });
     after(async () => {
       for (const end of ending.reverse()) await end();
@@ -108,17 +108,17 @@ for (const mode of modes) {
         const mine = [`${name}: web cpu=${usage[tenant]} memory=8Mi`];
         // In Pull mode the tunnel may be a moment behind, and a machine may be slow.
         for (const query of ["", "?labelSelector=app%3Dweb", `/${name}`])
-          await eventually(async () => assert.deepEqual((await top(client, query)).pods, mine));
+          await eventually(async () => assert.deepEqual((await topPods(client, query)).pods, mine));
         const theirs = stage.pods[other(tenant)].metadata.name;
-        assert.equal((await top(client, `/${theirs}`)).status, 404);
+        assert.equal((await topPods(client, `/${theirs}`)).status, 404);
         const [inCluster = ""] =
           (await namespacesByOwner(stage.east.client)).get(other(tenant)) ?? [];
-        assert.deepEqual((await top(client, "", inCluster)).pods, []);
-        assert.equal((await top(client, `/..%2f..%2f${inCluster}%2fpods`)).pods.length, 0);
+        assert.deepEqual((await topPods(client, "", inCluster)).pods, []);
+        assert.equal((await topPods(client, `/..%2f..%2f${inCluster}%2fpods`)).pods.length, 0);
         const elsewhere = client.withBasePath(`/clusters/${other(tenant)}`);
         for (const query of ["", `/${theirs}`]) {
-          assert.equal((await top(elsewhere, query)).status, 403);
-          assert.equal((await top(client.withBasePath("/clusters/*"), query)).status, 403);
+          assert.equal((await topPods(elsewhere, query)).status, 403);
+          assert.equal((await topPods(client.withBasePath("/clusters/*"), query)).status, 403);
         }
       }
     });
@@ -188,7 +188,7 @@ for (const mode of modes) {
             assert.ok(!text.includes("treasure"));
           }
           assert.ok((await debug(client.withBasePath(base), path, "spy")).status >= 400);
-          assert.ok((await top(client.withBasePath(base))).status >= 400, `${who} by ${base}`);
+          assert.ok((await topPods(client.withBasePath(base))).status >= 400, `${who} by ${base}`);
         }
       }
     });
@@ -201,7 +201,9 @@ for (const mode of modes) {
           name: metadata.name,
           namespace: "default",
           labels: { [stateLabel(shared)]: stateUpsync },
-          annotations: { [copyOfAnnotation]: metadata.annotations?.[copyOfAnnotation] ?? "" },
+          annotations: {
+            [upsyncedFromAnnotation]: metadata.annotations?.[upsyncedFromAnnotation] ?? "",
+          },
         },
         spec: { containers: [{ name: "a", image: "a" }] },
       };
@@ -236,7 +238,7 @@ for (const mode of modes) {
       const path = podPath(stage.pods.one.metadata.name);
       await eventually(async () => assert.equal((await log(client, path)).status, 200));
       assert.equal((await exec(client, path)).status, 403);
-      assert.equal((await top(client)).status, 403);
+      assert.equal((await topPods(client)).status, 403);
       assert.equal((await debug(client, path, "spy")).status, 403);
       // The same role somewhere else is none here.
       const elsewhere = await networkClient(t, plane, { cluster: "two", user: bob });
@@ -286,7 +288,7 @@ for (const mode of modes) {
       );
       for (const ask of [exec, log]) assert.equal((await ask(client, path)).status, 404);
       // Where no Pods are served, nothing is said of what they use.
-      assert.equal((await top(client)).status, 404);
+      assert.equal((await topPods(client)).status, 404);
       // Who stays, stays.
       const two = await stage.inside("two");
       const [pod] = await runningPods(two, "web", 1);
@@ -297,7 +299,7 @@ for (const mode of modes) {
 
 describe("copies of tenants", () => {
   it("are shown as lost when the cluster is, and as they are when it is back", async (t) => {
-    const stage = await setTenantsStage(t, "Push", { graceMs: 100, settleMs: 0 });
+    const stage = await startTenantsFixture(t, "Push", { graceMs: 100, settleMs: 0 });
     await stage.east.faults.cut();
     for (const tenant of tenants) {
       const client = await stage.inside(tenant);
@@ -316,7 +318,7 @@ describe("copies of tenants", () => {
       const { status, text } = await log(client, path);
       assert.equal(status, 503);
       assert.match(text, /cannot be reached/);
-      const used = await top(client);
+      const used = await topPods(client);
       assert.equal(used.status, 503);
       for (const told of [text, used.text])
         assert.doesNotMatch(told, /127\.0\.0\.1|ECONN|synctarget/);
@@ -329,7 +331,7 @@ describe("copies of tenants", () => {
   });
 
   it("go with a SyncTarget that nobody can drain any more", async (t) => {
-    const stage = await setTenantsStage(t, "Push", { graceMs: 100, settleMs: 0 });
+    const stage = await startTenantsFixture(t, "Push", { graceMs: 100, settleMs: 0 });
     const compute = stage.plane.clientFor("compute").resource(syncTargets);
     await stage.east.faults.cut();
     const patch = { metadata: { annotations: { "workload.kcp.io/orphan": "true" } } };

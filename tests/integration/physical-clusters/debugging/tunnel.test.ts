@@ -13,23 +13,29 @@ import { type Client, isUpgraded } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { agentConnection, startAgent, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { FaultProxy, findKubectl, kubectlMissing } from "@kcp-ts/testkit";
-import { deployments, eventually, register, startPhysical, startPlane } from "../fixture.ts";
-import { exec, log, networkClient, podPath, pods, runningPods, web } from "./fixture.ts";
+import {
+  deployments,
+  eventually,
+  register,
+  startControlPlaneWithClusters,
+  startPhysicalCluster,
+} from "../fixture.ts";
+import { exec, log, networkClient, podPath, pods, runningPods, webDeployment } from "./fixture.ts";
 
 /** A plane, a cluster whose agent reaches it through a proxy, and a Pod in it. */
 async function scene(t: TestContext) {
-  const plane = await startPlane(t, { patience: { settleMs: 0 } });
+  const plane = await startControlPlaneWithClusters(t, { patience: { settleMs: 0 } });
   const { url } = await plane.listen();
   const proxy = await FaultProxy.start({ host: "127.0.0.1", port: Number(new URL(url).port) });
   t.after(() => proxy.dispose());
-  const east = await startPhysical(t, { name: "east" });
+  const east = await startPhysicalCluster(t, { name: "east" });
   const by = `https://127.0.0.1:${proxy.port}`;
   const agent = await startAgent(plane, east.kubeconfig, { cluster: "root", name: "east", by });
   t.after(() => agent.stop());
   const { client } = plane;
   await eventually(() => client.resource(pods).list({ namespace: "default" }));
   await eventually(() => client.resource(deployments).list({ namespace: "default" }));
-  await client.resource(deployments).create(web("web", 1));
+  await client.resource(deployments).create(webDeployment("web", 1));
   const [pod] = await runningPods(client, "web", 1);
   const user = await networkClient(t, plane, { cluster: "root" });
   const path = podPath(pod?.metadata.name ?? "");
@@ -75,7 +81,7 @@ describe("a tunnel", () => {
   });
 
   it("opens for the agent of its own cluster and for nobody else", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startControlPlaneWithClusters(t);
     const mine = await agentOf(t, plane, "mine");
     const other = await agentOf(t, plane, "other");
     assert.equal(await upgradeStatus(mine.view, tunnelOf("mine")), 101);

@@ -4,9 +4,9 @@
  */
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { simulatedGround } from "../../grounds/index.ts";
-import { playsApplications } from "./plays-applications.ts";
+import { simulatedClusters } from "../../grounds/index.ts";
+import { testApplications } from "./plays-applications.ts";
 
 describe("applications, unchanged", { skip: kubectlMissing() ?? false }, () => {
-  playsApplications(simulatedGround);
+  testApplications(simulatedClusters);
 });

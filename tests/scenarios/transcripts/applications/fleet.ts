@@ -4,7 +4,7 @@ import type { Manifest } from "@kcp-ts/controlplane";
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { type Pod, pods } from "@kcp-ts/testing/internal";
-import type { GroundCluster } from "../../grounds/index.ts";
+import type { TestCluster } from "../../grounds/index.ts";
 import { resourceOf } from "./resource-of.ts";
 
 export interface Found<Object> {
@@ -20,11 +20,11 @@ const namespaces = defineResource({
   namespaced: false,
 });
 
-export class Fleet {
-  readonly clusters: readonly GroundCluster[];
+export class ApplicationClusters {
+  readonly clusters: readonly TestCluster[];
   readonly nodesEach: number;
 
-  constructor(clusters: readonly GroundCluster[], nodesEach: number) {
+  constructor(clusters: readonly TestCluster[], nodesEach: number) {
     this.clusters = clusters;
     this.nodesEach = nodesEach;
   }
@@ -67,7 +67,7 @@ export class Fleet {
   }
 
   async #placesOf(cluster: string, namespace: string): Promise<readonly string[]> {
-    const { client } = this.clusters.find(({ name }) => name === cluster) as GroundCluster;
+    const { client } = this.clusters.find(({ name }) => name === cluster) as TestCluster;
     const { items } = await client.resource(namespaces).list({});
     return items.flatMap(({ metadata }) => {
       const text = metadata.annotations?.[namespaceLocatorAnnotation];

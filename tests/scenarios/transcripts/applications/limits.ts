@@ -7,19 +7,19 @@ import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client, KubernetesObject } from "@kcp-ts/sdk";
 import { pods } from "@kcp-ts/testing/internal";
-import type { Fleet } from "./fleet.ts";
+import type { ApplicationClusters } from "./fleet.ts";
 import { resourceOf } from "./resource-of.ts";
 
-export interface Trial {
+export interface LimitCheck {
   /** Of the logical cluster. */
   readonly client: Client;
-  readonly fleet: Fleet;
+  readonly fleet: ApplicationClusters;
 }
 
 interface Limit {
   readonly tried: string;
   /** Asked when everything has come to rest. */
-  readonly outcome: (trial: Trial) => Promise<string>;
+  readonly outcome: (trial: LimitCheck) => Promise<string>;
 }
 
 export const limitsNamespace = "limits";
@@ -143,7 +143,7 @@ const limits: readonly Limit[] = [
 ];
 
 /** As rows of a table. */
-export async function outcomesOfLimits(trial: Trial): Promise<readonly string[]> {
+export async function outcomesOfLimits(trial: LimitCheck): Promise<readonly string[]> {
   const rows: string[] = [];
   for (const { tried, outcome } of limits) rows.push(`| ${tried} | ${await outcome(trial)} |`);
   return rows;

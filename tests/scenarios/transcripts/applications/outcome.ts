@@ -2,15 +2,15 @@
 
 import type { Manifest } from "@kcp-ts/controlplane";
 import { type Client, type Condition, isConditionTrue, type KubernetesObject } from "@kcp-ts/sdk";
-import { InsidePod } from "@kcp-ts/testing/internal";
-import type { Fleet } from "./fleet.ts";
+import { PodClient } from "@kcp-ts/testing/internal";
+import type { ApplicationClusters } from "./fleet.ts";
 import { resourceOf } from "./resource-of.ts";
 
-export interface Applied {
+export interface AppliedObject {
   readonly manifest: Manifest;
   readonly namespace: string;
   readonly client: Client;
-  readonly fleet: Fleet;
+  readonly fleet: ApplicationClusters;
 }
 
 interface Seen extends KubernetesObject {
@@ -40,9 +40,9 @@ type Counts = Readonly<
   >
 >;
 
-type Outcome = (applied: Applied, object: Seen) => Promise<string> | string;
+type Outcome = (applied: AppliedObject, object: Seen) => Promise<string> | string;
 
-export async function outcomeOf(applied: Applied): Promise<string> {
+export async function outcomeOf(applied: AppliedObject): Promise<string> {
   const { manifest } = applied;
   const object = await upstreamObject(applied);
   const outcome = outcomes[manifest.kind];
@@ -115,14 +115,14 @@ const outcomes: Readonly<Record<string, Outcome>> = {
 const staysHere = "stays in the logical cluster";
 
 /** Somebody has to be the program in the operator's Pod: it says that the object is ready, by what it finds in there. */
-async function servedByOperator(applied: Applied): Promise<string> {
+async function servedByOperator(applied: AppliedObject): Promise<string> {
   const { namespace, manifest, fleet, client } = applied;
   const ending: (() => Promise<unknown>)[] = [];
   try {
     const pod = await fleet.podOf(namespace, "app=queue-operator");
     demand(pod !== undefined, "its operator has no Pod");
     const end = { after: (clean: () => Promise<unknown>) => void ending.push(clean) };
-    const inside = await InsidePod.start(end, pod.client, pod.object);
+    const inside = await PodClient.start(end, pod.client, pod.object);
     const connection = await inside.connect(end);
     const resource = resourceOf<Seen>(manifest);
     const { items } = await connection.client
@@ -142,21 +142,25 @@ async function servedByOperator(applied: Applied): Promise<string> {
   }
 }
 
-async function follows(applied: Applied): Promise<string> {
+async function follows(applied: AppliedObject): Promise<string> {
   await someCluster(applied);
   return "is where it is needed";
 }
 
-async function someCluster(applied: Applied): Promise<void> {
+async function someCluster(applied: AppliedObject): Promise<void> {
   demand((await inClusters(applied)).length > 0, "it is in no cluster");
 }
 
-async function inClusters({ fleet, namespace, manifest }: Applied): Promise<readonly string[]> {
+async function inClusters({
+  fleet,
+  namespace,
+  manifest,
+}: AppliedObject): Promise<readonly string[]> {
   const found = await fleet.find(namespace, manifest);
   return [...new Set(found.map(({ cluster }) => cluster))];
 }
 
-async function upstreamObject({ client, manifest, namespace }: Applied): Promise<Seen> {
+async function upstreamObject({ client, manifest, namespace }: AppliedObject): Promise<Seen> {
   const { name } = manifest["metadata"] as unknown as { name: string };
   const resource = resourceOf<Seen>(manifest);
   const key = resource.namespaced ? { namespace, name } : { name };

@@ -7,13 +7,13 @@ import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
 import { syncedResourcesDefault, syncTargets } from "@kcp-ts/multicluster";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import type { Ground, GroundCluster } from "../../grounds/index.ts";
+import type { TestCluster, TestEnvironment } from "../../grounds/index.ts";
 import { Terminal } from "../terminal.ts";
-import { readTranscript } from "../transcript.ts";
-import { Fleet } from "./fleet.ts";
+import { parseScenarios } from "../transcript.ts";
+import { ApplicationClusters } from "./fleet.ts";
 import { limitsManifest, limitsNamespace, outcomesOfLimits } from "./limits.ts";
 import { outcomeOf } from "./outcome.ts";
-import { WriteRecord } from "./write-record.ts";
+import { WriteRecorder } from "./write-record.ts";
 
 const root = new URL("../../../../../", import.meta.url);
 const folder = fileURLToPath(new URL("examples/applications/", root));
@@ -33,13 +33,13 @@ const physicalClusters = {
   patience: { settleMs: 0 },
 };
 
-export function playsApplications(ground: Ground): void {
+export function testApplications(ground: TestEnvironment): void {
   let plane: TestControlPlane;
-  let fleet: Fleet;
+  let fleet: ApplicationClusters;
   let terminal: Terminal;
   const closing: (() => Promise<void>)[] = [];
   const rows: string[] = [];
-  const writes = new WriteRecord();
+  const writes = new WriteRecorder();
 
   before(async () => {
     plane = await startTestControlPlane({ physicalClusters, middleware: [writes.middleware] });
@@ -47,7 +47,7 @@ export function playsApplications(ground: Ground): void {
     const clusters = await Promise.all(
       clusterNames.map((name) => ground.lend(until, name, nodes(name))),
     );
-    fleet = new Fleet(clusters, nodesEach);
+    fleet = new ApplicationClusters(clusters, nodesEach);
     await register(plane, clusters);
     terminal = await Terminal.open(() => Promise.reject(new Error("there are no cues")));
     await terminal.write("kubeconfig", await plane.kubeconfig({ cluster: "root" }));
@@ -65,7 +65,7 @@ export function playsApplications(ground: Ground): void {
       const text = await readFile(folder + file, "utf8");
       await terminal.write(file, text);
       const manifests = parseManifests(text, file);
-      for (const scenario of readTranscript(installs(namespace, file)))
+      for (const scenario of parseScenarios(installs(namespace, file)))
         await terminal.play(scenario);
       for (const manifest of manifests) {
         const { client } = plane;
@@ -94,7 +94,7 @@ export function playsApplications(ground: Ground): void {
   it("has its limits, and the page says which", async () => {
     const file = "limits.yaml";
     await terminal.write(file, limitsManifest);
-    for (const scenario of readTranscript(installs(limitsNamespace, file)))
+    for (const scenario of parseScenarios(installs(limitsNamespace, file)))
       await terminal.play(scenario);
     const tried = await eventually(async () => {
       assert.deepEqual(await writes.within(quietMs), []);
@@ -111,7 +111,7 @@ function nodes(name: string): { readonly name: string }[] {
 /** Resolves when every kind is served; Ready is said before that. */
 async function register(
   { client }: TestControlPlane,
-  clusters: readonly GroundCluster[],
+  clusters: readonly TestCluster[],
 ): Promise<void> {
   for (const { name, kubeconfig } of clusters)
     await client.resource(syncTargets).create({ metadata: { name }, spec: { kubeconfig } });

@@ -6,7 +6,7 @@ import { sleep, systemClock } from "@kcp-ts/machinery/base";
 /** Who lives says so from time to time. */
 const heartbeat = /\/synctargets\/[^/]+\/status/;
 
-export class WriteRecord {
+export class WriteRecorder {
   readonly #writes: string[] = [];
 
   readonly middleware: Middleware = (request, next) => {

@@ -18,7 +18,7 @@ import type { AdmissionSources } from "../sources.ts";
 /** Checks of one request that are remembered; those beyond it are not made. */
 const checksMax = 1000;
 
-export class Decisions {
+export class AuthorizerDecisions {
   readonly #request: AdmissionRequest;
   readonly #sources: Pick<AdmissionSources, "authorize">;
   readonly #known = new Map<string, AuthorizationDecision>();

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { runSync } from "@kcp-ts/machinery/base";
 import { COST_PER_CALL_MAX, COST_PER_OBJECT_MAX } from "@kcp-ts/machinery/cel";
 import type { AdmissionRequest } from "../admission.ts";
-import { Decisions } from "./decisions.ts";
+import { AuthorizerDecisions } from "./decisions.ts";
 import { Evaluator } from "./evaluator.ts";
 import { expressionOf } from "./expression.ts";
 
@@ -24,7 +24,7 @@ describe("variables of a policy", () => {
   const evaluator = () =>
     new Evaluator(
       values,
-      new Decisions({} as AdmissionRequest, { authorize: undefined } as never),
+      new AuthorizerDecisions({} as AdmissionRequest, { authorize: undefined } as never),
       {
         costMax: COST_PER_OBJECT_MAX,
         variables,

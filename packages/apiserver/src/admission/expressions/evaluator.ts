@@ -8,10 +8,10 @@ import {
   COST_PER_CALL_MAX,
 } from "@kcp-ts/machinery/cel";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import type { Decisions } from "./decisions.ts";
+import type { AuthorizerDecisions } from "./decisions.ts";
 import type { Expression } from "./expression.ts";
 
-export interface Values {
+export interface ExpressionValues {
   readonly object: JsonObject | null;
   readonly oldObject: JsonObject | null;
   readonly request: JsonObject;
@@ -33,8 +33,8 @@ export const outOfBudget =
   "validation failed due to running out of cost budget, no further validation rules will be run";
 
 export class Evaluator {
-  readonly #values: Values;
-  readonly #decisions: Decisions;
+  readonly #values: ExpressionValues;
+  readonly #decisions: AuthorizerDecisions;
   readonly #variables: readonly Variable[];
   readonly #known: Map<number, CelResult>;
   #remaining: number;
@@ -42,8 +42,8 @@ export class Evaluator {
   #variablesRemaining = COST_PER_CALL_MAX;
 
   constructor(
-    values: Values,
-    decisions: Decisions,
+    values: ExpressionValues,
+    decisions: AuthorizerDecisions,
     options: { readonly costMax: number; readonly variables?: readonly Variable[] },
     known?: ReadonlyMap<number, CelResult>,
   ) {

@@ -1,7 +1,7 @@
 /**
  * Expressions of webhooks and policies, compiled once for all who have the same text: by content, for as long as somebody holds them.
  */
-import { Interned } from "@kcp-ts/machinery/base";
+import { InternPool } from "@kcp-ts/machinery/base";
 import {
   AUTHORIZER_TYPE,
   BOOL,
@@ -48,7 +48,7 @@ export class Expression {
   }
 }
 
-const compiled = new Interned<Expression>();
+const compiled = new InternPool<Expression>();
 
 export function expressionOf(text: string, use: ExpressionUse): Expression {
   return compiled.get(`${use}/${text}`, () => {

@@ -2,11 +2,11 @@
 import type { Resumable } from "@kcp-ts/machinery/base";
 import { COST_MATCH_CONDITIONS_MAX } from "@kcp-ts/machinery/cel";
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import type { Decisions } from "./decisions.ts";
-import { Evaluator, type Values, type Variable } from "./evaluator.ts";
+import type { AuthorizerDecisions } from "./decisions.ts";
+import { Evaluator, type ExpressionValues, type Variable } from "./evaluator.ts";
 import { type Expression, expressionOf } from "./expression.ts";
 
-export function readConditions(value: JsonValue | undefined): readonly Expression[] {
+export function readMatchConditions(value: JsonValue | undefined): readonly Expression[] {
   return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).flatMap((condition) =>
     isJsonObject(condition)
       ? [expressionOf(String(condition["expression"]).trim(), "matchCondition")]
@@ -19,10 +19,10 @@ export type ConditionsOutcome =
   | { readonly isMet: undefined; readonly error: string };
 
 /** One that is false decides; otherwise one that fails is an error, which the failure policy is for. */
-export function checkConditions(
+export function evaluateMatchConditions(
   conditions: readonly Expression[],
-  values: Values,
-  decisions: Decisions,
+  values: ExpressionValues,
+  decisions: AuthorizerDecisions,
   variables: readonly Variable[] = [],
 ): Promise<ConditionsOutcome> {
   return decisions.settle(function* (): Resumable<ConditionsOutcome> {

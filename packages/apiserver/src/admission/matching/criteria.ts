@@ -9,9 +9,9 @@ import {
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ReviewedRequest } from "../reviewed-request.ts";
 import type { EquivalentKind, TargetKind } from "../sources.ts";
-import { isMeant, isMeantElsewhere, type Rule, readRules } from "./rules.ts";
+import { type Rule, readRules, ruleMatches, ruleMatchesEquivalent } from "./rules.ts";
 
-export interface Criteria {
+export interface MatchCriteria {
   /** Empty means everything where `isOptional`. */
   readonly rules: readonly Rule[];
   readonly excluded: readonly Rule[];
@@ -25,7 +25,10 @@ export type Match =
   | { readonly kind: TargetKind; readonly equivalent: undefined }
   | { readonly kind: TargetKind; readonly equivalent: EquivalentKind };
 
-export function readCriteria(value: JsonObject, rules: "rules" | "resourceRules"): Criteria {
+export function readMatchCriteria(
+  value: JsonObject,
+  rules: "rules" | "resourceRules",
+): MatchCriteria {
   return {
     rules: readRules(value[rules]),
     excluded: readRules(value["excludeResourceRules"]),
@@ -42,8 +45,8 @@ export function readSelector(value: JsonValue | undefined): LabelSelector {
 }
 
 /** Undefined when the request is none of theirs. */
-export async function matchOf(
-  criteria: Criteria,
+export async function matchRequest(
+  criteria: MatchCriteria,
   reviewed: ReviewedRequest,
 ): Promise<Match | undefined> {
   const { rules, excluded, namespaceSelector, objectSelector } = criteria;
@@ -60,20 +63,20 @@ export async function matchOf(
 /** The kind that was asked for goes first; others are tried when the rules mean no exact version. */
 async function findRule(
   rules: readonly Rule[],
-  { isExact }: Criteria,
+  { isExact }: MatchCriteria,
   reviewed: ReviewedRequest,
 ): Promise<Match | undefined> {
   for (const rule of rules)
-    if (isMeant(rule, reviewed.asked, reviewed.asRequested.kind)) return reviewed.asRequested;
+    if (ruleMatches(rule, reviewed.asked, reviewed.asRequested.kind)) return reviewed.asRequested;
   // All names of the same objects share the plural, so that most rules are passed over without asking for others.
   const { resource } = reviewed.request;
-  if (isExact || !rules.some((rule) => isMeantElsewhere(rule, reviewed.asked, resource)))
+  if (isExact || !rules.some((rule) => ruleMatchesEquivalent(rule, reviewed.asked, resource)))
     return undefined;
   const pending = reviewed.equivalents();
   const equivalents = pending instanceof Promise ? await pending : pending;
   for (const rule of rules)
     for (const equivalent of equivalents)
-      if (isMeant(rule, reviewed.asked, equivalent)) return { kind: equivalent, equivalent };
+      if (ruleMatches(rule, reviewed.asked, equivalent)) return { kind: equivalent, equivalent };
   return undefined;
 }
 

@@ -14,7 +14,7 @@ export interface Rule {
 }
 
 /** What a rule is held against. */
-export interface Asked {
+export interface MatchedOperation {
   readonly operation: Operation;
   readonly subresource: string;
   readonly name: string;
@@ -52,23 +52,27 @@ export function textsOf(value: JsonValue | undefined): readonly string[] {
     : [];
 }
 
-export function isMeant(rule: Rule, asked: Asked, target: TargetKind): boolean {
+export function ruleMatches(rule: Rule, asked: MatchedOperation, target: TargetKind): boolean {
   return (
     isIn(rule.operations, asked.operation) &&
     isIn(rule.groups, target.group) &&
     isIn(rule.versions, target.version) &&
     isInScope(rule, asked) &&
-    isResourceMeant(rule, target.resource, asked.subresource) &&
+    isResourceMatched(rule, target.resource, asked.subresource) &&
     (rule.names === undefined || rule.names.has(asked.name))
   );
 }
 
 /** Whether the rule would be meant if the resource were served under another group or version. */
-export function isMeantElsewhere(rule: Rule, asked: Asked, resource: string): boolean {
+export function ruleMatchesEquivalent(
+  rule: Rule,
+  asked: MatchedOperation,
+  resource: string,
+): boolean {
   return (
     isIn(rule.operations, asked.operation) &&
     isInScope(rule, asked) &&
-    isResourceMeant(rule, resource, asked.subresource)
+    isResourceMatched(rule, resource, asked.subresource)
   );
 }
 
@@ -76,12 +80,12 @@ function isIn(set: ReadonlySet<string>, value: string): boolean {
   return set.has(value) || set.has("*");
 }
 
-function isInScope({ scope }: Rule, { isNamespaced }: Asked): boolean {
+function isInScope({ scope }: Rule, { isNamespaced }: MatchedOperation): boolean {
   return scope === "*" || (scope === "Namespaced") === isNamespaced;
 }
 
 /** A rule that names no subresource does not mean any. */
-function isResourceMeant({ resources }: Rule, resource: string, subresource: string): boolean {
+function isResourceMatched({ resources }: Rule, resource: string, subresource: string): boolean {
   for (const meant of resources) {
     const isResource = meant.resource === "*" || meant.resource === resource;
     const isSubresource = meant.subresource === "*" || meant.subresource === subresource;

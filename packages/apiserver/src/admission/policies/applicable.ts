@@ -3,9 +3,9 @@ import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { BoundPolicy, NamedBinding } from "../configuration.ts";
-import type { Evaluator, Values } from "../expressions/evaluator.ts";
-import { checkConditions } from "../expressions/match-conditions.ts";
-import { type Match, matchOf } from "../matching/criteria.ts";
+import type { Evaluator, ExpressionValues } from "../expressions/evaluator.ts";
+import { evaluateMatchConditions } from "../expressions/match-conditions.ts";
+import { type Match, matchRequest } from "../matching/criteria.ts";
 import { namespaceValue, type ReviewedRequest } from "../reviewed-request.ts";
 import type { Policy } from "./policy.ts";
 
@@ -14,7 +14,7 @@ export function policyMatch(
   { policy }: BoundPolicy<Policy>,
   reviewed: ReviewedRequest,
 ): Promise<Match | undefined> {
-  return matchOf(policy.criteria, reviewed);
+  return matchRequest(policy.criteria, reviewed);
 }
 
 export async function isBound(
@@ -22,14 +22,14 @@ export async function isBound(
   reviewed: ReviewedRequest,
 ): Promise<boolean> {
   if (binding.criteria === undefined) return true;
-  return (await matchOf(binding.criteria, reviewed)) !== undefined;
+  return (await matchRequest(binding.criteria, reviewed)) !== undefined;
 }
 
 export async function valuesFor(
   reviewed: ReviewedRequest,
   match: Match,
   params: JsonObject | null,
-): Promise<Values> {
+): Promise<ExpressionValues> {
   const { object, old } = await reviewed.shownAs(match);
   return {
     object,
@@ -43,20 +43,20 @@ export async function valuesFor(
 /** Whether the match conditions hold; an error when they cannot be told. */
 export async function areConditionsMet(
   policy: Policy,
-  values: Values,
+  values: ExpressionValues,
   reviewed: ReviewedRequest,
 ): Promise<{ readonly isMet: boolean; readonly error: string | undefined }> {
   if (policy.conditions.length === 0) return { isMet: true, error: undefined };
   const { conditions, variables } = policy;
-  const outcome = await checkConditions(conditions, values, reviewed.decisions, variables);
+  const outcome = await evaluateMatchConditions(conditions, values, reviewed.decisions, variables);
   return outcome.error === undefined ? outcome : { isMet: false, error: outcome.error };
 }
 
 /** Cost that is spent in one turn of the event loop: some ten milliseconds. */
-const costPerTurn = 200_000;
+const costPerIteration = 200_000;
 
 /** Lets others have their turn while one request evaluates much, and ends when nobody waits for it any more. */
-export class Turns {
+export class EvaluationYield {
   readonly #reviewed: ReviewedRequest;
   #spent = 0;
 
@@ -67,7 +67,7 @@ export class Turns {
   /** Called between expressions. */
   pass(evaluator: Evaluator, before: number): Promise<void> | undefined {
     this.#spent += before - evaluator.remaining;
-    if (this.#spent < costPerTurn) return undefined;
+    if (this.#spent < costPerIteration) return undefined;
     this.#spent = 0;
     if (this.#reviewed.request.signal.aborted)
       throw statusError.timeout("request did not complete within the allotted timeout");

@@ -1,13 +1,13 @@
 /** A binding: where a policy is in force, with which parameters, and what a violation leads to. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
-import { type Criteria, readCriteria, readSelector } from "../matching/criteria.ts";
+import { type MatchCriteria, readMatchCriteria, readSelector } from "../matching/criteria.ts";
 import { textsOf } from "../matching/rules.ts";
 
 export interface Binding {
   readonly policyName: string;
   /** Undefined narrows nothing down. */
-  readonly criteria: Criteria | undefined;
+  readonly criteria: MatchCriteria | undefined;
   readonly paramRef: ParamRef | undefined;
   /** Deny, Warn, Audit; empty for mutating policies. */
   readonly actions: readonly string[];
@@ -26,7 +26,7 @@ export function readBinding(object: JsonObject): Binding {
   return {
     policyName: String(spec["policyName"] ?? ""),
     criteria: isJsonObject(matchResources)
-      ? readCriteria(matchResources, "resourceRules")
+      ? readMatchCriteria(matchResources, "resourceRules")
       : undefined,
     paramRef: readParamRef(spec["paramRef"]),
     actions: textsOf(spec["validationActions"]),

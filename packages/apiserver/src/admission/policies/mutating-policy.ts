@@ -1,5 +1,5 @@
 /** A MutatingAdmissionPolicy, shared by all clusters that have the same. */
-import { Interned } from "@kcp-ts/machinery/base";
+import { InternPool } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type Expression, expressionOf } from "../expressions/expression.ts";
 import { contentKey, objectsIn, Policy } from "./policy.ts";
@@ -35,7 +35,7 @@ function textIn(value: JsonObject[string] | undefined): string {
   return isJsonObject(value) ? String(value["expression"] ?? "") : "";
 }
 
-const interned = new Interned<MutatingPolicy>();
+const interned = new InternPool<MutatingPolicy>();
 
 export function readMutatingPolicy(object: JsonObject): MutatingPolicy {
   const spec = isJsonObject(object["spec"]) ? object["spec"] : {};

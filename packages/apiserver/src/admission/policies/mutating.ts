@@ -7,16 +7,22 @@ import { Evaluator } from "../expressions/evaluator.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import { areConditionsMet, isBound, policyMatch, Turns, valuesFor } from "./applicable.ts";
+import {
+  areConditionsMet,
+  EvaluationYield,
+  isBound,
+  policyMatch,
+  valuesFor,
+} from "./applicable.ts";
 import type { MutatingPolicy, Mutation } from "./mutating-policy.ts";
-import { mergedWith, patchedBy } from "./mutation.ts";
-import { ConfigurationProblem, parametersOf } from "./parameters.ts";
+import { applyJsonPatchExpression, mergeApplyConfiguration } from "./mutation.ts";
+import { PolicyConfigurationError, parametersOf } from "./parameters.ts";
 
 type Bound = BoundPolicy<MutatingPolicy>;
 
 /** The policy cannot be evaluated: what its failure policy is for. */
-class MutationProblem extends Error {
-  override readonly name = "MutationProblem";
+class MutationError extends Error {
+  override readonly name = "MutationError";
 }
 
 export async function mutateByPolicies(
@@ -24,7 +30,7 @@ export async function mutateByPolicies(
   reviewed: ReviewedRequest,
   reinvocation: Reinvocation<NamedBinding>,
 ): Promise<void> {
-  const turns = new Turns(reviewed);
+  const turns = new EvaluationYield(reviewed);
   for (const bound of policies) {
     const match = await policyMatch(bound, reviewed);
     if (match === undefined) continue;
@@ -42,14 +48,14 @@ async function mutateByOne(
   { name: bindingName, binding }: NamedBinding,
   match: Match,
   reviewed: ReviewedRequest,
-  turns: Turns,
+  turns: EvaluationYield,
 ): Promise<boolean> {
   const before = reviewed.object;
   try {
     for (const params of await parametersOf(policy, binding, reviewed))
       await mutateWith(policy, params, match, reviewed, turns);
   } catch (error) {
-    const isProblem = error instanceof MutationProblem || error instanceof ConfigurationProblem;
+    const isProblem = error instanceof MutationError || error instanceof PolicyConfigurationError;
     if (!isProblem) throw error;
     if (policy.isIgnored) return false;
     throw refused(name, bindingName, error, reviewed);
@@ -60,10 +66,10 @@ async function mutateByOne(
 function refused(
   name: string,
   binding: string,
-  error: MutationProblem | ConfigurationProblem,
+  error: MutationError | PolicyConfigurationError,
   { request }: ReviewedRequest,
 ): StatusError {
-  const isConfiguration = error instanceof ConfigurationProblem;
+  const isConfiguration = error instanceof PolicyConfigurationError;
   const by =
     isConfiguration && error.of === "policy"
       ? `policy ${quote(name)}`
@@ -84,12 +90,12 @@ async function mutateWith(
   params: JsonObject | null,
   match: Match,
   reviewed: ReviewedRequest,
-  turns: Turns,
+  turns: EvaluationYield,
 ): Promise<void> {
   const first = await valuesFor(reviewed, match, params);
   if (first.object === null) return;
   const { isMet, error } = await areConditionsMet(policy, first, reviewed);
-  if (error !== undefined) throw new MutationProblem(error);
+  if (error !== undefined) throw new MutationError(error);
   if (!isMet) return;
   let costMax = COST_PER_OBJECT_MAX;
   for (const mutation of policy.mutations) {
@@ -100,7 +106,7 @@ async function mutateWith(
       const current = new Evaluator(values, decisions, { costMax, variables });
       return { outcome: yield* current.evaluate(mutation.expression), evaluator: current };
     });
-    if (outcome.error !== undefined) throw new MutationProblem(outcome.error);
+    if (outcome.error !== undefined) throw new MutationError(outcome.error);
     const spent = costMax;
     costMax = evaluator.remaining;
     await change(mutation, outcome.value, reviewed, match);
@@ -111,7 +117,7 @@ async function mutateWith(
 
 async function change(
   { type }: Mutation,
-  value: Parameters<typeof patchedBy>[1],
+  value: Parameters<typeof applyJsonPatchExpression>[1],
   reviewed: ReviewedRequest,
   match: Match,
 ): Promise<void> {
@@ -119,8 +125,10 @@ async function change(
   const { object } = await reviewed.shownAs(match);
   if (object === null || reviewed.object === null) return;
   const form = equivalent?.form ?? reviewed.request.form;
-  const merged = inProblems(() =>
-    type === "JSONPatch" ? patchedBy(object, value) : mergedWith(object, value, form.applyType),
+  const merged = toMutationError(() =>
+    type === "JSONPatch"
+      ? applyJsonPatchExpression(object, value)
+      : mergeApplyConfiguration(object, value, form.applyType),
   );
   if (merged === object) return;
   const changed = inServerWords(() => form.decode(merged, "strictly"));
@@ -128,11 +136,11 @@ async function change(
   if (!jsonEqual(restored, reviewed.object)) reviewed.object = restored;
 }
 
-function inProblems<Result>(body: () => Result): Result {
+function toMutationError<Result>(body: () => Result): Result {
   try {
     return body();
   } catch (error) {
-    throw new MutationProblem((error as Error).message);
+    throw new MutationError((error as Error).message);
   }
 }
 

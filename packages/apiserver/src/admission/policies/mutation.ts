@@ -21,7 +21,7 @@ import { applyJsonPatch, isPatchError, readJsonPatch } from "@kcp-ts/machinery/p
 import { quote } from "@kcp-ts/machinery/status";
 
 /** The object with a JSON patch applied; throws an Error in words for whoever wrote the policy. */
-export function patchedBy(object: JsonObject, value: CelValue): JsonObject {
+export function applyJsonPatchExpression(object: JsonObject, value: CelValue): JsonObject {
   const operations = toJson(value);
   if (operations instanceof CelError) throw new Error(operations.message);
   const patch = readJsonPatch({ value: operations as JsonValue, duplicates: [] });
@@ -37,7 +37,11 @@ export function patchedBy(object: JsonObject, value: CelValue): JsonObject {
 }
 
 /** The object with an apply configuration merged into it, as server-side apply does. */
-export function mergedWith(object: JsonObject, value: CelValue, type: TypeSchema): JsonObject {
+export function mergeApplyConfiguration(
+  object: JsonObject,
+  value: CelValue,
+  type: TypeSchema,
+): JsonObject {
   checkTypeNames(value, "Object");
   const { json, unset } = configurationOf(value);
   const configuration = {

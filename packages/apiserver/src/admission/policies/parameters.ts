@@ -6,8 +6,8 @@ import type { Binding, ParamRef } from "./binding.ts";
 import type { ParamKind, Policy } from "./policy.ts";
 
 /** The policy or the binding cannot be used as it is: what the failure policy is for. */
-export class ConfigurationProblem extends Error {
-  override readonly name = "ConfigurationProblem";
+export class PolicyConfigurationError extends Error {
+  override readonly name = "PolicyConfigurationError";
   readonly of: "policy" | "binding";
 
   constructor(of: "policy" | "binding", message: string) {
@@ -33,16 +33,18 @@ export async function parametersOf(
     paramKind.kind,
   );
   if (kind === undefined)
-    throw new ConfigurationProblem(
+    throw new PolicyConfigurationError(
       "policy",
       `failed to find resource referenced by paramKind: '${shown(paramKind)}'`,
     );
   if (paramRef === undefined) return [null];
   const found = await find(kind, paramRef, namespaceFor(kind, paramRef, reviewed));
   if (found.length === 0 && paramRef.isDeniedWithout)
-    throw bindingProblem("no params found for policy binding with `Deny` parameterNotFoundAction");
+    throw bindingConfigurationError(
+      "no params found for policy binding with `Deny` parameterNotFoundAction",
+    );
   if (found.length > parametersMax)
-    throw bindingProblem(`more than ${parametersMax} params found for policy binding`);
+    throw bindingConfigurationError(`more than ${parametersMax} params found for policy binding`);
   return found;
 }
 
@@ -64,19 +66,19 @@ function namespaceFor(
 ): string {
   if (!isNamespaced) {
     if (namespace === "") return "";
-    throw bindingProblem(
+    throw bindingConfigurationError(
       "paramRef.namespace must not be provided for a cluster-scoped `paramKind`",
     );
   }
   if (namespace !== "") return namespace;
   if (reviewed.namespace !== "") return reviewed.namespace;
-  throw bindingProblem(
+  throw bindingConfigurationError(
     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
   );
 }
 
-function bindingProblem(message: string): ConfigurationProblem {
-  return new ConfigurationProblem("binding", message);
+function bindingConfigurationError(message: string): PolicyConfigurationError {
+  return new PolicyConfigurationError("binding", message);
 }
 
 function shown({ apiVersion, kind }: ParamKind): string {

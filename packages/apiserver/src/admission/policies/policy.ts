@@ -8,8 +8,8 @@ import {
 } from "@kcp-ts/machinery/json";
 import type { Variable } from "../expressions/evaluator.ts";
 import { type Expression, expressionOf } from "../expressions/expression.ts";
-import { readConditions } from "../expressions/match-conditions.ts";
-import { type Criteria, readCriteria } from "../matching/criteria.ts";
+import { readMatchConditions } from "../expressions/match-conditions.ts";
+import { type MatchCriteria, readMatchCriteria } from "../matching/criteria.ts";
 
 export interface ParamKind {
   readonly apiVersion: string;
@@ -18,7 +18,7 @@ export interface ParamKind {
 
 /** Expressions are compiled when the policy is first asked: reading one costs next to nothing. */
 export class Policy {
-  readonly criteria: Criteria;
+  readonly criteria: MatchCriteria;
   readonly paramKind: ParamKind | undefined;
   readonly isIgnored: boolean;
   protected readonly spec: JsonObject;
@@ -28,7 +28,7 @@ export class Policy {
   constructor(spec: JsonObject) {
     const { matchConstraints, paramKind, failurePolicy } = spec;
     this.spec = spec;
-    this.criteria = readCriteria(
+    this.criteria = readMatchCriteria(
       isJsonObject(matchConstraints) ? matchConstraints : {},
       "resourceRules",
     );
@@ -39,7 +39,7 @@ export class Policy {
   }
 
   get conditions(): readonly Expression[] {
-    this.#conditions ??= readConditions(this.spec["matchConditions"]);
+    this.#conditions ??= readMatchConditions(this.spec["matchConditions"]);
     return this.#conditions;
   }
 

@@ -1,5 +1,5 @@
 /** A ValidatingAdmissionPolicy, shared by all clusters that have the same. */
-import { Interned } from "@kcp-ts/machinery/base";
+import { InternPool } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type Expression, expressionOf } from "../expressions/expression.ts";
 import { contentKey, objectsIn, Policy } from "./policy.ts";
@@ -47,7 +47,7 @@ function readValidation(validation: JsonObject): Validation {
   };
 }
 
-const interned = new Interned<ValidatingPolicy>();
+const interned = new InternPool<ValidatingPolicy>();
 
 export function readValidatingPolicy(object: JsonObject): ValidatingPolicy {
   const spec = isJsonObject(object["spec"]) ? object["spec"] : {};

@@ -6,8 +6,8 @@ import {
   install,
   registration,
   rulesFor,
-  slowly,
   TestServer,
+  withSlowAuthorization,
 } from "../../testing/index.ts";
 import { cronTabs } from "../test-support/definitions.ts";
 
@@ -167,7 +167,7 @@ describe("a validating admission policy", () => {
 
   it("waits for what the authorizer says, also by way of variables", async () => {
     await server.close();
-    server = await TestServer.start({ authorization: slowly });
+    server = await TestServer.start({ authorization: withSlowAuthorization });
     await server.must("POST", "/clusters/a/api/v1/namespaces", {
       body: { metadata: { name: "n" } },
     });

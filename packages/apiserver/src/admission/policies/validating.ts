@@ -7,8 +7,14 @@ import type { BoundPolicy, NamedBinding } from "../configuration.ts";
 import { Evaluator, outOfBudget } from "../expressions/evaluator.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import { areConditionsMet, isBound, policyMatch, Turns, valuesFor } from "./applicable.ts";
-import { ConfigurationProblem, parametersOf } from "./parameters.ts";
+import {
+  areConditionsMet,
+  EvaluationYield,
+  isBound,
+  policyMatch,
+  valuesFor,
+} from "./applicable.ts";
+import { PolicyConfigurationError, parametersOf } from "./parameters.ts";
 import type { AuditAnnotation, ValidatingPolicy, Validation } from "./validating-policy.ts";
 
 type Bound = BoundPolicy<ValidatingPolicy>;
@@ -22,7 +28,7 @@ interface Violation {
   readonly isOfPolicy?: boolean;
 }
 
-interface Findings {
+interface ValidationFindings {
   readonly violations: Violation[];
   /** Audit annotations that cannot be computed deny whatever the binding says. */
   readonly errors: Violation[];
@@ -32,17 +38,24 @@ export async function validateByPolicies(
   policies: readonly Bound[],
   reviewed: ReviewedRequest,
 ): Promise<void> {
-  const turns = new Turns(reviewed);
-  const notes = new AuditNotes();
+  const turns = new EvaluationYield(reviewed);
+  const notes = new PolicyAuditAnnotations();
   let denial: StatusError | undefined;
   for (const bound of policies) {
     const match = await policyMatch(bound, reviewed);
     if (match === undefined) continue;
     for (const binding of bound.bindings) {
       if (!(await isBound(binding, reviewed))) continue;
-      const { violations, errors } = await examine(bound, binding, match, reviewed, turns, notes);
+      const { violations, errors } = await evaluateBinding(
+        bound,
+        binding,
+        match,
+        reviewed,
+        turns,
+        notes,
+      );
       for (const violation of violations) {
-        if (act(bound, binding, violation, reviewed, notes))
+        if (enforceActions(bound, binding, violation, reviewed, notes))
           denial ??= denied(bound, binding, violation, reviewed);
       }
       for (const error of errors) denial ??= denied(bound, binding, error, reviewed);
@@ -53,12 +66,12 @@ export async function validateByPolicies(
 }
 
 /** Does what the binding wants done about a violation; true when the request is to be denied. */
-function act(
+function enforceActions(
   { name }: Bound,
   { name: bindingName, binding }: NamedBinding,
   violation: Violation,
   { request }: ReviewedRequest,
-  notes: AuditNotes,
+  notes: PolicyAuditAnnotations,
 ): boolean {
   const { actions } = binding;
   if (actions.includes("Warn"))
@@ -76,15 +89,15 @@ function act(
   return actions.includes("Deny");
 }
 
-async function examine(
+async function evaluateBinding(
   { name, policy }: Bound,
   { binding }: NamedBinding,
   match: Match,
   reviewed: ReviewedRequest,
-  turns: Turns,
-  notes: AuditNotes,
-): Promise<Findings> {
-  const findings: Findings = { violations: [], errors: [] };
+  turns: EvaluationYield,
+  notes: PolicyAuditAnnotations,
+): Promise<ValidationFindings> {
+  const findings: ValidationFindings = { violations: [], errors: [] };
   const failed = (message: string) => {
     if (!policy.isIgnored)
       findings.violations.push({ message, reason: "Invalid", expressionIndex: 0 });
@@ -104,7 +117,7 @@ async function examine(
       await annotate(name, policy, evaluator(), turns, findings, notes);
     }
   } catch (error) {
-    if (!(error instanceof ConfigurationProblem)) throw error;
+    if (!(error instanceof PolicyConfigurationError)) throw error;
     // Who is to blame is part of the message, and the action is always to deny.
     if (!policy.isIgnored)
       findings.errors.push({
@@ -120,8 +133,8 @@ async function examine(
 async function evaluate(
   { validations, isIgnored }: ValidatingPolicy,
   evaluator: Evaluator,
-  turns: Turns,
-  findings: Findings,
+  turns: EvaluationYield,
+  findings: ValidationFindings,
 ): Promise<void> {
   let current = evaluator;
   for (const [expressionIndex, validation] of validations.entries()) {
@@ -162,9 +175,9 @@ async function annotate(
   policyName: string,
   { annotations, isIgnored }: ValidatingPolicy,
   evaluator: Evaluator,
-  turns: Turns,
-  findings: Findings,
-  notes: AuditNotes,
+  turns: EvaluationYield,
+  findings: ValidationFindings,
+  notes: PolicyAuditAnnotations,
 ): Promise<void> {
   let current = evaluator;
   for (const { key, expression } of annotations as readonly AuditAnnotation[]) {
@@ -183,7 +196,7 @@ async function annotate(
 }
 
 /** Audit annotations of one request, put together per key. */
-class AuditNotes {
+class PolicyAuditAnnotations {
   readonly #values = new Map<string, Set<string>>();
   readonly #failures: JsonObject[] = [];
 

@@ -1,9 +1,9 @@
 /** Charges to quotas, of which those that wait for the same quota are written together: a burst of creations costs a few writes. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Quota, QuotaSource } from "./quota-admission.ts";
-import { charged, limitedNames, refusalOf } from "./usage.ts";
+import { limitedNames, quotaExceededMessage, withUsage } from "./usage.ts";
 
-interface Posting {
+interface QueuedCharge {
   readonly names: readonly string[];
   readonly objects: 1 | -1;
   /** Of the last try. */
@@ -12,10 +12,10 @@ interface Posting {
   readonly fail: (error: unknown) => void;
 }
 
-export class Ledger {
+export class QuotaCharger {
   readonly #source: Pick<QuotaSource, "update">;
   /** Postings that wait, by quota; one that is there is being worked on. */
-  readonly #waiting = new Map<string, Posting[]>();
+  readonly #waiting = new Map<string, QueuedCharge[]>();
 
   constructor(source: Pick<QuotaSource, "update">) {
     this.#source = source;
@@ -44,7 +44,7 @@ export class Ledger {
     objects: 1 | -1,
   ): Promise<string | undefined> {
     return new Promise((settle, fail) => {
-      const posting: Posting = { names, objects, refusal: undefined, settle, fail };
+      const posting: QueuedCharge = { names, objects, refusal: undefined, settle, fail };
       const key = `${cluster}/${quota.namespace}/${quota.name}`;
       const waiting = this.#waiting.get(key);
       if (waiting !== undefined) {
@@ -71,13 +71,14 @@ export class Ledger {
     this.#waiting.delete(key);
   }
 
-  async #write(cluster: ClusterName, quota: Quota, batch: readonly Posting[]): Promise<void> {
+  async #write(cluster: ClusterName, quota: Quota, batch: readonly QueuedCharge[]): Promise<void> {
     await this.#source.update(cluster, quota, (present) => {
       let status = present;
       for (const posting of batch) {
         const names = limitedNames(status, posting.names);
-        posting.refusal = posting.objects === 1 ? refusalOf(quota.name, status, names) : undefined;
-        if (posting.refusal === undefined) status = charged(status, names, posting.objects);
+        posting.refusal =
+          posting.objects === 1 ? quotaExceededMessage(quota.name, status, names) : undefined;
+        if (posting.refusal === undefined) status = withUsage(status, names, posting.objects);
       }
       return status;
     });

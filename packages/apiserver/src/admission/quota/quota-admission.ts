@@ -8,8 +8,8 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
-import { Ledger } from "./ledger.ts";
-import { countNames, limitedNames, refusalOf, statusOf } from "./usage.ts";
+import { QuotaCharger } from "./ledger.ts";
+import { countedResourceNames, limitedNames, quotaExceededMessage, statusOf } from "./usage.ts";
 
 export interface QuotaSource {
   /** Whether there may be quotas for the namespace: false at once where there are none, as nearly everywhere. */
@@ -37,12 +37,12 @@ interface Charge {
 export class QuotaAdmission implements AdmissionPlugin {
   readonly name = "ResourceQuota";
   readonly #source: QuotaSource;
-  readonly #ledger: Ledger;
+  readonly #ledger: QuotaCharger;
   readonly #charges = new WeakMap<AdmissionRequest, readonly Charge[]>();
 
   constructor(source: QuotaSource) {
     this.#source = source;
-    this.#ledger = new Ledger(source);
+    this.#ledger = new QuotaCharger(source);
   }
 
   concerns({ operation, subresource, cluster, namespace }: AdmissionRequest): boolean {
@@ -53,14 +53,14 @@ export class QuotaAdmission implements AdmissionPlugin {
     // Asked again for the same object, under another generated name.
     if (this.#charges.has(request)) return;
     const { cluster, namespace, group, resource, name } = request;
-    const names = countNames(group, resource);
+    const names = countedResourceNames(group, resource);
     const quotas = await this.#source.quotas(cluster, namespace);
     const due = quotas.flatMap((quota): Charge[] => {
       const limited = limitedNames(statusOf(quota.object), names);
       return limited.length === 0 ? [] : [{ quota, names: limited }];
     });
     for (const { quota, names: limited } of due) {
-      const refusal = refusalOf(quota.name, statusOf(quota.object), limited);
+      const refusal = quotaExceededMessage(quota.name, statusOf(quota.object), limited);
       if (refusal !== undefined) throw statusError.forbidden(request, name, refusal);
     }
     if (request.isDryRun || due.length === 0) return;

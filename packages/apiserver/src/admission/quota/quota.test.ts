@@ -3,21 +3,21 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import fc from "fast-check";
-import { Ledger } from "./ledger.ts";
+import { QuotaCharger } from "./ledger.ts";
 import {
-  charged,
-  countNames,
+  countedResourceNames,
   countOf,
   limitedNames,
   type QuotaStatus,
-  refusalOf,
+  quotaExceededMessage,
+  withUsage,
 } from "./usage.ts";
 
 describe("what an object counts as", () => {
   it("has a short name in the core group, and a general one everywhere", () => {
-    assert.deepEqual(countNames("", "configmaps"), ["configmaps", "count/configmaps"]);
-    assert.deepEqual(countNames("", "events"), ["count/events"]);
-    assert.deepEqual(countNames("example.com", "widgets"), ["count/widgets.example.com"]);
+    assert.deepEqual(countedResourceNames("", "configmaps"), ["configmaps", "count/configmaps"]);
+    assert.deepEqual(countedResourceNames("", "events"), ["count/events"]);
+    assert.deepEqual(countedResourceNames("example.com", "widgets"), ["count/widgets.example.com"]);
   });
 
   it("compares quantities as numbers", () => {
@@ -31,26 +31,29 @@ describe("a refusal", () => {
     hard: { configmaps: "2", "count/configmaps": "1k" },
     used: { configmaps: "2", "count/configmaps": "2" },
   };
-  const names = limitedNames(status, countNames("", "configmaps"));
+  const names = limitedNames(status, countedResourceNames("", "configmaps"));
 
   it("names what is exceeded, and that only", () => {
     assert.equal(
-      refusalOf("q", status, names),
+      quotaExceededMessage("q", status, names),
       "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2",
     );
   });
 
   it("says when nobody has counted yet", () => {
     assert.equal(
-      refusalOf("q", { ...status, used: {} }, names),
+      quotaExceededMessage("q", { ...status, used: {} }, names),
       "status unknown for quota: q, resources: configmaps,count/configmaps",
     );
   });
 
   it("does not come for the last place, and comes for the one after", () => {
-    const almost = charged(status, ["configmaps"], -1);
-    assert.equal(refusalOf("q", almost, names), undefined);
-    assert.notEqual(refusalOf("q", charged(almost, ["configmaps"], 1), names), undefined);
+    const almost = withUsage(status, ["configmaps"], -1);
+    assert.equal(quotaExceededMessage("q", almost, names), undefined);
+    assert.notEqual(
+      quotaExceededMessage("q", withUsage(almost, ["configmaps"], 1), names),
+      undefined,
+    );
   });
 });
 
@@ -86,7 +89,7 @@ describe("the ledger", () => {
         fc.array(fc.nat(3), { maxLength: 20 }),
         async (limit, asked, losses) => {
           const { state, update } = store(limit, losses);
-          const ledger = new Ledger({ update });
+          const ledger = new QuotaCharger({ update });
           const answers = await Promise.all(
             Array.from({ length: asked }, () => ledger.charge(cluster, quota, ["pods"])),
           );
@@ -101,7 +104,7 @@ describe("the ledger", () => {
 
   it("gives back what was charged for nothing", async () => {
     const { state, update } = store(1, []);
-    const ledger = new Ledger({ update });
+    const ledger = new QuotaCharger({ update });
     assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
     assert.match((await ledger.charge(cluster, quota, ["pods"])) ?? "", /exceeded quota/);
     await ledger.giveBack(cluster, quota, ["pods"]);
@@ -112,7 +115,7 @@ describe("the ledger", () => {
   it("passes on that a quota cannot be written, and goes on afterwards", async () => {
     let isBroken = true;
     const { update } = store(5, []);
-    const ledger = new Ledger({
+    const ledger = new QuotaCharger({
       update: (...call) => (isBroken ? Promise.reject(new Error("broken")) : update(...call)),
     });
     await assert.rejects(ledger.charge(cluster, quota, ["pods"]), /broken/);

@@ -14,7 +14,7 @@ const shortNames: ReadonlySet<string> = new Set([
 ]);
 
 /** The names under which a quota may count an object of the resource. */
-export function countNames(group: string, resource: string): readonly string[] {
+export function countedResourceNames(group: string, resource: string): readonly string[] {
   if (group !== "") return [`count/${resource}.${group}`];
   const general = `count/${resource}`;
   return shortNames.has(resource) ? [resource, general] : [general];
@@ -37,7 +37,7 @@ export function limitedNames({ hard }: QuotaStatus, names: readonly string[]): r
 }
 
 /** Why one more object does not fit; undefined when it does. */
-export function refusalOf(
+export function quotaExceededMessage(
   quota: string,
   { hard, used }: QuotaStatus,
   names: readonly string[],
@@ -53,7 +53,7 @@ export function refusalOf(
 }
 
 /** With so many objects more, or fewer. */
-export function charged(
+export function withUsage(
   status: QuotaStatus,
   names: readonly string[],
   objects: number,

@@ -2,36 +2,40 @@
 import { bounds } from "@kcp-ts/machinery/bounds";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import type { ConfiguredWebhook } from "../configuration.ts";
-import type { Values } from "../expressions/evaluator.ts";
-import { checkConditions } from "../expressions/match-conditions.ts";
-import { type Match, matchOf } from "../matching/criteria.ts";
+import type { ExpressionValues } from "../expressions/evaluator.ts";
+import { evaluateMatchConditions } from "../expressions/match-conditions.ts";
+import { type Match, matchRequest } from "../matching/criteria.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
 import {
+  type AdmissionResponse,
+  admissionReviewOf,
+  denialStatus,
+  readAdmissionResponse,
   readReview,
-  readVerdict,
-  refusal,
-  reviewOf,
-  type Verdict,
   WebhookFailure,
 } from "./review.ts";
 import type { Webhook } from "./webhook.ts";
 
 /** The kind that the webhook wants to see the request as, or undefined when it is none of its business. */
-export async function businessOf(
+export async function matchWebhook(
   { webhook }: ConfiguredWebhook,
   reviewed: ReviewedRequest,
 ): Promise<Match | undefined> {
   if (webhook.criteria.rules.length === 0) return undefined;
-  const match = await matchOf(webhook.criteria, reviewed);
+  const match = await matchRequest(webhook.criteria, reviewed);
   if (match === undefined || webhook.conditions.length === 0) return match;
   const { object, old } = await reviewed.shownAs(match);
-  const values: Values = {
+  const values: ExpressionValues = {
     object,
     oldObject: old,
     request: reviewed.describe(match),
     namespaceObject: null,
   };
-  const { isMet, error } = await checkConditions(webhook.conditions, values, reviewed.decisions);
+  const { isMet, error } = await evaluateMatchConditions(
+    webhook.conditions,
+    values,
+    reviewed.decisions,
+  );
   if (error === undefined) return isMet ? match : undefined;
   if (webhook.isIgnored) return undefined;
   const { request } = reviewed;
@@ -39,19 +43,19 @@ export async function businessOf(
 }
 
 /** The webhook's answer; throws its refusal, or a WebhookFailure when there is no answer. */
-export async function ask(
+export async function callWebhook(
   webhook: Webhook,
   reviewed: ReviewedRequest,
   match: Match,
   kind: "mutating" | "validating",
-): Promise<Verdict> {
+): Promise<AdmissionResponse> {
   const { request, sources } = reviewed;
   if (request.isDryRun && !webhook.canDryRun)
     throw statusError.badRequest(
       `admission webhook ${quote(webhook.name)} does not support dry run`,
     );
   const uid = sources.newUid();
-  const review = reviewOf(uid, webhook, reviewed, match, await reviewed.shownAs(match));
+  const review = admissionReviewOf(uid, webhook, reviewed, match, await reviewed.shownAs(match));
   const { cluster, signal } = request;
   const { timeoutMs } = webhook;
   const answer = await sources.webhooks
@@ -60,15 +64,15 @@ export async function ask(
     .catch((error: Error) => {
       throw new WebhookFailure(webhook.name, `failed to call webhook: ${error.message}`);
     });
-  const verdict = verdictOf(() => readVerdict(answer, uid, webhook, kind), webhook);
+  const verdict = readResponse(() => readAdmissionResponse(answer, uid, webhook, kind), webhook);
   for (const warning of verdict.warnings) request.warn(warning);
   for (const [key, value] of Object.entries(verdict.annotations))
     if (typeof value === "string") request.annotate(`${webhook.name}/${key}`, value);
-  if (!verdict.isAllowed) throw refusal(webhook.name, verdict.result);
+  if (!verdict.isAllowed) throw denialStatus(webhook.name, verdict.result);
   return verdict;
 }
 
-function verdictOf(read: () => Verdict, { name }: Webhook): Verdict {
+function readResponse(read: () => AdmissionResponse, { name }: Webhook): AdmissionResponse {
   try {
     return read();
   } catch (error) {
@@ -78,7 +82,7 @@ function verdictOf(read: () => Verdict, { name }: Webhook): Verdict {
 }
 
 /** A failure as the failure policy wants it: nothing, or a 500. Whatever else was thrown goes on. */
-export function settleFailure(error: unknown, { isIgnored }: Webhook): void {
+export function applyFailurePolicy(error: unknown, { isIgnored }: Webhook): void {
   if (!(error instanceof WebhookFailure)) throw error;
   if (!isIgnored) throw statusError.internal(error.message);
 }

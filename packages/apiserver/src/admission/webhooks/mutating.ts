@@ -1,8 +1,8 @@
 /** Mutating webhooks: asked one after the other, each seeing what those before made of the object. */
 import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
-import { bounds, parseBoundedInPieces } from "@kcp-ts/machinery/bounds";
+import { bounds, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import { type JsonObject, type JsonValue, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
-import { applyJsonPatchInPieces, readJsonPatch } from "@kcp-ts/machinery/patch";
+import { applyJsonPatchResumable, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../../request/api-request.ts";
 import type { AdmissionRequest } from "../admission.ts";
@@ -10,7 +10,7 @@ import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import { ask, businessOf, settleFailure } from "./call.ts";
+import { applyFailurePolicy, callWebhook, matchWebhook } from "./call.ts";
 import { WebhookFailure } from "./review.ts";
 import type { Webhook } from "./webhook.ts";
 
@@ -21,7 +21,7 @@ export async function mutateByWebhooks(
 ): Promise<void> {
   for (const [at, configured] of webhooks.entries()) {
     if (!reinvocation.isDue(configured)) continue;
-    const match = await businessOf(configured, reviewed);
+    const match = await matchWebhook(configured, reviewed);
     if (match === undefined) continue;
     const isChanged = await mutateByOne(
       configured,
@@ -44,12 +44,12 @@ async function mutateByOne(
   const { request } = reviewed;
   let mutated = false;
   try {
-    const verdict = await ask(webhook, reviewed, match, "mutating");
+    const verdict = await callWebhook(webhook, reviewed, match, "mutating");
     const operations = await runSyncFirst(operationsOf(webhook.name, verdict.patch));
     mutated = await change(webhook, verdict.patchType, operations, reviewed, match);
     notePatch(configured, operations, request, place);
   } catch (error) {
-    settleFailure(error, webhook);
+    applyFailurePolicy(error, webhook);
     request.annotate(`failed-open.${mutationPrefix}${place}`, webhook.name);
   } finally {
     const note = { configuration, webhook: webhook.name, mutated };
@@ -108,7 +108,7 @@ function* operationsOf(name: string, patch: string): Resumable<readonly JsonValu
   let value: JsonValue;
   try {
     const bytes = Buffer.from(patch, "base64");
-    value = (yield* parseBoundedInPieces(bounds.admissionPatch, bytes)).value;
+    value = (yield* parseBoundedResumable(bounds.admissionPatch, bytes)).value;
   } catch (error) {
     throw undecodable((error as Error).message);
   }
@@ -120,7 +120,7 @@ function* operationsOf(name: string, patch: string): Resumable<readonly JsonValu
 
 function* applied(object: JsonObject, operations: readonly JsonValue[]): Resumable<JsonObject> {
   const patch = readJsonPatch({ value: operations, duplicates: [] });
-  const patched = (yield* applyJsonPatchInPieces(object, patch)) as JsonObject;
+  const patched = (yield* applyJsonPatchResumable(object, patch)) as JsonObject;
   for (const member of ["apiVersion", "kind"])
     if (patched[member] !== object[member]) throw new Error(`${member} can not be changed`);
   return patched;

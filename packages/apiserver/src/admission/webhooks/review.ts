@@ -12,10 +12,10 @@ import {
 } from "@kcp-ts/machinery/shape";
 import { quote, StatusError, type StatusReason } from "@kcp-ts/machinery/status";
 import type { Match } from "../matching/criteria.ts";
-import type { ReviewedRequest, Shown } from "../reviewed-request.ts";
+import type { ReviewedRequest, VersionedObjects } from "../reviewed-request.ts";
 import type { Webhook } from "./webhook.ts";
 
-export interface Verdict {
+export interface AdmissionResponse {
   readonly isAllowed: boolean;
   /** A Status, of which nothing need be there. */
   readonly result: JsonObject;
@@ -35,12 +35,12 @@ export class WebhookFailure extends Error {
   }
 }
 
-export function reviewOf(
+export function admissionReviewOf(
   uid: string,
   { reviewVersion }: Webhook,
   reviewed: ReviewedRequest,
   match: Match,
-  { object, old }: Shown,
+  { object, old }: VersionedObjects,
 ): JsonObject {
   return {
     kind: "AdmissionReview",
@@ -70,12 +70,12 @@ export function readReview(answer: JsonObject): JsonObject {
 }
 
 /** Throws an Error in Kubernetes' words when the answer is none. */
-export function readVerdict(
+export function readAdmissionResponse(
   answer: JsonObject,
   uid: string,
   { reviewVersion }: Webhook,
   kind: "mutating" | "validating",
-): Verdict {
+): AdmissionResponse {
   const { response } = answer;
   if (!isJsonObject(response)) throw new Error("webhook response was absent");
   if (reviewVersion === "v1") {
@@ -116,7 +116,7 @@ function checkPatch({ patch, patchType }: JsonObject, kind: "mutating" | "valida
 }
 
 /** The refusal as the client gets it: the webhook's own Status, with who refused in front. */
-export function refusal(webhook: string, result: JsonObject): StatusError {
+export function denialStatus(webhook: string, result: JsonObject): StatusError {
   const { reason, code, details } = result;
   const deniedBy = `admission webhook ${quote(webhook)} denied the request`;
   const why = text(result["message"]) || text(reason);

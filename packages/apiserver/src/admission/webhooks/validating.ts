@@ -1,7 +1,7 @@
 /** Validating webhooks: asked at the same time, and all of them must agree. */
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import { ask, businessOf, settleFailure } from "./call.ts";
+import { applyFailurePolicy, callWebhook, matchWebhook } from "./call.ts";
 
 /** Webhooks that are asked at the same time for one request. */
 const concurrency = 16;
@@ -16,7 +16,7 @@ export async function validateByWebhooks(
     while (next < webhooks.length && errors.size === 0) {
       const at = next++;
       try {
-        await askOne(webhooks[at] as ConfiguredWebhook, reviewed, at);
+        await callOne(webhooks[at] as ConfiguredWebhook, reviewed, at);
       } catch (error) {
         errors.set(at, error);
       }
@@ -26,18 +26,18 @@ export async function validateByWebhooks(
   if (errors.size > 0) throw errors.get(Math.min(...errors.keys()));
 }
 
-async function askOne(
+async function callOne(
   configured: ConfiguredWebhook,
   reviewed: ReviewedRequest,
   at: number,
 ): Promise<void> {
-  const match = await businessOf(configured, reviewed);
+  const match = await matchWebhook(configured, reviewed);
   if (match === undefined) return;
   const { webhook } = configured;
   try {
-    await ask(webhook, reviewed, match, "validating");
+    await callWebhook(webhook, reviewed, match, "validating");
   } catch (error) {
-    settleFailure(error, webhook);
+    applyFailurePolicy(error, webhook);
     const key = `failed-open.validating.webhook.admission.k8s.io/round_0_index_${at}`;
     reviewed.request.annotate(key, webhook.name);
   }

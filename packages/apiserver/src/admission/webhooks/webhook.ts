@@ -1,10 +1,10 @@
 /** A webhook as its configuration describes it, shared by all clusters that have the same. */
-import { Interned } from "@kcp-ts/machinery/base";
+import { InternPool } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import type { Expression } from "../expressions/expression.ts";
-import { readConditions } from "../expressions/match-conditions.ts";
-import { type Criteria, readCriteria } from "../matching/criteria.ts";
+import { readMatchConditions } from "../expressions/match-conditions.ts";
+import { type MatchCriteria, readMatchCriteria } from "../matching/criteria.ts";
 import { textsOf } from "../matching/rules.ts";
 import { contentKey, objectsIn } from "../policies/policy.ts";
 
@@ -12,7 +12,7 @@ const timeoutDefaultSeconds = 10;
 
 export class Webhook {
   readonly name: string;
-  readonly criteria: Criteria;
+  readonly criteria: MatchCriteria;
   readonly client: WebhookClientConfig;
   readonly timeoutMs: number;
   /** Failures to ask it are ignored. */
@@ -27,7 +27,7 @@ export class Webhook {
     const { name, timeoutSeconds = timeoutDefaultSeconds, sideEffects } = spec;
     this.#spec = spec;
     this.name = String(name);
-    this.criteria = readCriteria(spec, "rules");
+    this.criteria = readMatchCriteria(spec, "rules");
     this.client = readClient(spec["clientConfig"]);
     this.timeoutMs = Number(timeoutSeconds) * 1000;
     this.isIgnored = spec["failurePolicy"] === "Ignore";
@@ -42,12 +42,12 @@ export class Webhook {
 
   /** Compiled when they are first asked for. */
   get conditions(): readonly Expression[] {
-    this.#conditions ??= readConditions(this.#spec["matchConditions"]);
+    this.#conditions ??= readMatchConditions(this.#spec["matchConditions"]);
     return this.#conditions;
   }
 }
 
-const interned = new Interned<Webhook>();
+const interned = new InternPool<Webhook>();
 
 export function readWebhooks(object: JsonObject): readonly Webhook[] {
   return objectsIn(object["webhooks"]).map((spec) =>

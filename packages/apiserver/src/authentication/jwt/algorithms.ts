@@ -33,7 +33,7 @@ export const rsaBitsMin = 2048;
 export const rsaBitsMax = 8192;
 
 /** Whether signatures of this algorithm can be made with a key of this kind. */
-export function fitsKey(algorithm: string, key: KeyObject): boolean {
+export function isAlgorithmForKey(algorithm: string, key: KeyObject): boolean {
   const known = algorithms.get(algorithm);
   if (known === undefined || key.asymmetricKeyType !== known.keyType) return false;
   const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
@@ -44,7 +44,9 @@ export function fitsKey(algorithm: string, key: KeyObject): boolean {
 
 /** The one that tokens of ours are signed with, given the key; undefined when the key is of no use. */
 export function algorithmOf(key: KeyObject): string | undefined {
-  return ["RS256", "ES256", "ES384", "ES512"].find((algorithm) => fitsKey(algorithm, key));
+  return ["RS256", "ES256", "ES384", "ES512"].find((algorithm) =>
+    isAlgorithmForKey(algorithm, key),
+  );
 }
 
 export function verifies(
@@ -54,13 +56,13 @@ export function verifies(
   signature: Uint8Array,
 ): boolean {
   const known = algorithms.get(algorithm);
-  if (known === undefined || !fitsKey(algorithm, key)) return false;
+  if (known === undefined || !isAlgorithmForKey(algorithm, key)) return false;
   return verify(known.hash, Buffer.from(signed), { key, ...shapeOf(known) }, signature);
 }
 
 export function signWith(algorithm: string, key: KeyObject, text: string): Buffer {
   const known = algorithms.get(algorithm);
-  if (known === undefined || !fitsKey(algorithm, key)) {
+  if (known === undefined || !isAlgorithmForKey(algorithm, key)) {
     throw new TypeError(`a key of this kind cannot sign with ${algorithm}`);
   }
   return sign(known.hash, Buffer.from(text), { key, ...shapeOf(known) });

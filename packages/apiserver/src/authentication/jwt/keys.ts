@@ -7,7 +7,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { AuthenticationConfigurationError } from "../errors.ts";
-import { algorithmOf, fitsKey, signatureAlgorithms } from "./algorithms.ts";
+import { algorithmOf, isAlgorithmForKey, signatureAlgorithms } from "./algorithms.ts";
 
 export interface VerificationKey {
   /** Undefined: tokens of any key id are tried with it. */
@@ -84,7 +84,7 @@ function parseJsonWebKey(value: unknown): VerificationKey | undefined {
     const publicKey = createPublicKey({ key: value as JsonWebKey, format: "jwk" });
     const algorithm = typeof alg === "string" ? alg : undefined;
     const candidates = algorithm === undefined ? signatureAlgorithms : [algorithm];
-    if (!candidates.some((candidate) => fitsKey(candidate, publicKey))) return undefined;
+    if (!candidates.some((candidate) => isAlgorithmForKey(candidate, publicKey))) return undefined;
     return { keyId: typeof kid === "string" ? kid : undefined, publicKey, algorithm };
   } catch (error) {
     if (error instanceof TypeError || (error as { code?: unknown }).code !== undefined) {

@@ -30,12 +30,12 @@ export interface IssuerAuthenticatorOptions {
 }
 
 /** Tokens that are remembered; beyond that the one unused for longest is verified again. */
-export const rememberedTokensMax = 4096;
+export const cachedTokensMax = 4096;
 
 /** How far in the future a token may begin: clocks differ. */
 export const notBeforeSkewMs = 5 * 60_000;
 
-interface Remembered {
+interface CachedToken {
   readonly user: UserInfo;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -48,7 +48,7 @@ export class IssuerAuthenticator implements TokenAuthenticator {
   readonly #keys: IssuerKeys;
   readonly #cacheEntriesMax: number;
   /** By the token's SHA-256, the least recently used first; only what was accepted. */
-  readonly #remembered = new Map<string, Remembered>();
+  readonly #remembered = new Map<string, CachedToken>();
   /** Hashes of tokens that were accepted lately. */
   readonly #recent = new BoundedCache<string>();
 
@@ -60,7 +60,7 @@ export class IssuerAuthenticator implements TokenAuthenticator {
     this.#mapping = compileMapping(issuer);
     const place = { issuer: url, discoveryUrl, certificateAuthority };
     this.#keys = options.keys ?? new IssuerKeys({ ...place, fetch, clock, onError });
-    this.#cacheEntriesMax = options.cacheEntriesMax ?? rememberedTokensMax;
+    this.#cacheEntriesMax = options.cacheEntriesMax ?? cachedTokensMax;
   }
 
   /** Its keys, if those of an issuer would be found at the same place: for one that takes its place by other rules. */
@@ -91,7 +91,7 @@ export class IssuerAuthenticator implements TokenAuthenticator {
   }
 
   /** Undefined when the keys are others by now. */
-  #recall(id: string, known: Remembered, keys: readonly VerificationKey[]): UserInfo | undefined {
+  #recall(id: string, known: CachedToken, keys: readonly VerificationKey[]): UserInfo | undefined {
     if (known.keys !== keys) return undefined;
     if (this.#options.clock.now() >= known.expiresAt) throw refusal("it has expired");
     this.#remember(id, known);
@@ -149,7 +149,7 @@ export class IssuerAuthenticator implements TokenAuthenticator {
     return exp * 1000;
   }
 
-  #remember(id: string, entry: Remembered): void {
+  #remember(id: string, entry: CachedToken): void {
     this.#remembered.delete(id);
     this.#remembered.set(id, entry);
     if (this.#remembered.size <= this.#cacheEntriesMax) return;

@@ -16,9 +16,9 @@ import {
   notBeforeSkewMs,
   type OidcFlags,
   parseAuthenticationConfiguration,
+  ReloadableTokenAuthenticator,
   RequestAuthenticator,
   type SigningKey,
-  SwitchedTokens,
   signingKey,
   signJsonWebToken,
   type TokenIdentity,
@@ -450,7 +450,7 @@ describe("an authentication configuration", () => {
 describe("switched authenticators", () => {
   it("are those of the last switch", () => {
     const one = (username: string) => ({ authenticateToken: () => ({ username, groups: [] }) });
-    const tokens = new SwitchedTokens([one("a")]);
+    const tokens = new ReloadableTokenAuthenticator([one("a")]);
     assert.equal((tokens.authenticateToken("x") as UserInfo).username, "a");
     tokens.switchTo([one("b")]);
     assert.equal((tokens.authenticateToken("x") as UserInfo).username, "b");

@@ -2,7 +2,7 @@
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { MaybePromise } from "../authenticator.ts";
 
-export interface AccountObjects {
+export interface ServiceAccountTokenGetter {
   /**
    * Where an object is, or would be. Found once for a token and asked on every request that comes with it, so that nothing is worked out twice
    * and nothing is believed for longer than one look.
@@ -14,11 +14,11 @@ export interface AccountObjects {
       readonly namespace: string;
       readonly name: string;
     },
-  ): AccountPlace;
+  ): AccountObjectGetter;
 }
 
 /** The newest state of what is there, or undefined when there is nothing. Without a promise when it is in memory. */
-export type AccountPlace = () => MaybePromise<AccountObject | undefined>;
+export type AccountObjectGetter = () => MaybePromise<AccountObject | undefined>;
 
 export interface AccountObject {
   readonly uid: string;

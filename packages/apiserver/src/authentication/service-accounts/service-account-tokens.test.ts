@@ -14,7 +14,7 @@ import {
   type AccountObject,
   type AccountReference,
   AuthenticationConfigurationError,
-  accountTrustMs,
+  accountCacheMs,
   BearerTokenAuthenticator,
   clockSkewMs,
   deletionGraceMs,
@@ -192,7 +192,7 @@ describe("a token of a service account", () => {
       world.isSlow = isSlow;
       const token = world.issue();
       assert.equal(await world.outcome(token), user);
-      world.now += accountTrustMs;
+      world.now += accountCacheMs;
       world.objects.delete("serviceaccounts/root/ns/sa");
       assert.match(await world.outcome(token), /does not exist/);
       world.put("serviceaccounts/root/ns/sa", "u2");
@@ -248,7 +248,7 @@ describe("a token of a service account", () => {
     const token = world.issue();
     for (let at = 0; at < 5; at++) assert.equal(await world.outcome(token), user);
     assert.equal(world.lookups, 1);
-    world.now += accountTrustMs;
+    world.now += accountCacheMs;
     await world.outcome(token);
     assert.equal(world.lookups, 2);
   });

@@ -19,7 +19,11 @@ import { BoundedCache } from "../bearer-token.ts";
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, parseJsonWebToken } from "../jwt/json-web-token.ts";
 import type { VerificationKey } from "../jwt/keys.ts";
-import type { AccountObject, AccountObjects, AccountPlace } from "./account-objects.ts";
+import type {
+  AccountObject,
+  AccountObjectGetter,
+  ServiceAccountTokenGetter,
+} from "./account-objects.ts";
 import {
   type BoundClaims,
   legacyIssuer,
@@ -30,10 +34,10 @@ import {
 } from "./token-claims.ts";
 
 /** Tokens whose signature was right that are remembered; beyond that the one unused for longest is verified again. */
-export const verifiedTokensMax = 4096;
+export const verifiedTokenCacheMax = 4096;
 
 /** How long an account is believed to exist when the store had to be asked. */
-export const accountTrustMs = 2000;
+export const accountCacheMs = 2000;
 
 /** How far in the future a token may begin: clocks differ. */
 export const clockSkewMs = 60_000;
@@ -48,7 +52,7 @@ export interface ServiceAccountAuthenticatorOptions {
   readonly audiences: readonly string[];
   /** Asked on every request: another list is another set of keys, and nothing verified by the last one holds. */
   readonly keys: () => readonly VerificationKey[];
-  readonly objects: AccountObjects;
+  readonly objects: ServiceAccountTokenGetter;
   readonly clock: Pick<Clock, "now">;
   readonly cacheEntriesMax?: number;
 }
@@ -57,9 +61,9 @@ interface Verified {
   readonly keys: readonly VerificationKey[];
   readonly claims: BoundClaims | SecretClaims;
   readonly user: UserInfo;
-  readonly account: AccountPlace;
+  readonly account: AccountObjectGetter;
   /** Of the Secret that it is of, or bound to. */
-  readonly secret: AccountPlace | undefined;
+  readonly secret: AccountObjectGetter | undefined;
   readonly isMeantForUs: boolean;
   /** Until when the account is believed to exist without a look. */
   trustedUntil: number;
@@ -75,7 +79,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
 
   constructor(options: ServiceAccountAuthenticatorOptions) {
     this.#options = options;
-    this.#cacheEntriesMax = options.cacheEntriesMax ?? verifiedTokensMax;
+    this.#cacheEntriesMax = options.cacheEntriesMax ?? verifiedTokenCacheMax;
   }
 
   authenticateToken(token: string): MaybePromise<UserInfo | undefined> {
@@ -183,7 +187,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     if (verified.trustedUntil > now) return undefined;
     const pending = this.#checkAccount(verified, token);
     return pending?.then(() => {
-      verified.trustedUntil = this.#options.clock.now() + accountTrustMs;
+      verified.trustedUntil = this.#options.clock.now() + accountCacheMs;
     });
   }
 

@@ -19,7 +19,7 @@ export interface TokenIssuerOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-export interface TokenWish {
+export interface TokenParameters {
   readonly account: AccountReference;
   /** The token holds no longer than this Secret. */
   readonly secret?: ObjectReference | undefined;
@@ -42,7 +42,7 @@ export class ServiceAccountTokenIssuer {
     this.#options = options;
   }
 
-  issue({ account, secret, audiences, expirationSeconds }: TokenWish): IssuedToken {
+  issue({ account, secret, audiences, expirationSeconds }: TokenParameters): IssuedToken {
     const { issuer, key, clock } = this.#options;
     const issuedAt = Math.floor(clock.now() / 1000);
     const expiresAt = issuedAt + expirationSeconds;

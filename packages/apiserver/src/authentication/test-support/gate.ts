@@ -43,7 +43,7 @@ export const adminToken = "admin-token-0123456789";
 export const fileToken = "file-token-0123456789";
 const account = { cluster: rootCluster, namespace: "ns", name: "sa", uid: "u1" };
 
-export class Gate {
+export class TestAuthentication {
   now = startMs;
   readonly objects = new Map<string, AccountObject>();
   readonly fileTokens = new StaticTokenAuthenticator(

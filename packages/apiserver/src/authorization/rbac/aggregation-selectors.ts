@@ -35,14 +35,14 @@ export class AggregationSelectors {
 }
 
 /** Reading a selector takes as long as some tens of comparisons, and some for each of its values. */
-export const selectorCost = 40;
+export const selectorParseCost = 40;
 
 function readSelector(raw: JsonValue): AggregationSelector {
   const selector = parsed(raw);
   return {
     matches: (labels) => selector?.matches(labels) ?? false,
     requirementCount: selector?.requirements.length ?? 0,
-    cost: selectorCost + valueCount(raw) * 4,
+    cost: selectorParseCost + valueCount(raw) * 4,
   };
 }
 

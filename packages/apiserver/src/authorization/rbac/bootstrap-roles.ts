@@ -128,9 +128,9 @@ const label = (role: string) => ({ [`${rbac}/aggregate-to-${role}`]: "true" });
 
 export const bootstrapClusterRoles: readonly JsonObject[] = [
   ...Object.entries(roles).map(([name, rules]) => clusterRole(name, { rules })),
-  clusterRole("admin", gathering("admin")),
-  clusterRole("edit", gathering("edit"), label("admin")),
-  clusterRole("view", gathering("view"), label("edit")),
+  clusterRole("admin", aggregated("admin")),
+  clusterRole("edit", aggregated("edit"), label("admin")),
+  clusterRole("view", aggregated("view"), label("edit")),
   clusterRole("system:aggregate-to-admin", { rules: administering }, label("admin")),
   clusterRole("system:aggregate-to-edit", { rules: editing }, label("edit")),
   clusterRole("system:aggregate-to-view", { rules: viewing }, label("view")),
@@ -152,7 +152,7 @@ function approver(signer: string): Readonly<Record<string, readonly JsonObject[]
   return { [`system:${certificates}:${signer}-approver`]: [rule] };
 }
 
-function gathering(role: string): JsonObject {
+function aggregated(role: string): JsonObject {
   return { rules: [], aggregationRule: { clusterRoleSelectors: [{ matchLabels: label(role) }] } };
 }
 

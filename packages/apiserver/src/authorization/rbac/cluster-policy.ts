@@ -40,19 +40,19 @@ interface RoleRecord {
  * Label requirements that are compared between two changes of ClusterRoles, so that gathering takes some ten milliseconds at most.
  * Roles that gather beyond allow nothing.
  */
-export const gatheringComparisonsMax = 300_000;
+export const aggregationComparisonsMax = 300_000;
 
 /** JSON of what a role gathered that is written into it; one that gathers more is left as it is. */
-export const gatheredBytesMax = 1 << 20;
+export const aggregatedBytesMax = 1 << 20;
 
 /**
  * The same for all roles of a cluster together, by name: those beyond are left as they are. One role that many gather would otherwise
  * be written as many times whenever it changes.
  */
-export const gatheredBytesTotalMax = 4 << 20;
+export const aggregatedBytesTotalMax = 4 << 20;
 
 /** Comparisons that are left; below zero nothing more is found. */
-interface Work {
+interface ComparisonBudget {
   left: number;
 }
 
@@ -151,11 +151,11 @@ export class ClusterPolicy implements RoleSource {
 
   /** ClusterRoles of this cluster that gather rules, one after the other, with those that should be stored where others are. */
   *gatheredRoles(): Generator<{ readonly name: string; readonly wanted: JsonValue | undefined }> {
-    let room = gatheredBytesTotalMax;
+    let room = aggregatedBytesTotalMax;
     for (const { name } of this.#seen()) {
       const role = this.#clusterRoles.get(name);
       if (role?.selectors === undefined) continue;
-      const wanted = withoutRepeats(this.#gather(role), Math.min(room, gatheredBytesMax));
+      const wanted = withoutRepeats(this.#gather(role), Math.min(room, aggregatedBytesMax));
       room -= wanted?.bytes ?? 0;
       const isStored = wanted === undefined || isSame([...wanted.rules.keys()], role.rules.texts);
       yield { name, wanted: isStored ? undefined : [...wanted.rules.values()].map(ruleObject) };
@@ -189,13 +189,13 @@ export class ClusterPolicy implements RoleSource {
     const gathering = sorted
       .filter(({ selectors }) => selectors !== undefined)
       .toSorted((a, b) => Number(isOwn(a)) - Number(isOwn(b)));
-    const comparing = { left: gatheringComparisonsMax };
+    const comparing = { left: aggregationComparisonsMax };
     const selected = new Map(
       gathering.map((role) => [role.name, selectedBy(role, sorted, comparing)]),
     );
-    const walking = { left: gatheringComparisonsMax };
+    const walking = { left: aggregationComparisonsMax };
     for (const role of gathering)
-      this.#gathered.set(role.name, gatherFrom(role, selected, walking));
+      this.#gathered.set(role.name, aggregateFrom(role, selected, walking));
   }
 
   /** Every ClusterRole that can be seen here, by name. */
@@ -213,7 +213,11 @@ export class ClusterPolicy implements RoleSource {
 }
 
 /** What a role's own selectors select, in the order of names. */
-function selectedBy(role: RoleRecord, sorted: readonly RoleRecord[], work: Work): RoleRecord[] {
+function selectedBy(
+  role: RoleRecord,
+  sorted: readonly RoleRecord[],
+  work: ComparisonBudget,
+): RoleRecord[] {
   const found = new Set<RoleRecord>();
   for (const selector of role.selectors?.each() ?? []) {
     work.left -= selector.cost + sorted.length * (selector.requirementCount + 1);
@@ -224,10 +228,10 @@ function selectedBy(role: RoleRecord, sorted: readonly RoleRecord[], work: Work)
 }
 
 /** Roles that gather may be gathered themselves; each role counts once, so that circles end. Nothing is found when it takes too long. */
-function gatherFrom(
+function aggregateFrom(
   role: RoleRecord,
   selected: ReadonlyMap<string, readonly RoleRecord[]>,
-  work: Work,
+  work: ComparisonBudget,
 ): readonly RuleSet[] {
   const found: RuleSet[] = [];
   const seen = new Set([role.name]);

@@ -4,7 +4,7 @@
  *
  * Rules multiply when they are taken apart, and tenants write them: the work is bounded, and what is beyond counts as not covered.
  */
-import { contains, coversPath, holds, type PolicyRule } from "./policy-rule.ts";
+import { contains, coversPath, listAllows, type PolicyRule } from "./policy-rule.ts";
 
 /** Comparisons of one part with one rule; some tenths of a microsecond each. Ten items of longer lists count as one. */
 export const comparisonsMax = 200_000;
@@ -81,7 +81,7 @@ function coversAll(held: readonly string[], wanted: readonly string[]): boolean 
 }
 
 function coversResource(held: readonly string[], resource: string): boolean {
-  if (holds(held, resource)) return true;
+  if (listAllows(held, resource)) return true;
   const slash = resource.indexOf("/");
   return slash >= 0 && contains(held, `*${resource.slice(slash)}`);
 }

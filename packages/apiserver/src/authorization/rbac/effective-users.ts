@@ -51,7 +51,7 @@ function usersOf(user: UserInfo, cluster: string): readonly UserInfo[] {
 }
 
 /** Whether a user is in a logical cluster who they are by name, neither out of scope nor of elsewhere. */
-export function isThemselvesIn(user: UserInfo, cluster: string): boolean {
+export function hasOwnIdentityIn(user: UserInfo, cluster: string): boolean {
   return user.extra === undefined || identitiesOf(user, cluster)[0] === user;
 }
 
@@ -60,18 +60,18 @@ function identitiesOf(user: UserInfo, cluster: string): readonly UserInfo[] {
   const [home] = valuesOf(user, userExtra.clusterName);
   const account = serviceAccountOf(user);
   if (account === undefined || home === undefined || home === cluster) {
-    return scopes.every((scope) => isIn(scope, cluster)) ? [user] : [stranger(scopes)];
+    return scopes.every((scope) => isIn(scope, cluster)) ? [user] : [outOfScopeUser(scopes)];
   }
   const groups = [wellKnownGroup.authenticated, clusterGroup(home)];
   const abroad = { username: wellKnownUser.anonymous, groups };
   // Tokens of service accounts are scoped to their home: that is what they are abroad, and no reason to be nobody.
   return scopes.every((scope) => isIn(scope, home) || isIn(scope, cluster))
     ? [abroad, { username: `system:kcp:serviceaccount:${home}:${account}`, groups }]
-    : [stranger(scopes)];
+    : [outOfScopeUser(scopes)];
 }
 
 /** Out of scope: somebody who is known elsewhere. */
-function stranger(scopes: readonly string[]): UserInfo {
+function outOfScopeUser(scopes: readonly string[]): UserInfo {
   const clusters = new Set(scopes.flatMap(clustersIn));
   return {
     username: wellKnownUser.anonymous,

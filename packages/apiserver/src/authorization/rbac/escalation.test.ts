@@ -7,11 +7,11 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import {
-  type Answer,
   bindingOf,
   RoleWriter,
   type RuleObject,
   rbacPath,
+  type TestResponse,
   TestServer,
 } from "../../testing/index.ts";
 
@@ -43,7 +43,7 @@ beforeEach(async () => {
   mallory = admin.as("nobody");
 });
 
-function refused(answer: Answer, message: RegExp | string): void {
+function refused(answer: TestResponse, message: RegExp | string): void {
   assert.equal(answer.status, 403, answer.text);
   if (typeof message === "string") assert.equal(answer.object.message, message);
   else assert.match(answer.object.message ?? "", message);
@@ -113,7 +113,7 @@ describe("a role", () => {
     refused(await mallory.role("mine", [secrets], "other"), /not currently held/);
   });
 
-  const ways: readonly (readonly [string, (path: string) => Promise<Answer>])[] = [
+  const ways: readonly (readonly [string, (path: string) => Promise<TestResponse>])[] = [
     [
       "an update",
       (path) =>

@@ -5,12 +5,12 @@
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
-import { isMaster, type UserInfo } from "../../request/index.ts";
+import { isSystemMaster, type UserInfo } from "../../request/index.ts";
 import type { Authorizer } from "../authorizer.ts";
 import { bootstrapPolicy } from "./bootstrap-policy.ts";
 import { covers } from "./covers.ts";
 import { type PolicyRule, readRules } from "./policy-rule.ts";
-import { operatorsCluster, type RbacAuthorizer } from "./rbac-authorizer.ts";
+import { localAdminCluster, type RbacAuthorizer } from "./rbac-authorizer.ts";
 import { describeRules, quoteAll } from "./rule-text.ts";
 import type { RoleRef } from "./subject-index.ts";
 
@@ -45,7 +45,7 @@ export class EscalationCheck {
     old: JsonObject | undefined,
   ): Promise<void> | undefined {
     if (write.group !== rbacGroup || write.operation === "DELETE") return undefined;
-    if (isMaster(write.user)) return undefined;
+    if (isSystemMaster(write.user)) return undefined;
     if (old !== undefined && onlyCollectorsFieldsDiffer(object, old)) return undefined;
     switch (write.resource) {
       case "roles":
@@ -91,7 +91,7 @@ export class EscalationCheck {
     const kind = resource === "clusterroles" ? "ClusterRole" : "Role";
     const roleRef: RoleRef = { kind, name: nameOf(object) };
     const shared = bootstrapPolicy.rulesOf(roleRef, namespace)?.flatMap(({ rules }) => rules);
-    return shared ?? (await this.#rbac.roleRules(roleRef, operatorsCluster, namespace)) ?? noRules;
+    return shared ?? (await this.#rbac.roleRules(roleRef, localAdminCluster, namespace)) ?? noRules;
   }
 
   async #checkBinding(write: RoleWrite, object: JsonObject): Promise<void> {

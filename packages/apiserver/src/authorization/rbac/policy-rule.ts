@@ -11,7 +11,7 @@ export interface PolicyRule {
 }
 
 /** What is asked about a resource, in the words of rules. */
-export interface ResourceQuestion {
+export interface ResourceQuery {
   readonly verb: string;
   readonly group: string;
   /** `pods`, or `pods/log`. */
@@ -56,18 +56,18 @@ export function ruleObject(rule: PolicyRule): JsonObject {
   };
 }
 
-export function allowsResource(rule: PolicyRule, asked: ResourceQuestion): boolean {
+export function allowsResource(rule: PolicyRule, asked: ResourceQuery): boolean {
   return (
-    holds(rule.verbs, asked.verb) &&
-    holds(rule.apiGroups, asked.group) &&
-    (holds(rule.resources, asked.target) ||
+    listAllows(rule.verbs, asked.verb) &&
+    listAllows(rule.apiGroups, asked.group) &&
+    (listAllows(rule.resources, asked.target) ||
       (asked.anyTarget !== "" && contains(rule.resources, asked.anyTarget))) &&
     (rule.resourceNames.length === 0 || contains(rule.resourceNames, asked.name))
   );
 }
 
 export function allowsPath(rule: PolicyRule, verb: string, path: string): boolean {
-  return holds(rule.verbs, verb) && rule.nonResourceURLs.some((url) => coversPath(url, path));
+  return listAllows(rule.verbs, verb) && rule.nonResourceURLs.some((url) => coversPath(url, path));
 }
 
 /** Equal, or a prefix that ends in `*`. */
@@ -82,7 +82,7 @@ export function coversPath(url: string, path: string): boolean {
 const star = 0x2a;
 
 /** The list has the value, or `*`. */
-export function holds(list: readonly string[], value: string): boolean {
+export function listAllows(list: readonly string[], value: string): boolean {
   return contains(list, value) || contains(list, "*");
 }
 

@@ -11,10 +11,10 @@ import {
   type PolicyResource,
   RbacAuthorizer,
 } from "../index.ts";
-import { selectorCost } from "./aggregation-selectors.ts";
-import { gatheringComparisonsMax } from "./cluster-policy.ts";
+import { selectorParseCost } from "./aggregation-selectors.ts";
+import { aggregationComparisonsMax } from "./cluster-policy.ts";
 import { effectiveUsersMax } from "./effective-users.ts";
-import { heldRulesMax, missingRolesShownMax } from "./rbac-authorizer.ts";
+import { missingRolesShownMax, resolvedRulesMax } from "./rbac-authorizer.ts";
 
 const cluster = "team-a" as ClusterName;
 const alice: UserInfo = { username: "alice", groups: ["developers", "system:authenticated"] };
@@ -386,9 +386,9 @@ describe("what somebody may do", () => {
         ["clusterrolebindings", "", "b", binding("ClusterRole", "r", toAlice)],
       ).rulesFor(alice, cluster, "");
     };
-    const most = await many(heldRulesMax - shared);
-    assert.deepEqual([most.rules.length, most.isIncomplete], [heldRulesMax, false]);
-    const beyond = await many(heldRulesMax - shared + 1);
+    const most = await many(resolvedRulesMax - shared);
+    assert.deepEqual([most.rules.length, most.isIncomplete], [resolvedRulesMax, false]);
+    const beyond = await many(resolvedRulesMax - shared + 1);
     assert.deepEqual([beyond.rules.length, beyond.isIncomplete], [shared, true]);
   });
 });
@@ -429,7 +429,7 @@ describe("a role that gathers rules", () => {
   it("takes so many comparisons, and those beyond allow nothing until something changes", () => {
     const gatherers = 100;
     /** A selector is read, then a requirement and the role itself are compared, for every role by every one that gathers. */
-    const most = (gatheringComparisonsMax / gatherers - selectorCost) / 2;
+    const most = (aggregationComparisonsMax / gatherers - selectorParseCost) / 2;
     const gathered = (roles: number) => {
       const policy = new ClusterPolicy();
       const put = (name: string, object: JsonObject) =>

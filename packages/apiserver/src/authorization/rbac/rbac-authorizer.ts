@@ -9,11 +9,11 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote } from "@kcp-ts/machinery/status";
 import type { Attributes, UserInfo } from "../../request/index.ts";
 import type { Authorizer, Decision } from "../authorizer.ts";
-import { decisionStep, noteDecision } from "../noted.ts";
+import { decisionStep, recordDecision } from "../noted.ts";
 import { bootstrapPolicy } from "./bootstrap-policy.ts";
 import type { ClusterPolicy } from "./cluster-policy.ts";
 import { effectiveUsers, userExtra } from "./effective-users.ts";
-import type { PolicyRule, ResourceQuestion } from "./policy-rule.ts";
+import type { PolicyRule, ResourceQuery } from "./policy-rule.ts";
 import type { RuleSet } from "./rule-set.ts";
 import type { Grant, RoleRef, SubjectIndex } from "./subject-index.ts";
 
@@ -25,7 +25,7 @@ export interface PolicySource {
 }
 
 /** Everything that a user may do somewhere, as far as it is known. */
-export interface HeldRules {
+export interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
   /** Roles that bindings name and that do not exist. */
   readonly errors: readonly string[];
@@ -34,7 +34,7 @@ export interface HeldRules {
 }
 
 /** Rules of one user that are gone through at a time; a role as a whole counts or does not. */
-export const heldRulesMax = 20_000;
+export const resolvedRulesMax = 20_000;
 
 /** Missing roles that a refusal tells of. */
 export const missingRolesShownMax = 10;
@@ -53,10 +53,10 @@ export class RbacAuthorizer implements Authorizer {
     const asked = attributes.isResourceRequest ? questionOf(attributes) : undefined;
     const shared = decide(bootstrapPolicy, users, attributes, asked);
     if (shared.allowed) return bootstrapped(attributes, shared);
-    const operators = this.#source.peek(operatorsCluster);
+    const operators = this.#source.peek(localAdminCluster);
     if (operators !== undefined) return this.#decideWith(operators, users, attributes, asked);
     return this.#source
-      .load(operatorsCluster)
+      .load(localAdminCluster)
       .then((loaded) => this.#decideWith(loaded, users, attributes, asked));
   }
 
@@ -65,7 +65,7 @@ export class RbacAuthorizer implements Authorizer {
     operators: ClusterPolicy,
     users: readonly UserInfo[],
     attributes: Attributes,
-    asked: ResourceQuestion | undefined,
+    asked: ResourceQuery | undefined,
   ): Decision | Promise<Decision> {
     const cluster = attributes.cluster as ClusterName;
     const granted = operators.hasBindings
@@ -81,15 +81,15 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   /** What the user may do in a namespace, or cluster-wide when it is empty. */
-  async rulesFor(user: UserInfo, cluster: ClusterName, namespace: string): Promise<HeldRules> {
+  async rulesFor(user: UserInfo, cluster: ClusterName, namespace: string): Promise<ResolvedRules> {
     if (!isTenantCluster(cluster)) return { rules: [], errors: [], isIncomplete: false };
     const policy = this.#source.peek(cluster) ?? (await this.#source.load(cluster));
     const operators =
-      this.#source.peek(operatorsCluster) ?? (await this.#source.load(operatorsCluster));
+      this.#source.peek(localAdminCluster) ?? (await this.#source.load(localAdminCluster));
     const sets = new Set<RuleSet>();
     const errors = new Set<string>();
     const users = effectiveUsers(user, cluster);
-    let left = heldRulesMax;
+    let left = resolvedRulesMax;
     for (const from of [bootstrapPolicy, operators, policy]) {
       const meant = from === operators ? users.filter(isGlobal) : users;
       for (const grant of grantsOf(from, meant, namespace)) {
@@ -115,7 +115,7 @@ export class RbacAuthorizer implements Authorizer {
     cluster: ClusterName,
     namespace: string,
   ): Promise<readonly PolicyRule[] | undefined> {
-    for (const where of [cluster, operatorsCluster]) {
+    for (const where of [cluster, localAdminCluster]) {
       const policy = this.#source.peek(where) ?? (await this.#source.load(where));
       const found = policy.rulesOf(roleRef, namespace);
       if (found !== undefined) return found.flatMap(({ rules }) => rules);
@@ -131,14 +131,14 @@ function isTenantCluster(cluster: ClusterName | "*"): cluster is ClusterName {
   return cluster !== "*" && !cluster.startsWith("system:");
 }
 
-function questionOf({ verb, group, resource, subresource, name }: Attributes): ResourceQuestion {
+function questionOf({ verb, group, resource, subresource, name }: Attributes): ResourceQuery {
   return subresource === ""
     ? { verb, group, target: resource, anyTarget: "", name }
     : { verb, group, target: `${resource}/${subresource}`, anyTarget: `*/${subresource}`, name };
 }
 
 /** Bindings here hold in every logical cluster, and bindings everywhere may name its roles; only members of system:masters write them. */
-export const operatorsCluster = "system:admin" as ClusterName;
+export const localAdminCluster = "system:admin" as ClusterName;
 
 /** Whoever is somebody in some logical clusters only was named by these: they are nobody whom an operator means. */
 function isGlobal({ username, extra }: UserInfo): boolean {
@@ -151,7 +151,7 @@ function isGlobal({ username, extra }: UserInfo): boolean {
 function bootstrapped(attributes: Attributes, decision: Decision): Decision {
   if (attributes.note === undefined) return decision;
   const reason = `bootstrap policy: ${decision.reason}`;
-  noteDecision(attributes, decisionStep.bootstrap, decision, reason);
+  recordDecision(attributes, decisionStep.bootstrap, decision, reason);
   return decision;
 }
 
@@ -160,20 +160,20 @@ function decideHere(
   operators: ClusterPolicy,
   users: readonly UserInfo[],
   attributes: Attributes,
-  asked: ResourceQuestion | undefined,
+  asked: ResourceQuery | undefined,
 ): Decision {
   const decision = decide(policy, users, attributes, asked, operators);
   if (attributes.note === undefined) return decision;
   const reason = `local cluster ${quote(attributes.cluster)} policy: ${decision.reason}`;
-  noteDecision(attributes, decisionStep.local, decision, reason);
+  recordDecision(attributes, decisionStep.local, decision, reason);
   return decision;
 }
 
-interface Question {
+interface AuthorizationQuery {
   readonly policy: ClusterPolicy;
   readonly operators: ClusterPolicy | undefined;
   /** Undefined when a path is asked for. */
-  readonly asked: ResourceQuestion | undefined;
+  readonly asked: ResourceQuery | undefined;
   readonly verb: string;
   readonly path: string;
   missing: Set<string> | undefined;
@@ -184,10 +184,10 @@ function decide(
   policy: ClusterPolicy,
   users: readonly UserInfo[],
   { verb, path, namespace }: Attributes,
-  asked: ResourceQuestion | undefined,
+  asked: ResourceQuery | undefined,
   operators?: ClusterPolicy,
 ): Decision {
-  const question: Question = { policy, operators, asked, verb, path, missing: undefined };
+  const question: AuthorizationQuery = { policy, operators, asked, verb, path, missing: undefined };
   const inNamespace =
     asked === undefined || namespace === "" ? undefined : policy.subjectsIn(namespace);
   for (const user of users) {
@@ -198,11 +198,11 @@ function decide(
   }
   return question.missing === undefined
     ? refused
-    : { allowed: false, reason: `RBAC: ${aggregated([...question.missing])}` };
+    : { allowed: false, reason: `RBAC: ${aggregateErrors([...question.missing])}` };
 }
 
 function allowingAmong(
-  question: Question,
+  question: AuthorizationQuery,
   subjects: SubjectIndex,
   { username, groups }: UserInfo,
 ): Grant | undefined {
@@ -215,7 +215,7 @@ function allowingAmong(
   return undefined;
 }
 
-function allowing(question: Question, grants: readonly Grant[]): Grant | undefined {
+function allowing(question: AuthorizationQuery, grants: readonly Grant[]): Grant | undefined {
   const { policy, operators, asked, verb, path } = question;
   for (const grant of grants) {
     const rules = rulesOf(grant, policy, operators);
@@ -264,6 +264,6 @@ function notFound({ kind, name }: RoleRef): string {
 }
 
 /** As Go joins errors. */
-export function aggregated(errors: readonly string[]): string {
+export function aggregateErrors(errors: readonly string[]): string {
   return errors.length === 1 ? (errors[0] as string) : `[${errors.join(", ")}]`;
 }

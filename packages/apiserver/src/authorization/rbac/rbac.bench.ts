@@ -8,7 +8,7 @@ import { performance } from "node:perf_hooks";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Attributes, UserInfo } from "../../request/index.ts";
 import { RoleWriter, TestServer } from "../../testing/index.ts";
-import { type Authorizer, anyOf, bootstrapAuthorizer } from "../index.ts";
+import { type Authorizer, bootstrapAuthorizer, unionAuthorizer } from "../index.ts";
 
 const collect = (globalThis as { gc?: () => void }).gc;
 
@@ -164,7 +164,7 @@ async function manyClusters(count: number): Promise<void> {
 /** What a request pays for RBAC: gets of one object, by somebody who is let in before it and by somebody who is let in by it. */
 async function requests(): Promise<void> {
   const server = await TestServer.start({
-    authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac]),
+    authorization: (rbac) => unionAuthorizer([bootstrapAuthorizer, rbac]),
   });
   const path = "/clusters/t/api/v1/namespaces/default/configmaps";
   await server.must("POST", path, { body: { metadata: { name: "x" } } });

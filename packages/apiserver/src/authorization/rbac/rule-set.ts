@@ -3,7 +3,7 @@ import {
   allowsPath,
   allowsResource,
   type PolicyRule,
-  type ResourceQuestion,
+  type ResourceQuery,
   ruleObject,
 } from "./policy-rule.ts";
 
@@ -30,7 +30,7 @@ export class RuleSet {
     return this.#texts;
   }
 
-  allowsResource(asked: ResourceQuestion): boolean {
+  allowsResource(asked: ResourceQuery): boolean {
     if (!this.#hasResources) return false;
     if (this.rules.length <= walkedRulesMax) return anyAllows(this.rules, asked);
     this.#byResource ??= byResource(this.rules);
@@ -48,7 +48,7 @@ export class RuleSet {
   }
 }
 
-function anyAllows(rules: readonly PolicyRule[] | undefined, asked: ResourceQuestion): boolean {
+function anyAllows(rules: readonly PolicyRule[] | undefined, asked: ResourceQuery): boolean {
   if (rules === undefined) return false;
   for (const rule of rules) if (allowsResource(rule, asked)) return true;
   return false;

@@ -3,7 +3,7 @@
  *
  * Bindings that give the same role to the same subject are looked at once, however many there are.
  */
-import { Pace, type Resumable } from "@kcp-ts/machinery/base";
+import { type Resumable, YieldCounter } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 import type { Decision } from "../authorizer.ts";
@@ -149,7 +149,7 @@ export function* readBinding(
 ): Resumable<Binding> {
   const roleRef = object["roleRef"] as JsonObject | undefined;
   const found = new Map<string, Subject>();
-  const pace = new Pace(subjectsPerPiece);
+  const pace = new YieldCounter(subjectsPerPiece);
   for (const item of (object["subjects"] ?? []) as readonly JsonValue[]) {
     const subject = readSubject(item as JsonObject, namespace);
     if (subject !== undefined) found.set(subjectKey(subject), subject);

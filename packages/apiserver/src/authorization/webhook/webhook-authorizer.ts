@@ -13,7 +13,7 @@ import { type ReviewVersion, subjectAccessReview } from "./subject-access-review
 
 export interface WebhookAuthorizerOptions {
   /** Sends a review and gives back the answer. Rejects when there is none. */
-  readonly review: (review: JsonObject) => Promise<ReviewAnswer>;
+  readonly review: (review: JsonObject) => Promise<ReviewResponse>;
   readonly version: ReviewVersion;
   readonly authorizedTtlMs: number;
   readonly unauthorizedTtlMs: number;
@@ -21,10 +21,10 @@ export interface WebhookAuthorizerOptions {
 }
 
 /** The review with its status filled in. */
-export type ReviewAnswer = JsonObject;
+export type ReviewResponse = JsonObject;
 
 /** Of what a client chose; questions that are longer are not remembered, so that nobody fills memory with them. */
-export const rememberedCharactersMax = 10_000;
+export const cachedCharactersMax = 10_000;
 
 export class WebhookAuthorizer implements Authorizer {
   readonly #options: WebhookAuthorizerOptions;
@@ -63,13 +63,13 @@ export class WebhookAuthorizer implements Authorizer {
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
     const decision = decisionOf(await send(review));
-    if (chosenCharacters(attributes) < rememberedCharactersMax)
+    if (chosenCharacters(attributes) < cachedCharactersMax)
       this.#cache.add(key, decision, decision.allowed ? authorizedTtlMs : unauthorizedTtlMs);
     return decision;
   }
 }
 
-function decisionOf({ status }: ReviewAnswer): Decision {
+function decisionOf({ status }: ReviewResponse): Decision {
   if (!isJsonObject(status)) throw new Error("the authorization webhook answered without a status");
   const reason = typeof status["reason"] === "string" ? status["reason"] : "";
   // Who says both yes and no is taken at the no.

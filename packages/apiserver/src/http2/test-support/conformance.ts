@@ -8,7 +8,7 @@ import {
   bodyOf,
   frame,
   getFields,
-  goneAway,
+  goAwayFrames,
   headers,
   number,
   Peer,
@@ -61,12 +61,12 @@ async function play(
 
 async function judge(peer: Peer, frames: readonly SentFrame[], expect: Expectation): Promise<void> {
   if ("ends" in expect) {
-    assert.equal(goneAway(frames), expect.ends, "how the connection ended");
+    assert.equal(goAwayFrames(frames), expect.ends, "how the connection ended");
     assert.ok(peer.isEnded);
     assert.equal(peer.connection.openStreams, 0);
     return;
   }
-  assert.equal(goneAway(frames), undefined, "the connection was to go on");
+  assert.equal(goAwayFrames(frames), undefined, "the connection was to go on");
   assert.ok(
     frames.some(({ type, flags, payload }) => {
       return type === frameType.ping && flags === 1 && payload.toString() === "the last";

@@ -181,7 +181,7 @@ export class Peer {
   }
 }
 
-export function goneAway(frames: readonly SentFrame[]): number | undefined {
+export function goAwayFrames(frames: readonly SentFrame[]): number | undefined {
   return frames.find(({ type }) => type === frameType.goAway)?.payload.readUInt32BE(4);
 }
 

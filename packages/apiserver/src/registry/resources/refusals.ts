@@ -4,14 +4,14 @@ import { it } from "node:test";
 import type { TestServer } from "../../testing/index.ts";
 
 /** What is changed in a good object, and what is then said, after `is invalid: `. */
-export type Refusal = readonly [change: object, says: string | RegExp];
+export type RejectionCase = readonly [change: object, says: string | RegExp];
 
-export function refuses(
+export function itRejects(
   server: () => TestServer,
   method: "POST" | "PUT",
   path: string,
   good: object,
-  refusals: readonly Refusal[],
+  refusals: readonly RejectionCase[],
 ): void {
   for (const [change, says] of refusals) {
     it(`says: ${says}`, async () => {

@@ -3,7 +3,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../definition.ts";
-import { builtIn, nameCell, nameColumn, namespacedNames, noOwnRules } from "./standard.ts";
+import { baseStrategy, builtIn, nameCell, nameColumn, namespacedNames } from "./standard.ts";
 
 export interface ReviewKind {
   readonly group: string;
@@ -30,7 +30,7 @@ export function review({
     verbs: ["create"],
     isReview: true,
     strategy: {
-      ...noOwnRules,
+      ...baseStrategy,
       ...namespacedNames,
       shape,
       validate,

@@ -3,7 +3,7 @@
  *
  * Adding a built-in kind:
  *   1. its shape, in machinery's shape room, with the numbers of the published protobuf files;
- *   2. a definition in resources/<group>/<plural>.ts, made with `builtIn`;
+ *   2. a definition in resources/<group>/<plural>.ts, made with `defaultPolicy`;
  *   3. a line in built-ins.ts, in the place where discovery shows it;
  *   4. rows in the tests: resources/<group>, handlers/isolation.test.ts and testing/two-tenants.ts.
  * OpenAPI, discovery, protobuf and patches follow from these.
@@ -102,7 +102,7 @@ export const namespacedNames = { nameErrors: dnsSubdomainErrors } as const;
 export const unrestrictedNames = { nameErrors: pathSegmentErrors } as const;
 
 /** Puts back what an endpoint may not change. */
-export function restore(draft: Draft, old: JsonObject, member: "spec" | "status"): void {
+export function restoreMembers(draft: Draft, old: JsonObject, member: "spec" | "status"): void {
   const before = old[member];
   if (before === undefined) delete draft[member];
   else draft[member] = before;
@@ -156,7 +156,7 @@ export function listIn(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /** A strategy that adds nothing to what every object goes through. */
-export const noOwnRules = {
+export const baseStrategy = {
   prepareForCreate: () => {},
   prepareForUpdate: () => {},
   validate: () => [],

@@ -4,11 +4,11 @@ import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { call, fill, key, numbered, put, remove } from "../contract/storage-contract.ts";
 import type { Storage } from "../storage.ts";
-import { AbsentKeys } from "./absent-keys.ts";
+import { NegativeLookupFilter } from "./absent-keys.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
 import type { EngineView } from "./engine.ts";
-import { FaultyHome } from "./faulty-home.ts";
-import { promptClock, turn, untilAvailable } from "./prompt-recovery.ts";
+import { FaultyEngineLocation } from "./faulty-home.ts";
+import { immediateClock, nextIteration, untilAvailable } from "./prompt-recovery.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
 describe("keys that are known to be absent", () => {
@@ -86,7 +86,7 @@ describe("keys that are known to be absent", () => {
   });
 
   it("are not known as long as reading the names has not ended, nor when it fails", async () => {
-    const absent = new AbsentKeys({ missesMin: 1, keysMax: 10 });
+    const absent = new NegativeLookupFilter({ missesMin: 1, keysMax: 10 });
     let fail = (_error: Error) => {};
     const reading = new Promise<readonly (readonly [string, Buffer])[]>((_, reject) => {
       fail = reject;
@@ -95,11 +95,11 @@ describe("keys that are known to be absent", () => {
     absent.readDue(() => engineOf(() => reading));
     assert.equal(absent.has(key("/p/b")), false);
     fail(new Error("no such file"));
-    await turn();
+    await nextIteration();
     assert.equal(absent.has(key("/p/b")), false);
     absent.noteMiss(key("/p/a"));
     absent.readDue(() => engineOf(async () => []));
-    await turn();
+    await nextIteration();
     assert.equal(absent.has(key("/p/b")), true);
     absent.noteCreate(key("/p/b"));
     assert.equal(absent.has(key("/p/b")), false);
@@ -123,8 +123,13 @@ function engineOf(next: () => Promise<readonly (readonly [string, Buffer])[]>): 
 
 async function openStore(absentKeys: { missesMin: number; keysMax: number }) {
   const directory = await temporaryDirectory();
-  const home = new FaultyHome(directory);
-  const storage = await EmbeddedStorage.open({ directory, clock: promptClock, home, absentKeys });
+  const home = new FaultyEngineLocation(directory);
+  const storage = await EmbeddedStorage.open({
+    directory,
+    clock: immediateClock,
+    home,
+    absentKeys,
+  });
   const dispose = async () => {
     await storage.close();
     await rm(directory, { recursive: true, force: true });

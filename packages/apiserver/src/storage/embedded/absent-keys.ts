@@ -12,14 +12,14 @@ import type { EngineView } from "./engine.ts";
 import { HashSet32 } from "./hash-set.ts";
 import { newestRange } from "./layout.ts";
 
-export interface AbsentKeysLimits {
+export interface NegativeLookupLimits {
   /** The engine is asked so often for nothing before the keys of a collection are worth reading. */
   readonly missesMin: number;
   /** Collections with more keys than this are not remembered. */
   readonly keysMax: number;
 }
 
-const defaultLimits: AbsentKeysLimits = { missesMin: 512, keysMax: 1 << 18 };
+const defaultLimits: NegativeLookupLimits = { missesMin: 512, keysMax: 1 << 18 };
 
 /** So many collections are counted or remembered at a time; the oldest gives way. */
 const collectionsMax = 16;
@@ -32,13 +32,13 @@ interface Collection {
   isComplete: boolean;
 }
 
-export class AbsentKeys {
-  readonly #limits: AbsentKeysLimits;
+export class NegativeLookupFilter {
+  readonly #limits: NegativeLookupLimits;
   readonly #collections = new Map<string, Collection>();
   /** With enough misses, and their names not being read yet. */
   readonly #due: string[] = [];
 
-  constructor(limits: AbsentKeysLimits = defaultLimits) {
+  constructor(limits: NegativeLookupLimits = defaultLimits) {
     this.#limits = limits;
   }
 

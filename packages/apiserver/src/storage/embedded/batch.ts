@@ -24,7 +24,7 @@ export interface Batch {
 }
 
 /** Work of the store on itself that rides on the next batch. */
-export interface Upkeep {
+export interface MaintenanceWrite {
   readonly operations: readonly EngineOperation[];
   readonly changeMeta: (meta: Meta) => Meta;
 }
@@ -87,7 +87,7 @@ export class BatchBuilder {
     return revision;
   }
 
-  finish(upkeep: Upkeep | undefined): Batch {
+  finish(upkeep: MaintenanceWrite | undefined): Batch {
     const operations = this.#operations;
     let meta = this.#before;
     let history: Batch["history"];

@@ -14,7 +14,7 @@ import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, Write } from "../storage.ts";
-import { BatchBuilder, type Upkeep } from "./batch.ts";
+import { BatchBuilder, type MaintenanceWrite } from "./batch.ts";
 import { decodeEntry } from "./entry-record.ts";
 import { newestKey } from "./layout.ts";
 import { closedError, type StoreState } from "./store-state.ts";
@@ -30,7 +30,7 @@ export const batchBytesMax = 4 << 20;
 /** When so many wait and the disk is free, they go at once: it works while the rest of the turn's requests are heard, instead of after them. */
 export const batchWritesEager = 32;
 /** When so many have waited for the disk, they do not wait for the answers to those before them. */
-export const batchWritesPrompt = 8;
+export const batchWritesWithoutDelay = 8;
 
 interface QueuedWrite {
   readonly write: Write;
@@ -40,18 +40,18 @@ interface QueuedWrite {
 }
 
 /** In conflict with a write of the same batch. */
-interface Refused {
+interface RejectedWrite {
   readonly item: QueuedWrite;
   readonly error: unknown;
 }
 
-interface Accepted {
+interface AcceptedWrite {
   readonly item: QueuedWrite;
   readonly revision: Revision;
 }
 
-interface QueuedUpkeep {
-  readonly upkeep: Upkeep;
+interface QueuedMaintenance {
+  readonly upkeep: MaintenanceWrite;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -63,9 +63,9 @@ export class CommitQueue {
   readonly #onFailure: (error: unknown) => void;
   #writes: QueuedWrite[] = [];
   #writeBytes = 0;
-  #upkeeps: QueuedUpkeep[] = [];
+  #upkeeps: QueuedMaintenance[] = [];
   /** Durable, and their writers do not know yet. */
-  readonly #untold: Accepted[] = [];
+  readonly #untold: AcceptedWrite[] = [];
   #scheduled = false;
   #draining = false;
   #writingSince: number | undefined;
@@ -108,7 +108,7 @@ export class CommitQueue {
   }
 
   /** Resolves when the work is durable. */
-  upkeep(upkeep: Upkeep): Promise<void> {
+  upkeep(upkeep: MaintenanceWrite): Promise<void> {
     if (this.#draining) return Promise.reject(closedError());
     if (this.#state.fault !== undefined) return Promise.reject(this.#state.unavailable());
     return new Promise((resolve, reject) => {
@@ -166,13 +166,13 @@ export class CommitQueue {
     for (const { item, error } of refused) item.reject(error);
     upkeep?.resolve();
     // The disk first: it works while the answers are made.
-    if (this.#writes.length >= batchWritesPrompt) void this.#flush();
+    if (this.#writes.length >= batchWritesWithoutDelay) void this.#flush();
     this.#tell(accepted);
     this.#afterBatch();
   }
 
   /** Acknowledges in the order of the writes, some of them in later turns. */
-  #tell(accepted: readonly Accepted[]): void {
+  #tell(accepted: readonly AcceptedWrite[]): void {
     const isBehind = this.#untold.length > 0;
     for (const each of accepted) this.#untold.push(each);
     if (!isBehind) this.#tellSome();
@@ -186,9 +186,12 @@ export class CommitQueue {
   };
 
   /** Takes writes off the queue until the batch is full. */
-  #evaluate(builder: BatchBuilder): { accepted: readonly Accepted[]; refused: readonly Refused[] } {
-    const accepted: Accepted[] = [];
-    const refused: Refused[] = [];
+  #evaluate(builder: BatchBuilder): {
+    accepted: readonly AcceptedWrite[];
+    refused: readonly RejectedWrite[];
+  } {
+    const accepted: AcceptedWrite[] = [];
+    const refused: RejectedWrite[] = [];
     let taken = 0;
     while (
       taken < this.#writes.length &&
@@ -244,7 +247,7 @@ export class CommitQueue {
   #fail(
     error: unknown,
     batch: readonly { readonly item: QueuedWrite }[],
-    upkeep: QueuedUpkeep | undefined,
+    upkeep: QueuedMaintenance | undefined,
   ): void {
     this.#onFailure(error);
     const unavailable = this.#state.unavailable(error);

@@ -12,7 +12,7 @@ import { isStorageError } from "../errors.ts";
 import { revisionZero } from "../revision.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
 import { metaKey } from "./layout.ts";
-import { LevelHome } from "./level-engine.ts";
+import { LevelDbLocation } from "./level-engine.ts";
 import { openTemporary, type TemporaryStore, temporaryDirectory } from "./temporary-store.ts";
 
 const tableEntries = 300;
@@ -222,9 +222,9 @@ function open(directory: string): Promise<EmbeddedStorage> {
 
 async function withEngine(
   directory: string,
-  body: (home: LevelHome, where: string) => Promise<void>,
+  body: (home: LevelDbLocation, where: string) => Promise<void>,
 ): Promise<void> {
-  await body(new LevelHome(directory), directory);
+  await body(new LevelDbLocation(directory), directory);
 }
 
 /** Where the records of the log end: behind them are zeros. */

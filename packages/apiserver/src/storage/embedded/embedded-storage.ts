@@ -28,17 +28,17 @@ import type {
   WatchOptions,
   Write,
 } from "../storage.ts";
-import { AbsentKeys, type AbsentKeysLimits } from "./absent-keys.ts";
+import { NegativeLookupFilter, type NegativeLookupLimits } from "./absent-keys.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Compaction } from "./compaction.ts";
-import type { EngineHome } from "./engine.ts";
+import type { EngineLocation } from "./engine.ts";
 import { EntryCache } from "./entry-cache.ts";
 import { countAt, listAt } from "./history-list.ts";
-import { EmbeddedHistory } from "./history-marks.ts";
+import { EmbeddedPersistentHistory } from "./history-marks.ts";
 import { changesAfter, entryAt } from "./history-reader.ts";
 import { isLayoutKey, keyBytesMax } from "./layout.ts";
-import { LevelHome, openError } from "./level-engine.ts";
-import { countNewest, listNewest, loadEntry, undoneEntry } from "./newest-reader.ts";
+import { LevelDbLocation, openError } from "./level-engine.ts";
+import { countLatest, entryAtFromMemory, listLatest, loadEntry } from "./newest-reader.ts";
 import { readStore } from "./open-store.ts";
 import { Recovery } from "./recovery.ts";
 import { openSnapshot, restoreSnapshot } from "./snapshot.ts";
@@ -64,16 +64,16 @@ export interface EmbeddedStorageOptions {
   /** Larger values are refused with `too-large`. */
   readonly valueBytesMax?: number;
   /** When a collection's names are remembered, so that creates need not ask for them. */
-  readonly absentKeys?: AbsentKeysLimits;
+  readonly absentKeys?: NegativeLookupLimits;
   /** For tests: where the engine comes from. */
-  readonly home?: EngineHome;
+  readonly home?: EngineLocation;
 }
 
 export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget {
   readonly #state: StoreState;
   readonly #queue: CommitQueue;
   readonly #compaction: Compaction;
-  readonly history: EmbeddedHistory;
+  readonly history: EmbeddedPersistentHistory;
   readonly #recovery: Recovery;
   readonly #valueBytesMax: number;
   #closing: Promise<void> | undefined;
@@ -82,7 +82,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
    * Throws `corrupt` when the data is damaged, `unavailable` when another process has it or the disk fails.
    */
   static async open(options: EmbeddedStorageOptions): Promise<EmbeddedStorage> {
-    const home = options.home ?? new LevelHome(options.directory);
+    const home = options.home ?? new LevelDbLocation(options.directory);
     const engine = await home.open();
     try {
       const meta = await readStore(engine, home.name);
@@ -92,7 +92,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
         tailBytesMax: options.tailBytesMax ?? 8 << 20,
       });
       const cache = new EntryCache(options.cacheBytesMax ?? 32 << 20);
-      const absent = new AbsentKeys(options.absentKeys);
+      const absent = new NegativeLookupFilter(options.absentKeys);
       const state = new StoreState(home.name, engine, meta, feed, cache, absent);
       return new EmbeddedStorage(state, home, options);
     } catch (error) {
@@ -101,7 +101,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     }
   }
 
-  private constructor(state: StoreState, home: EngineHome, options: EmbeddedStorageOptions) {
+  private constructor(state: StoreState, home: EngineLocation, options: EmbeddedStorageOptions) {
     const limits = {
       queuedWritesMax: options.queuedWritesMax ?? 10_000,
       queuedBytesMax: options.queuedBytesMax ?? 64 << 20,
@@ -113,7 +113,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
       this.#recovery.start(error),
     );
     this.#compaction = new Compaction(state, this.#queue);
-    this.history = new EmbeddedHistory(state, this.#queue);
+    this.history = new EmbeddedPersistentHistory(state, this.#queue);
   }
 
   /** How many changes history holds. */
@@ -145,7 +145,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     return await this.#reading(signal, async () => {
       const newest = state.cache.get(key) ?? (await loadEntry(state, key));
       // Undone after the read: what was written while it went on is undone too.
-      const undone = undoneEntry(state, key, atRevision);
+      const undone = entryAtFromMemory(state, key, atRevision);
       if (undone === "unchanged") return newest;
       if (undone === "forgotten") return await entryAt(state, key, atRevision);
       return undone.entry;
@@ -162,7 +162,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
       const undone = state.undoneAfter(revision, prefix);
       return undone === undefined
         ? listAt(state, prefix, revision, entriesMax, options)
-        : listNewest(state, prefix, undone, entriesMax, options);
+        : listLatest(state, prefix, undone, entriesMax, options);
     });
     const more = entries.length > entriesMax;
     return { entries: more ? entries.slice(0, entriesMax) : entries, revision, more };
@@ -177,7 +177,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
       const undone = state.undoneAfter(revision, prefix);
       return undone === undefined
         ? countAt(state, prefix, revision, options)
-        : countNewest(state, prefix, undone, options);
+        : countLatest(state, prefix, undone, options);
     });
   }
 

@@ -64,7 +64,7 @@ export type EngineOperation =
   | { readonly type: "del"; readonly key: string };
 
 /** Where an engine lives: it can be opened there, closed, and opened again. */
-export interface EngineHome {
+export interface EngineLocation {
   /** For messages: the directory. */
   readonly name: string;
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { key } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
-import { createdShare, EntryCache } from "./entry-cache.ts";
+import { createdGenerationShare, EntryCache } from "./entry-cache.ts";
 
 describe("the entry cache", () => {
   it("forgets what was not used for a whole generation, and keeps what was", () => {
@@ -54,7 +54,7 @@ describe("the entry cache", () => {
 
   it("keeps little of what was created, but what was asked for since like everything else", () => {
     const one = sizeOf(entry("/a00", 100));
-    const cache = new EntryCache((one * 4) / createdShare);
+    const cache = new EntryCache((one * 4) / createdGenerationShare);
     const names = Array.from({ length: 40 }, (_, i) => `/a${String(i).padStart(2, "0")}`);
     for (const name of names) {
       cache.insert(entry(name, 100));

@@ -16,7 +16,7 @@ import type { StorageKey } from "../key.ts";
 import type { Entry } from "../storage.ts";
 
 /** Of the budget, for each of the two generations of what was created; on top of it. */
-export const createdShare = 1 / 16;
+export const createdGenerationShare = 1 / 16;
 
 export class EntryCache {
   readonly #generationBytesMax: number;
@@ -29,7 +29,7 @@ export class EntryCache {
 
   constructor(bytesMax: number) {
     this.#generationBytesMax = bytesMax / 2;
-    this.#createdBytesMax = bytesMax * createdShare;
+    this.#createdBytesMax = bytesMax * createdGenerationShare;
   }
 
   get bytes(): number {

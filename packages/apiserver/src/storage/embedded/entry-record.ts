@@ -10,7 +10,7 @@ import { crc32 } from "node:zlib";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 
 /**
  * The record, and the entry whose value is the record's: what the caller does to its own bytes later does not
@@ -39,7 +39,7 @@ export function decodeEntry(key: StorageKey, record: Buffer, where: string): Ent
     record[0] !== entryFormat ||
     record.readUInt32BE(crcAt) !== checksum(key, record)
   ) {
-    throw corruption(where, `the entry ${key} has a wrong checksum`);
+    throw corruptError(where, `the entry ${key} has a wrong checksum`);
   }
   return {
     key,

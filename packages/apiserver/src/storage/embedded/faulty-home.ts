@@ -10,17 +10,17 @@ import { StorageError } from "../errors.ts";
 import type {
   Engine,
   EngineCursor,
-  EngineHome,
+  EngineLocation,
   EngineOperation,
   EngineRange,
   EngineSnapshot,
   EngineView,
 } from "./engine.ts";
-import { LevelHome } from "./level-engine.ts";
+import { LevelDbLocation } from "./level-engine.ts";
 
-export class FaultyHome implements EngineHome {
+export class FaultyEngineLocation implements EngineLocation {
   readonly name: string;
-  readonly #home: LevelHome;
+  readonly #home: LevelDbLocation;
   /** Operations so far, of all kinds, and batches written. */
   operations = 0;
   batches = 0;
@@ -36,7 +36,7 @@ export class FaultyHome implements EngineHome {
 
   constructor(directory: string) {
     this.name = directory;
-    this.#home = new LevelHome(directory);
+    this.#home = new LevelDbLocation(directory);
   }
 
   async open(): Promise<Engine> {
@@ -54,11 +54,11 @@ export class FaultyHome implements EngineHome {
   }
 }
 
-class FaultyView implements EngineView {
-  protected readonly home: FaultyHome;
+class FaultyEngineView implements EngineView {
+  protected readonly home: FaultyEngineLocation;
   readonly #view: EngineView;
 
-  constructor(home: FaultyHome, view: EngineView) {
+  constructor(home: FaultyEngineLocation, view: EngineView) {
     this.home = home;
     this.#view = view;
   }
@@ -86,11 +86,11 @@ class FaultyView implements EngineView {
   }
 }
 
-class FaultyEngine extends FaultyView implements Engine {
+class FaultyEngine extends FaultyEngineView implements Engine {
   readonly #engine: Engine;
   #broken = false;
 
-  constructor(home: FaultyHome, engine: Engine) {
+  constructor(home: FaultyEngineLocation, engine: Engine) {
     super(home, engine);
     this.#engine = engine;
   }
@@ -102,7 +102,7 @@ class FaultyEngine extends FaultyView implements Engine {
 
   snapshot(): EngineSnapshot {
     const snapshot = this.#engine.snapshot();
-    const view = new FaultyView(this.home, snapshot);
+    const view = new FaultyEngineView(this.home, snapshot);
     return Object.assign(view, { close: () => snapshot.close() });
   }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { EngineView } from "./engine.ts";
-import { GatheredReads, recordsAtOnceMax } from "./gathered-reads.ts";
+import { BatchedGets, batchedGetsMax } from "./gathered-reads.ts";
 
 function engineOf(records: ReadonlyMap<string, Buffer>, fails = false) {
   const reads: string[][] = [];
@@ -24,7 +24,7 @@ const records = new Map(["a", "b", "c"].map((key) => [key, Buffer.from(key)]));
 describe("reads of single records", () => {
   it("of one turn go to the engine together, and each gets its own", async () => {
     const { reads, engine } = engineOf(records);
-    const gathered = new GatheredReads();
+    const gathered = new BatchedGets();
     const all = await Promise.all(["b", "missing", "a"].map((key) => gathered.get(key, engine)));
     assert.deepEqual(all.map(String), ["b", "undefined", "a"]);
     assert.deepEqual(reads, [["b", "missing", "a"]]);
@@ -32,7 +32,7 @@ describe("reads of single records", () => {
 
   it("of different turns do not wait for each other", async () => {
     const { reads, engine } = engineOf(records);
-    const gathered = new GatheredReads();
+    const gathered = new BatchedGets();
     await gathered.get("a", engine);
     await gathered.get("b", engine);
     assert.deepEqual(reads, [["a"], ["b"]]);
@@ -40,18 +40,18 @@ describe("reads of single records", () => {
 
   it("beyond a number are several, so that others get their turn on the engine's threads", async () => {
     const { reads, engine } = engineOf(records);
-    const gathered = new GatheredReads();
-    const keys = Array.from({ length: recordsAtOnceMax + 1 }, (_, at) => `${at}`);
+    const gathered = new BatchedGets();
+    const keys = Array.from({ length: batchedGetsMax + 1 }, (_, at) => `${at}`);
     await Promise.all(keys.map((key) => gathered.get(key, engine)));
     assert.deepEqual(
       reads.map(({ length }) => length),
-      [recordsAtOnceMax, 1],
+      [batchedGetsMax, 1],
     );
   });
 
   it("fail for all who asked, and the next ones begin anew", async () => {
     const broken = engineOf(records, true);
-    const gathered = new GatheredReads();
+    const gathered = new BatchedGets();
     const both = await Promise.allSettled(
       ["a", "b"].map((key) => gathered.get(key, broken.engine)),
     );

@@ -4,16 +4,16 @@
 import type { EngineView } from "./engine.ts";
 
 /** More than these are read on several threads. */
-export const recordsAtOnceMax = 16;
+export const batchedGetsMax = 16;
 
-interface Asked {
+interface PendingGet {
   readonly key: string;
   readonly resolve: (record: Buffer | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export class GatheredReads {
-  #asked: Asked[] = [];
+export class BatchedGets {
+  #asked: PendingGet[] = [];
 
   /** Throws nothing: that there is no engine is a rejection, too. */
   get(key: string, engine: () => EngineView): Promise<Buffer | undefined> {
@@ -26,12 +26,12 @@ export class GatheredReads {
   #readAll(engine: () => EngineView): void {
     const asked = this.#asked;
     this.#asked = [];
-    for (let at = 0; at < asked.length; at += recordsAtOnceMax)
-      void read(asked.slice(at, at + recordsAtOnceMax), engine);
+    for (let at = 0; at < asked.length; at += batchedGetsMax)
+      void read(asked.slice(at, at + batchedGetsMax), engine);
   }
 }
 
-async function read(asked: readonly Asked[], engine: () => EngineView): Promise<void> {
+async function read(asked: readonly PendingGet[], engine: () => EngineView): Promise<void> {
   try {
     const [first] = asked;
     const records =

@@ -13,9 +13,9 @@ import {
   text,
 } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
-import { batchWritesEager, batchWritesMax, batchWritesPrompt } from "./commit-queue.ts";
+import { batchWritesEager, batchWritesMax, batchWritesWithoutDelay } from "./commit-queue.ts";
 import type { EmbeddedStorage, EmbeddedStorageOptions } from "./embedded-storage.ts";
-import { FaultyHome } from "./faulty-home.ts";
+import { FaultyEngineLocation } from "./faulty-home.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
 
 describe("group commit", () => {
@@ -62,7 +62,7 @@ describe("group commit", () => {
       const write = (name: string) => storage.commit(put(name, "v", "absent"), call());
       const first = write("/first");
       await gate.reached;
-      const waiting = numbered("/p/", batchWritesPrompt).map(write);
+      const waiting = numbered("/p/", batchWritesWithoutDelay).map(write);
       gate.open();
       await first;
       assert.equal(home.batches - before, 2);
@@ -327,10 +327,10 @@ class Gate {
 
 async function withHome(
   options: Partial<EmbeddedStorageOptions>,
-  body: (storage: EmbeddedStorage, home: FaultyHome) => Promise<void>,
+  body: (storage: EmbeddedStorage, home: FaultyEngineLocation) => Promise<void>,
 ): Promise<void> {
   const directory = await temporaryDirectory();
-  const home = new FaultyHome(directory);
+  const home = new FaultyEngineLocation(directory);
   const { storage, dispose } = await openTemporary({ ...options, directory, home });
   try {
     await body(storage, home);

@@ -10,7 +10,7 @@
 import { crc32 } from "node:zlib";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 import { readNumber, writeNumber } from "./entry-record.ts";
 
 export interface KeyChange {
@@ -53,7 +53,7 @@ export function decodeHistoryGroup(record: Buffer, where: string): HistoryGroup 
     record[0] !== groupFormat ||
     record.readUInt32BE(1) !== crc32(record.subarray(5))
   ) {
-    throw corruption(where, "a history record has a wrong checksum");
+    throw corruptError(where, "a history record has a wrong checksum");
   }
   const changes: KeyChange[] = [];
   let revision = readNumber(record, 5);

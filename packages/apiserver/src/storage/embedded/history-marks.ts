@@ -3,13 +3,13 @@
  * Small, written once in a while, and nothing but the age of history hangs on it.
  */
 import type { Revision } from "../revision.ts";
-import type { CallOptions, HistoryMark, KeptHistory } from "../storage.ts";
+import type { CallOptions, PersistentHistory, RevisionSample } from "../storage.ts";
 import type { CommitQueue } from "./commit-queue.ts";
-import { corruption } from "./corruption.ts";
-import { marksKey } from "./layout.ts";
+import { corruptError } from "./corruption.ts";
+import { revisionSamplesKey } from "./layout.ts";
 import type { StoreState } from "./store-state.ts";
 
-export class EmbeddedHistory implements KeptHistory {
+export class EmbeddedPersistentHistory implements PersistentHistory {
   readonly #state: StoreState;
   readonly #queue: CommitQueue;
 
@@ -22,29 +22,29 @@ export class EmbeddedHistory implements KeptHistory {
     return this.#state.meta.historyBytes;
   }
 
-  async marks({ signal }: CallOptions): Promise<readonly HistoryMark[]> {
+  async marks({ signal }: CallOptions): Promise<readonly RevisionSample[]> {
     signal.throwIfAborted();
-    const record = await this.#state.engine.get(marksKey);
-    return record === undefined ? [] : decodeMarks(record, this.#state.where);
+    const record = await this.#state.engine.get(revisionSamplesKey);
+    return record === undefined ? [] : decodeRevisionSamples(record, this.#state.where);
   }
 
-  async keepMarks(marks: readonly HistoryMark[], { signal }: CallOptions): Promise<void> {
+  async keepMarks(marks: readonly RevisionSample[], { signal }: CallOptions): Promise<void> {
     signal.throwIfAborted();
     const value = Buffer.from(
       JSON.stringify(marks.map((mark) => [mark.at, mark.revision, mark.bytes])),
     );
     await this.#queue.upkeep({
-      operations: [{ type: "put", key: marksKey, value }],
+      operations: [{ type: "put", key: revisionSamplesKey, value }],
       changeMeta: (meta) => meta,
     });
   }
 }
 
-function decodeMarks(record: Buffer, where: string): HistoryMark[] {
+function decodeRevisionSamples(record: Buffer, where: string): RevisionSample[] {
   try {
     const marks = JSON.parse(record.toString("latin1")) as [number, number, number][];
     return marks.map(([at, revision, bytes]) => ({ at, revision: revision as Revision, bytes }));
   } catch (error) {
-    throw corruption(where, "the marks of its history cannot be read", error);
+    throw corruptError(where, "the marks of its history cannot be read", error);
   }
 }

@@ -9,7 +9,7 @@ import type { DataChange } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 import type { EngineCursor, EngineView } from "./engine.ts";
 import { decodeEntry } from "./entry-record.ts";
 import { decodeHistoryGroup, type KeyChange } from "./history-group.ts";
@@ -125,7 +125,8 @@ async function withValues(
   return changes.map(({ kind, key, revision, previousAt }) => {
     const previous = previousAt === undefined ? undefined : entryOf(key, previousAt);
     if (kind === "put") return { kind, entry: entryOf(key, revision), previous, revision };
-    if (previous === undefined) throw corruption(state.where, `nothing was deleted at ${revision}`);
+    if (previous === undefined)
+      throw corruptError(state.where, `nothing was deleted at ${revision}`);
     return { kind, previous, revision };
   });
 }
@@ -147,12 +148,12 @@ function decodeOld(
 ): Entry {
   const entry = record === undefined ? undefined : decodeEntry(key, record, state.where);
   if (entry?.modifiedAt !== modifiedAt)
-    throw corruption(state.where, `the entry ${key} of revision ${modifiedAt} is missing`);
+    throw corruptError(state.where, `the entry ${key} of revision ${modifiedAt} is missing`);
   return entry;
 }
 
 function gap(state: StoreState, after: Revision): Error {
-  return corruption(state.where, `the history after revision ${after} is missing`);
+  return corruptError(state.where, `the history after revision ${after} is missing`);
 }
 
 /** How many changes are handed over at once, with their values in memory. */

@@ -17,7 +17,7 @@ import type { Revision } from "../revision.ts";
 import type { EngineRange } from "./engine.ts";
 
 export const metaKey = "m";
-export const marksKey = "t";
+export const revisionSamplesKey = "t";
 
 export function newestKey(key: StorageKey): string {
   return `d${key}`;

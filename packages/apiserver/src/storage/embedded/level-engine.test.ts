@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { ClassicLevel } from "classic-level";
 import type { Engine } from "./engine.ts";
-import { LevelHome } from "./level-engine.ts";
+import { LevelDbLocation } from "./level-engine.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
 /** An engine with enough in memory that a flush is due, and a LevelDB that refuses it as often as it is told to. */
@@ -19,7 +19,7 @@ async function opened(t: TestContext, refusals: number): Promise<Engine & { aske
   );
   const directory = await temporaryDirectory();
   t.after(() => rm(directory, { recursive: true }));
-  const engine = await new LevelHome(directory).open();
+  const engine = await new LevelDbLocation(directory).open();
   await engine.write([{ type: "put", key: "large", value: Buffer.alloc(1 << 20, 1) }]);
   return Object.assign(engine, { asked: () => refusing.mock.callCount() });
 }

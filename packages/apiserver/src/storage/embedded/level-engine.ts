@@ -5,18 +5,18 @@ import { chmod, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ClassicLevel, type Iterator, type Snapshot } from "classic-level";
 import { isStorageError, StorageError } from "../errors.ts";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 import type {
   Engine,
   EngineCursor,
-  EngineHome,
+  EngineLocation,
   EngineOperation,
   EngineRange,
   EngineSnapshot,
 } from "./engine.ts";
 import { sliceBytes } from "./engine.ts";
 import { checkLevelFiles } from "./level-files.ts";
-import { LogAhead } from "./log-ahead.ts";
+import { WalPreallocator } from "./log-ahead.ts";
 
 /**
  * classic-level, and the doors through which batches go to the engine: operations that are encoded already.
@@ -59,7 +59,7 @@ interface WriteOptions {
 
 const durable: WriteOptions = { sync: true };
 
-export class LevelHome implements EngineHome {
+export class LevelDbLocation implements EngineLocation {
   readonly name: string;
 
   constructor(directory: string) {
@@ -70,7 +70,7 @@ export class LevelHome implements EngineHome {
     try {
       // Before the constructor: it begins to open by itself.
       await checkLevelFiles(this.name);
-      await keepPrivate(this.name);
+      await restrictPermissions(this.name);
       const database = new Database(this.name, {
         keyEncoding: "utf8",
         valueEncoding: "buffer",
@@ -79,7 +79,7 @@ export class LevelHome implements EngineHome {
         maxFileSize,
       });
       await database.open();
-      return new LevelEngine(database, new LogAhead(this.name));
+      return new LevelDbEngine(database, new WalPreallocator(this.name));
     } catch (error) {
       throw openError(this.name, error);
     }
@@ -109,20 +109,20 @@ export class LevelHome implements EngineHome {
 }
 
 /** What is stored is for its owner alone, whatever the folder above allows: LevelDB's files are readable by all. */
-async function keepPrivate(directory: string): Promise<void> {
+async function restrictPermissions(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700);
 }
 
-class LevelEngine implements Engine {
+class LevelDbEngine implements Engine {
   readonly #database: Database;
-  readonly #ahead: LogAhead;
+  readonly #ahead: WalPreallocator;
   /** Settled when the last write, or the change to a new log, is; who asked for it is told when it failed. */
   #last: Promise<void> = Promise.resolve();
   #unflushedBytes = 0;
   #flushing: Promise<void> | undefined;
 
-  constructor(database: Database, ahead: LogAhead) {
+  constructor(database: Database, ahead: WalPreallocator) {
     this.#database = database;
     this.#ahead = ahead;
   }
@@ -140,11 +140,11 @@ class LevelEngine implements Engine {
   }
 
   scan(range: EngineRange): EngineCursor {
-    return new LevelCursor(this.#database, range, undefined);
+    return new LevelDbCursor(this.#database, range, undefined);
   }
 
   snapshot(): EngineSnapshot {
-    return new LevelSnapshot(this.#database);
+    return new LevelDbSnapshot(this.#database);
   }
 
   /** One write after the other: none while another is on its way, or while zeros are put behind the end of the log. */
@@ -196,7 +196,7 @@ class LevelEngine implements Engine {
   }
 }
 
-class LevelSnapshot implements EngineSnapshot {
+class LevelDbSnapshot implements EngineSnapshot {
   readonly #database: Database;
   readonly #snapshot: Snapshot;
 
@@ -214,7 +214,7 @@ class LevelSnapshot implements EngineSnapshot {
   }
 
   scan(range: EngineRange): EngineCursor {
-    return new LevelCursor(this.#database, range, this.#snapshot);
+    return new LevelDbCursor(this.#database, range, this.#snapshot);
   }
 
   close(): Promise<void> {
@@ -227,7 +227,7 @@ class LevelSnapshot implements EngineSnapshot {
  * lists that was hundreds of megabytes. So few pairs are asked for first, and more when there are more; and one that holds much is made to read nothing
  * before it is closed, which empties it.
  */
-class LevelCursor implements EngineCursor {
+class LevelDbCursor implements EngineCursor {
   readonly #iterator: Iterator<Database, string, Buffer>;
   readonly #end: string;
   #pairsAtOnce = firstPairs;
@@ -288,7 +288,7 @@ export function openError(directory: string, error: unknown): unknown {
       { cause },
     );
   }
-  if (code === "LEVEL_CORRUPTION") return corruption(directory, reason, cause);
+  if (code === "LEVEL_CORRUPTION") return corruptError(directory, reason, cause);
   return new StorageError("unavailable", `cannot open the data directory ${directory}: ${reason}`, {
     cause,
   });

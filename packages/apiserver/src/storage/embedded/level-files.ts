@@ -7,7 +7,7 @@
  */
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 import { readLevelLog } from "./level-log.ts";
 import { type LiveFiles, readManifest } from "./level-manifest.ts";
 
@@ -17,37 +17,37 @@ export async function checkLevelFiles(directory: string): Promise<void> {
   if (!names.has("CURRENT")) {
     const left = [...names].find((name) => dataFile.test(name));
     if (left === undefined) return;
-    throw corruption(directory, `there is ${left} but the file CURRENT is missing`);
+    throw corruptError(directory, `there is ${left} but the file CURRENT is missing`);
   }
   const live = await liveFiles(directory, names);
   for (const table of live.tables) {
     const stem = numbered(table.number);
     const name = [`${stem}.ldb`, `${stem}.sst`].find((candidate) => names.has(candidate));
-    if (name === undefined) throw corruption(directory, `the file ${stem}.ldb is missing`);
+    if (name === undefined) throw corruptError(directory, `the file ${stem}.ldb is missing`);
     await checkTable(join(directory, name), table.bytes);
   }
   const firstLog = `${numbered(live.logNumber)}.log`;
   if (live.logNumber > 0 && !names.has(firstLog)) {
-    throw corruption(directory, `the file ${firstLog} is missing`);
+    throw corruptError(directory, `the file ${firstLog} is missing`);
   }
   for (const name of names) {
     if (!name.endsWith(".log") || Number.parseInt(name, 10) < live.logNumber) continue;
     const path = join(directory, name);
     const { damagedAt } = readLevelLog(await readFile(path), "nothing");
-    if (damagedAt !== undefined) throw corruption(path, `wrong checksum at byte ${damagedAt}`);
+    if (damagedAt !== undefined) throw corruptError(path, `wrong checksum at byte ${damagedAt}`);
   }
 }
 
 async function liveFiles(directory: string, names: ReadonlySet<string>): Promise<LiveFiles> {
   const current = (await readFile(join(directory, "CURRENT"), "latin1")).trimEnd();
   if (!/^MANIFEST-\d+$/.test(current) || !names.has(current)) {
-    throw corruption(join(directory, "CURRENT"), "it names no manifest file that is there");
+    throw corruptError(join(directory, "CURRENT"), "it names no manifest file that is there");
   }
   const path = join(directory, current);
   const { records, damagedAt } = readLevelLog(await readFile(path), "records");
-  if (damagedAt !== undefined) throw corruption(path, `wrong checksum at byte ${damagedAt}`);
+  if (damagedAt !== undefined) throw corruptError(path, `wrong checksum at byte ${damagedAt}`);
   const live = readManifest(records);
-  if (live === undefined) throw corruption(path, "it cannot be read");
+  if (live === undefined) throw corruptError(path, "it cannot be read");
   return live;
 }
 
@@ -59,10 +59,10 @@ async function checkTable(path: string, bytes: number): Promise<void> {
   const file = await open(path, "r");
   try {
     const { size } = await file.stat();
-    if (size !== bytes) throw corruption(path, `it has ${size} bytes instead of ${bytes}`);
+    if (size !== bytes) throw corruptError(path, `it has ${size} bytes instead of ${bytes}`);
     const word = Buffer.alloc(footerMagic.length);
     await file.read(word, 0, word.length, Math.max(0, size - word.length));
-    if (!word.equals(footerMagic)) throw corruption(path, "its footer is not LevelDB's");
+    if (!word.equals(footerMagic)) throw corruptError(path, "its footer is not LevelDB's");
   } finally {
     await file.close();
   }

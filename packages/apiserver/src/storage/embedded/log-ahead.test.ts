@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
 import type { Engine, EngineOperation } from "./engine.ts";
-import { LevelHome } from "./level-engine.ts";
+import { LevelDbLocation } from "./level-engine.ts";
 import { readLevelLog } from "./level-log.ts";
-import { LogAhead } from "./log-ahead.ts";
+import { WalPreallocator } from "./log-ahead.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
 /** All files at one moment: LevelDB removes logs in the background, and a copy with which that has interfered is none that a kill leaves behind. */
@@ -32,7 +32,7 @@ async function copyOf(directory: string): Promise<string> {
 /** What a process that is killed now would leave behind, opened. */
 async function afterKill(directory: string, look: (engine: Engine) => Promise<void>) {
   const copy = await copyOf(directory);
-  const engine = await new LevelHome(copy).open();
+  const engine = await new LevelDbLocation(copy).open();
   try {
     await look(engine);
   } finally {
@@ -43,7 +43,7 @@ async function afterKill(directory: string, look: (engine: Engine) => Promise<vo
 
 async function withStore(body: (engine: Engine, directory: string) => Promise<void>) {
   const directory = await temporaryDirectory();
-  const engine = await new LevelHome(directory).open();
+  const engine = await new LevelDbLocation(directory).open();
   try {
     await body(engine, directory);
   } finally {
@@ -160,7 +160,7 @@ describe("zeros ahead of the log", () => {
   it("are done without where there is no log to put them into", async () => {
     const directory = await temporaryDirectory();
     await rm(directory, { recursive: true });
-    const ahead = new LogAhead(directory);
+    const ahead = new WalPreallocator(directory);
     for (let i = 0; i < 10; i++) await ahead.prepare(100_000);
     await ahead.close();
   });

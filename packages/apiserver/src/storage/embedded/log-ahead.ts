@@ -13,7 +13,7 @@
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-export class LogAhead {
+export class WalPreallocator {
   readonly #directory: string;
   #log: { readonly name: string; readonly file: FileHandle } | undefined;
   /** Zeros that are left, more or less. */
@@ -38,7 +38,7 @@ export class LogAhead {
 
   /** After a busy time, when LevelDB has begun a new log: the old one is let go of, and the next zeros are few. With no write under way. */
   async beginAnew(): Promise<void> {
-    await unlessRefused(() => this.close());
+    await ignoreIoErrors(() => this.close());
     this.#left = 0;
     this.#step = stepBytesMin;
   }
@@ -52,7 +52,7 @@ export class LogAhead {
   async #extend(bytes: number): Promise<void> {
     // Whether this succeeds or not: the next try is not made with the next write.
     this.#left = this.#step;
-    await unlessRefused(async () => {
+    await ignoreIoErrors(async () => {
       const name = await this.#newestName();
       if (name === undefined) return;
       const file = await this.#opened(name);
@@ -65,7 +65,7 @@ export class LogAhead {
   /** LevelDB begins a new log every few megabytes, and tells nobody. */
   async #lookForNew(): Promise<void> {
     this.#unseen = 0;
-    await unlessRefused(async () => {
+    await ignoreIoErrors(async () => {
       if ((await this.#newestName()) !== this.#log?.name) this.#left = 0;
     });
     this.#look = undefined;
@@ -86,7 +86,7 @@ export class LogAhead {
 }
 
 /** No room, or a log that is gone already: then the log grows, and what is wrong with the disk is told by the write itself. */
-async function unlessRefused(work: () => Promise<void>): Promise<void> {
+async function ignoreIoErrors(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

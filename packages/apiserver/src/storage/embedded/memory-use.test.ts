@@ -12,7 +12,7 @@ import { call, key } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
-import { LevelHome } from "./level-engine.ts";
+import { LevelDbLocation } from "./level-engine.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
 const clusters = 10_000;
@@ -41,7 +41,7 @@ describe("the embedded store's memory", () => {
 describe("cursors that are closed", () => {
   it("hold nothing of what they have read, whenever they are collected", async () => {
     const directory = await temporaryDirectory();
-    const engine = await new LevelHome(directory).open();
+    const engine = await new LevelDbLocation(directory).open();
     const value = Buffer.alloc(1024, 65);
     const names = Array.from(
       { length: pairsPerCursor },

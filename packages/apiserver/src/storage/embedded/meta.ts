@@ -8,7 +8,7 @@
 import { crc32 } from "node:zlib";
 import { StorageError } from "../errors.ts";
 import { type Revision, revisionZero } from "../revision.ts";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 import { readNumber, writeNumber } from "./entry-record.ts";
 
 export interface Meta {
@@ -54,7 +54,7 @@ export function decodeMeta(record: Buffer, where: string): Meta {
     record.length !== metaBytes ||
     record.readUInt32BE(crcAt) !== crc32(record.subarray(0, crcAt))
   )
-    throw corruption(where, "the counters have a wrong checksum");
+    throw corruptError(where, "the counters have a wrong checksum");
   return {
     state: record[1] === 0 ? "ready" : "restoring",
     revision: readNumber(record, 2) as Revision,

@@ -42,7 +42,7 @@ export async function loadEntry(state: StoreState, key: StorageKey): Promise<Ent
  * What memory knows a key held at a revision: the change that undid it. "unchanged" since then, or
  * "forgotten" by memory.
  */
-export function undoneEntry(
+export function entryAtFromMemory(
   state: StoreState,
   key: StorageKey,
   revision: Revision,
@@ -57,7 +57,7 @@ export function undoneEntry(
 }
 
 /** At most `entriesMax` + 1 entries, so that the caller knows whether there are more. */
-export async function listNewest(
+export async function listLatest(
   state: StoreState,
   prefix: StorageKey,
   undone: ReadonlyMap<StorageKey, Entry | undefined>,
@@ -90,7 +90,7 @@ export async function listNewest(
   return entries;
 }
 
-export async function countNewest(
+export async function countLatest(
   state: StoreState,
   prefix: StorageKey,
   undone: ReadonlyMap<StorageKey, Entry | undefined>,

@@ -15,8 +15,8 @@ import type { StorageKey } from "../key.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import type { Entry, Write } from "../storage.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
-import { FaultyHome } from "./faulty-home.ts";
-import { promptClock, turn, untilAvailable } from "./prompt-recovery.ts";
+import { FaultyEngineLocation } from "./faulty-home.ts";
+import { immediateClock, nextIteration, untilAvailable } from "./prompt-recovery.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
 describe("the embedded store with a failing operation", () => {
@@ -50,7 +50,7 @@ interface Acknowledged {
 }
 
 class Run {
-  readonly home: FaultyHome;
+  readonly home: FaultyEngineLocation;
   readonly #storage: EmbeddedStorage;
   readonly #acknowledged: Acknowledged[] = [];
   /** What is known to be there, by key. */
@@ -60,13 +60,13 @@ class Run {
   readonly #watching: Promise<void>;
 
   static async start(failAt: number, writeFailure: "before" | "after"): Promise<Run> {
-    const home = new FaultyHome(await temporaryDirectory());
+    const home = new FaultyEngineLocation(await temporaryDirectory());
     home.failAt = failAt;
     home.writeFailure = writeFailure;
     const options = {
       directory: home.name,
       home,
-      clock: promptClock,
+      clock: immediateClock,
       // Next to nothing in memory, so that reads meet the engine.
       cacheBytesMax: 700,
       tailChangesMax: 3,
@@ -76,7 +76,7 @@ class Run {
     return new Run(home, storage);
   }
 
-  constructor(home: FaultyHome, storage: EmbeddedStorage) {
+  constructor(home: FaultyEngineLocation, storage: EmbeddedStorage) {
     this.home = home;
     this.#storage = storage;
     this.#watching = this.#watch();
@@ -126,7 +126,7 @@ class Run {
   }
 
   async #compact(revision: Revision): Promise<void> {
-    while (this.#lastWatched() < revision) await turn();
+    while (this.#lastWatched() < revision) await nextIteration();
     await untilAvailable(() => this.#storage.compact(revision, call()));
   }
 
@@ -168,7 +168,7 @@ class Run {
   async #healthy(): Promise<void> {
     for (let turns = 0; this.#storage.health() !== undefined; turns++) {
       assert.ok(turns < 5_000_000, `no recovery: ${this.#storage.health()?.message}`);
-      await turn();
+      await nextIteration();
     }
   }
 
@@ -188,7 +188,7 @@ class Run {
       } catch (error) {
         if (options.signal.aborted) return;
         if (!isStorageError(error, "unavailable")) throw error;
-        await turn();
+        await nextIteration();
       }
     }
   }
@@ -196,7 +196,7 @@ class Run {
   async check(): Promise<void> {
     await this.#healthy();
     const revision = await this.#storage.currentRevision(call());
-    while (this.#lastWatched() < revision) await turn();
+    while (this.#lastWatched() < revision) await nextIteration();
     this.#stopWatching.abort();
     await this.#watching;
     this.#checkWatched(revision);

@@ -2,7 +2,7 @@
  * What is checked of a store's contents before it is used, and the first record of a new one.
  */
 import type { Revision } from "../revision.ts";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 import type { Engine } from "./engine.ts";
 import { historyRange, metaKey, parseHistoryKey } from "./layout.ts";
 import { decodeMeta, emptyMeta, encodeMeta, type Meta } from "./meta.ts";
@@ -13,7 +13,10 @@ export async function readStore(engine: Engine, where: string): Promise<Meta> {
   if (record === undefined) return await createStore(engine, where);
   const meta = decodeMeta(record, where);
   if (meta.state === "restoring") {
-    throw corruption(where, "a restore into it was interrupted, so not all of the backup is there");
+    throw corruptError(
+      where,
+      "a restore into it was interrupted, so not all of the backup is there",
+    );
   }
   await checkHistory(engine, meta, where);
   return meta;
@@ -23,7 +26,7 @@ async function createStore(engine: Engine, where: string): Promise<Meta> {
   const cursor = engine.scan({ from: "", to: "\x7f", keysOnly: true });
   try {
     const found = await cursor.next(1);
-    if (found.length > 0) throw corruption(where, "it holds data but no counters");
+    if (found.length > 0) throw corruptError(where, "it holds data but no counters");
   } finally {
     await cursor.close();
   }
@@ -55,7 +58,7 @@ async function checkHistory(engine: Engine, meta: Meta, where: string): Promise<
 }
 
 function gap(where: string, from: Revision, to: Revision): Error {
-  return corruption(
+  return corruptError(
     where,
     to < from
       ? `there is history up to revision ${from}, but the counters are at ${to}`

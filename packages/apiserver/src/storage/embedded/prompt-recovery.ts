@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { isStorageError } from "../errors.ts";
 
 /** Waits never last: recovery tries again in the next turn. */
-export const promptClock: Clock = {
+export const immediateClock: Clock = {
   now: systemClock.now,
   monotonic: systemClock.monotonic,
   schedule(_delayMs, callback) {
@@ -19,11 +19,11 @@ export async function untilAvailable<T>(run: () => Promise<T>): Promise<T> {
       return await run();
     } catch (error) {
       if (!isStorageError(error, "unavailable")) throw error;
-      await turn();
+      await nextIteration();
     }
   }
 }
 
-export function turn(): Promise<void> {
+export function nextIteration(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -4,7 +4,7 @@ import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { call, collect, fill, key, put, remove, text } from "../contract/storage-contract.ts";
 import { revisionZero } from "../revision.ts";
 import type { EmbeddedStorage } from "./embedded-storage.ts";
-import { FaultyHome } from "./faulty-home.ts";
+import { FaultyEngineLocation } from "./faulty-home.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
 
 describe("recovery of the embedded store", () => {
@@ -114,10 +114,10 @@ describe("recovery of the embedded store", () => {
 });
 
 async function withFaults(
-  body: (storage: EmbeddedStorage, home: FaultyHome, clock: ManualClock) => Promise<void>,
+  body: (storage: EmbeddedStorage, home: FaultyEngineLocation, clock: ManualClock) => Promise<void>,
 ): Promise<void> {
   const directory = await temporaryDirectory();
-  const home = new FaultyHome(directory);
+  const home = new FaultyEngineLocation(directory);
   const clock = new ManualClock();
   const { storage, dispose } = await openTemporary({ directory, home, clock });
   try {

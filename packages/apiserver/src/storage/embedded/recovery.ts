@@ -8,8 +8,8 @@
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { isStorageError } from "../errors.ts";
-import { corruption } from "./corruption.ts";
-import type { Engine, EngineHome } from "./engine.ts";
+import { corruptError } from "./corruption.ts";
+import type { Engine, EngineLocation } from "./engine.ts";
 import { encodeMeta, type Meta } from "./meta.ts";
 import { readStore } from "./open-store.ts";
 import type { StoreState } from "./store-state.ts";
@@ -19,13 +19,18 @@ export const retryDelayMsMax = 2000;
 
 export class Recovery {
   readonly #state: StoreState;
-  readonly #home: EngineHome;
+  readonly #home: EngineLocation;
   readonly #clock: Clock;
   readonly #log: (message: string) => void;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(state: StoreState, home: EngineHome, clock: Clock, log: (message: string) => void) {
+  constructor(
+    state: StoreState,
+    home: EngineLocation,
+    clock: Clock,
+    log: (message: string) => void,
+  ) {
     this.#state = state;
     this.#home = home;
     this.#clock = clock;
@@ -96,7 +101,7 @@ export class Recovery {
       this.#state.inFlight = undefined;
       return;
     }
-    throw corruption(
+    throw corruptError(
       this.#state.where,
       `it is at revision ${found.revision}, this process left it at ${this.#state.meta.revision}: another process has written to it`,
     );

@@ -13,9 +13,9 @@ import {
 } from "../contract/storage-contract.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
-import { FaultyHome } from "./faulty-home.ts";
+import { FaultyEngineLocation } from "./faulty-home.ts";
 import { metaKey } from "./layout.ts";
-import { LevelHome } from "./level-engine.ts";
+import { LevelDbLocation } from "./level-engine.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
 
 describe("the embedded store after a restart", () => {
@@ -92,7 +92,7 @@ describe("the embedded store after a restart", () => {
 
   it("sweeps what a compaction that was cut short has left", async () => {
     const directory = await temporaryDirectory();
-    const home = new FaultyHome(directory);
+    const home = new FaultyEngineLocation(directory);
     const { storage, dispose } = await openTemporary({ directory, home });
     await fill(storage, numbered("/p/", 3000));
     const controller = new AbortController();
@@ -119,7 +119,7 @@ describe("the embedded store after a restart", () => {
     }
     await storage.compact(60 as Revision, call());
     await storage.close();
-    const engine = await new LevelHome(directory).open();
+    const engine = await new LevelDbLocation(directory).open();
     const cursor = engine.scan({ from: "", to: "\x7f", keysOnly: true });
     assert.deepEqual(
       (await cursor.next(1000)).map(([name]) => name),

@@ -8,7 +8,7 @@ import { revisionZero } from "../revision.ts";
 import type { OpenSnapshot, Snapshot } from "../snapshot.ts";
 import type { Entry } from "../storage.ts";
 import type { CommitQueue } from "./commit-queue.ts";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 import type { EngineOperation, EngineSnapshot } from "./engine.ts";
 import { decodeEntry, encodeEntry } from "./entry-record.ts";
 import { isLayoutKey, metaKey, newestKey, newestRange, parseNewestKey } from "./layout.ts";
@@ -20,7 +20,7 @@ export async function openSnapshot(state: StoreState, signal: AbortSignal): Prom
   const view = state.engine.snapshot();
   try {
     const record = await view.get(metaKey);
-    if (record === undefined) throw corruption(state.where, "the counters are missing");
+    if (record === undefined) throw corruptError(state.where, "the counters are missing");
     const { revision } = decodeMeta(record, state.where);
     return { revision, entries: allEntries(state, view, signal), close: () => view.close() };
   } catch (error) {

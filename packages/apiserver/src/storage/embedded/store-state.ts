@@ -10,12 +10,12 @@ import type { ChangeFeed, DataChange } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, StorageFault } from "../storage.ts";
-import type { AbsentKeys } from "./absent-keys.ts";
+import type { NegativeLookupFilter } from "./absent-keys.ts";
 import type { Batch } from "./batch.ts";
-import { corruption } from "./corruption.ts";
+import { corruptError } from "./corruption.ts";
 import type { Engine } from "./engine.ts";
 import type { EntryCache } from "./entry-cache.ts";
-import { GatheredReads } from "./gathered-reads.ts";
+import { BatchedGets } from "./gathered-reads.ts";
 import type { Meta } from "./meta.ts";
 
 export class StoreState {
@@ -23,8 +23,8 @@ export class StoreState {
   readonly where: string;
   readonly feed: ChangeFeed;
   readonly cache: EntryCache;
-  readonly absent: AbsentKeys;
-  readonly reads = new GatheredReads();
+  readonly absent: NegativeLookupFilter;
+  readonly reads = new BatchedGets();
   meta: Meta;
   /**
    * Written to the engine with an outcome that is not known yet; stays after a failure until recovery learns
@@ -43,7 +43,7 @@ export class StoreState {
     meta: Meta,
     feed: ChangeFeed,
     cache: EntryCache,
-    absent: AbsentKeys,
+    absent: NegativeLookupFilter,
   ) {
     this.where = where;
     this.#engine = engine;
@@ -141,7 +141,7 @@ export class StoreState {
     if (error instanceof StorageError || typeof code !== "string") return error;
     if (this.closed) return closedError();
     const reason = (error as Error).message;
-    if (code === "LEVEL_CORRUPTION") return corruption(this.where, reason, error);
+    if (code === "LEVEL_CORRUPTION") return corruptError(this.where, reason, error);
     if (this.fault !== undefined) return this.unavailable(error);
     return new StorageError("unavailable", `cannot read ${this.where}: ${reason}`, {
       cause: error,

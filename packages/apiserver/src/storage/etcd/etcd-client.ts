@@ -14,7 +14,7 @@ import {
 } from "@bufbuild/protobuf";
 import { type Clock, neverAborted, type Random, sleep } from "@kcp-ts/machinery/base";
 import { Authenticator } from "./authenticator.ts";
-import { isMembersFault, isStaleToken, isTransient } from "./etcd-error.ts";
+import { isMemberFault, isStaleToken, isTransient } from "./etcd-error.ts";
 import {
   CompactionRequestSchema,
   CompactionResponseSchema,
@@ -188,7 +188,7 @@ export class EtcdClient {
     } catch (error) {
       if (error instanceof GrpcError) {
         if (isStaleToken(error)) this.#authenticator.forget(metadata["token"]);
-        if (isMembersFault(error)) this.channel.blame(connection, error);
+        if (isMemberFault(error)) this.channel.blame(connection, error);
         else if (error.delivery === "answered") this.channel.praise(connection);
       }
       throw error;

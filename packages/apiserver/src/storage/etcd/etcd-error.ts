@@ -91,7 +91,7 @@ export function isTransient(error: GrpcError): boolean {
 }
 
 /** The member itself is the problem, so another one should be asked. */
-export function isMembersFault(error: GrpcError): boolean {
+export function isMemberFault(error: GrpcError): boolean {
   return (
     (error.code === grpcCode.unavailable && !error.message.includes("leader changed")) ||
     error.code === grpcCode.deadlineExceeded

@@ -35,7 +35,7 @@ export const restoreBatchBytesMax = 1 << 20;
  */
 const restoringMark = Buffer.from("restoring");
 
-export function isHalfRestored(rootValue: Uint8Array | undefined): boolean {
+export function isPartiallyRestored(rootValue: Uint8Array | undefined): boolean {
   return rootValue !== undefined && restoringMark.equals(rootValue);
 }
 

@@ -26,13 +26,13 @@ import { toEntry } from "./entry.ts";
 import { EtcdClient } from "./etcd-client.ts";
 import { toStorageError } from "./etcd-error.ts";
 import { EtcdHealth } from "./etcd-health.ts";
-import { isHalfRestored, type RestoredSnapshot, restoreEntries } from "./etcd-snapshot.ts";
+import { isPartiallyRestored, type RestoredSnapshot, restoreEntries } from "./etcd-snapshot.ts";
 import { EtcdWatch } from "./etcd-watch.ts";
 import { GrpcError, parseEndpoint, type TlsOptions } from "./grpc/index.ts";
 import { KeySpace } from "./key-space.ts";
 import { findOldestRevision } from "./oldest-revision.ts";
 import { rangeChunks } from "./range-chunks.ts";
-import { SharedAsk } from "./shared-ask.ts";
+import { SingleFlight } from "./shared-ask.ts";
 
 export interface EtcdStorageOptions {
   /** `https://host:2379` or `http://host:2379`, one per member. */
@@ -79,9 +79,9 @@ export class EtcdStorage implements Storage, SnapshotSource {
   readonly #keySpace: KeySpace;
   readonly #client: EtcdClient;
   readonly #health: EtcdHealth;
-  readonly #revisionAsk: SharedAsk<Revision>;
-  readonly #oldestAsk: SharedAsk<Revision | undefined>;
-  readonly #markAsk: SharedAsk<Revision>;
+  readonly #revisionAsk: SingleFlight<Revision>;
+  readonly #oldestAsk: SingleFlight<Revision | undefined>;
+  readonly #markAsk: SingleFlight<Revision>;
   readonly #watches = new Set<EtcdWatch>();
   readonly #writes = new Set<Promise<unknown>>();
   #closed = false;
@@ -98,11 +98,11 @@ export class EtcdStorage implements Storage, SnapshotSource {
       credentials: username === undefined ? undefined : { username, password: password ?? "" },
       onOutcome: (error) => this.#health.note(error),
     });
-    this.#revisionAsk = new SharedAsk(() => this.#askRevision());
-    this.#oldestAsk = new SharedAsk(() =>
+    this.#revisionAsk = new SingleFlight(() => this.#askRevision());
+    this.#oldestAsk = new SingleFlight(() =>
       findOldestRevision(this.#client, this.#keySpace, options.clock),
     );
-    this.#markAsk = new SharedAsk(() => this.#writeMark());
+    this.#markAsk = new SingleFlight(() => this.#writeMark());
     this.#health = new EtcdHealth({
       clock: options.clock,
       intervalMs: options.healthIntervalMs,
@@ -131,7 +131,7 @@ export class EtcdStorage implements Storage, SnapshotSource {
     const answer = await this.#translate("read", () =>
       this.#client.range({ key: root }, neverAborted),
     );
-    if (!isHalfRestored(answer.kvs[0]?.value)) return;
+    if (!isPartiallyRestored(answer.kvs[0]?.value)) return;
     throw new StorageError(
       "corrupt",
       `etcd holds a part of a backup under the prefix ${prefix}: a restore was cut short, or is still under way; delete the keys that begin with ${prefix}/ (etcdctl del --prefix ${prefix}/) and restore again, or restore under another --etcd-prefix`,

@@ -8,13 +8,13 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
 import { isStorageError, StorageError } from "../errors.ts";
-import { isUnder } from "../feed.ts";
+import { hasPrefix } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, toRevision } from "../revision.ts";
 import type { Change, WatchOptions } from "../storage.ts";
 import { ChangeBuffer } from "./change-buffer.ts";
 import { decodeMessage, type EtcdClient } from "./etcd-client.ts";
-import { isMembersFault, toStorageError } from "./etcd-error.ts";
+import { isMemberFault, toStorageError } from "./etcd-error.ts";
 import { EventReader, type EventReaderContext } from "./event-reader.ts";
 import {
   WatchRequestSchema,
@@ -22,10 +22,10 @@ import {
   WatchResponseSchema,
 } from "./generated/etcd_pb.ts";
 import { GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
-import { answersProgressRequests } from "./member.ts";
-import { ProgressAsker, type ProgressAskerContext } from "./progress-asker.ts";
+import { supportsProgressRequests } from "./member.ts";
+import { ProgressRequester, type ProgressRequesterContext } from "./progress-asker.ts";
 
-export interface EtcdWatchContext extends EventReaderContext, ProgressAskerContext {
+export interface EtcdWatchContext extends EventReaderContext, ProgressRequesterContext {
   readonly client: EtcdClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,7 +38,7 @@ export class EtcdWatch {
   readonly #prefix: StorageKey;
   readonly #buffer: ChangeBuffer;
   readonly #events: EventReader;
-  readonly #asker: ProgressAsker;
+  readonly #asker: ProgressRequester;
   readonly #stop = new AbortController();
   /** Everything up to here was passed on. */
   #seen: Revision;
@@ -55,7 +55,7 @@ export class EtcdWatch {
     this.#prefix = prefix;
     this.#buffer = new ChangeBuffer(prefix, options);
     this.#events = new EventReader(context);
-    this.#asker = new ProgressAsker(context);
+    this.#asker = new ProgressRequester(context);
     this.#seen = afterRevision;
     this.#historyEnd = afterRevision;
   }
@@ -108,7 +108,7 @@ export class EtcdWatch {
     signal.addEventListener("abort", cancel, { once: true });
     try {
       signal.throwIfAborted();
-      const trusted = answersProgressRequests(client.memberOf(connection)?.version ?? "");
+      const trusted = supportsProgressRequests(client.memberOf(connection)?.version ?? "");
       // Marks are only in the history of everything, so that is what has to be watched to see them.
       const range = trusted ? keySpace.range(this.#prefix) : keySpace.everything;
       const startRevision = BigInt(this.#seen + 1);
@@ -129,7 +129,7 @@ export class EtcdWatch {
       });
       for (;;) await this.#take(await this.#next(stream));
     } catch (error) {
-      if (error instanceof GrpcError && isMembersFault(error)) {
+      if (error instanceof GrpcError && isMemberFault(error)) {
         client.channel.blame(connection, error);
       }
       throw error;
@@ -170,7 +170,7 @@ export class EtcdWatch {
       if (change.kind === "progress") {
         this.#takeProgress(change.revision);
         this.#asker.sawMark(change.revision);
-      } else if (!isUnder(this.#prefix, change)) continue;
+      } else if (!hasPrefix(this.#prefix, change)) continue;
       else if (change.revision <= this.#historyEnd) this.#buffer.pushHistory(change);
       else this.#buffer.pushLive(change);
     }

@@ -8,7 +8,7 @@ export interface Member {
  * Whether a member answers progress requests truthfully. Before 3.4.25 and 3.5.8 the answer overtakes events that are
  * still on their way (etcd issue 15220): it would promise a revision that the watch has not seen.
  */
-export function answersProgressRequests(version: string): boolean {
+export function supportsProgressRequests(version: string): boolean {
   const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version);
   if (match === null) return false;
   const [major, minor, patch] = match.slice(1).map(Number) as [number, number, number];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { Revision } from "../revision.ts";
-import { ProgressAsker } from "./progress-asker.ts";
+import { ProgressRequester } from "./progress-asker.ts";
 
 describe("asking for progress", () => {
   it("a request while one is under way is made again after the answer", () => {
@@ -78,7 +78,7 @@ describe("asking for progress", () => {
 function open({ trusted }: { trusted: boolean }) {
   const at = { seen: 0, newest: 0 };
   const sent = { requests: 0, marks: 0, told: 0 };
-  const asker = new ProgressAsker({
+  const asker = new ProgressRequester({
     clock: systemClock,
     currentRevision: async () => at.newest as Revision,
     writeMark: async () => {

@@ -11,7 +11,7 @@
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { Revision } from "../revision.ts";
 
-export interface ProgressAskerContext {
+export interface ProgressRequesterContext {
   readonly clock: Clock;
   readonly currentRevision: () => Promise<Revision>;
   /** Puts a mark into the history that every watch of everything sees; resolves to its revision. */
@@ -30,8 +30,8 @@ export interface ProgressStream {
   tell(): void;
 }
 
-export class ProgressAsker {
-  readonly #context: ProgressAskerContext;
+export class ProgressRequester {
+  readonly #context: ProgressRequesterContext;
   #stream: ProgressStream | undefined;
   #asked = false;
   #askAgain = false;
@@ -39,7 +39,7 @@ export class ProgressAsker {
   /** The revision of the mark that will be the answer. */
   #mark: Revision | undefined;
 
-  constructor(context: ProgressAskerContext) {
+  constructor(context: ProgressRequesterContext) {
     this.#context = context;
   }
 

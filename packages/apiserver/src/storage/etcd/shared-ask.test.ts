@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { SharedAsk } from "./shared-ask.ts";
+import { SingleFlight } from "./shared-ask.ts";
 
 const { signal } = new AbortController();
 
 describe("a shared ask", () => {
   it("callers of one turn share one ask", async () => {
     let asks = 0;
-    const shared = new SharedAsk(async () => ++asks);
+    const shared = new SingleFlight(async () => ++asks);
     assert.deepEqual(await Promise.all([shared.answer(signal), shared.answer(signal)]), [1, 1]);
   });
 
@@ -19,7 +19,7 @@ describe("a shared ask", () => {
         fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 12 }),
         async (scheduler, delays) => {
           let time = 0;
-          const shared = new SharedAsk(async () => {
+          const shared = new SingleFlight(async () => {
             const startedAt = ++time;
             await scheduler.schedule(Promise.resolve());
             return startedAt;
@@ -41,7 +41,7 @@ describe("a shared ask", () => {
 
   it("a caller that gives up does not disturb the others", async () => {
     let release: (value: string) => void = () => undefined;
-    const shared = new SharedAsk(() => new Promise<string>((resolve) => (release = resolve)));
+    const shared = new SingleFlight(() => new Promise<string>((resolve) => (release = resolve)));
     const controller = new AbortController();
     const impatient = shared.answer(controller.signal);
     const patient = shared.answer(signal);
@@ -53,7 +53,7 @@ describe("a shared ask", () => {
 
   it("a failed ask fails its callers and not the next ones", async () => {
     let asks = 0;
-    const shared = new SharedAsk(async () => {
+    const shared = new SingleFlight(async () => {
       if (++asks === 1) throw new Error("down");
       return asks;
     });

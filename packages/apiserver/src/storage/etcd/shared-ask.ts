@@ -3,7 +3,7 @@
  *
  * Callers that come while an ask is under way share the next one. A caller that gives up does not disturb the others.
  */
-export class SharedAsk<Answer> {
+export class SingleFlight<Answer> {
   readonly #ask: () => Promise<Answer>;
   #running: Promise<unknown> | undefined;
   #next: Promise<Answer> | undefined;

@@ -3,7 +3,7 @@
  */
 import { SortedMap } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";
-import { ChangeFeed, type DataChange, isUnder } from "../feed.ts";
+import { ChangeFeed, type DataChange, hasPrefix } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import type {
@@ -145,7 +145,7 @@ export class MemoryStorage implements Storage {
   ): Map<StorageKey, Entry | undefined> | undefined {
     if (atRevision === undefined || atRevision === this.#revision) return undefined;
     this.#checkRevision(atRevision);
-    return undoChanges(this.#feed.tailAfter(atRevision), prefix);
+    return revertChanges(this.#feed.tailAfter(atRevision), prefix);
   }
 
   #checkRevision(revision: Revision): void {
@@ -174,13 +174,13 @@ export class MemoryStorage implements Storage {
 }
 
 /** The entries before the given changes, by key; the first change of a key knows what was there before all of them. */
-function undoChanges(
+function revertChanges(
   changes: readonly DataChange[],
   prefix: StorageKey | undefined,
 ): Map<StorageKey, Entry | undefined> {
   const undone = new Map<StorageKey, Entry | undefined>();
   for (const change of changes) {
-    if (prefix !== undefined && !isUnder(prefix, change)) continue;
+    if (prefix !== undefined && !hasPrefix(prefix, change)) continue;
     const key = change.kind === "put" ? change.entry.key : change.previous.key;
     if (!undone.has(key)) undone.set(key, change.previous);
   }

@@ -6,9 +6,9 @@ import type { Expr, LiteralValue } from "../syntax/ast.ts";
 import { formatDouble } from "../values/format-double.ts";
 
 /** What is appended to each node, e.g. its type. */
-export type Adorner = (e: Expr) => string;
+export type NodeAnnotator = (e: Expr) => string;
 
-export function debugString(root: Expr, adorn: Adorner): string {
+export function debugString(root: Expr, adorn: NodeAnnotator): string {
   const lines = (open: string, parts: readonly string[], close: string, indent: string): string => {
     if (parts.length === 0) return open + close;
     return `${open}\n${parts.map((part) => `${indent}  ${part}`).join(",\n")}\n${indent}${close}`;

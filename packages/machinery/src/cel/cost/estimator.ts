@@ -35,7 +35,7 @@ import {
   union,
   ZERO,
 } from "./estimate.ts";
-import { SizeBook } from "./size-book.ts";
+import { SizeEstimator } from "./size-book.ts";
 
 export function estimateCost(checked: CheckedExpr, environment: Environment): CostEstimate {
   return new Estimator(checked, environment).cost(checked.expr);
@@ -43,11 +43,11 @@ export function estimateCost(checked: CheckedExpr, environment: Environment): Co
 
 class Estimator {
   readonly #checked: CheckedExpr;
-  readonly #book: SizeBook;
+  readonly #book: SizeEstimator;
 
   constructor(checked: CheckedExpr, environment: Environment) {
     this.#checked = checked;
-    this.#book = new SizeBook(checked, environment);
+    this.#book = new SizeEstimator(checked, environment);
   }
 
   cost(e: Expr): CostEstimate {

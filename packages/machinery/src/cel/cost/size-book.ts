@@ -33,7 +33,7 @@ const DECLARED_KEY = declaredString({ maxLength: 0 });
 /** What a path leads to that no declaration knows: of any size. */
 const NOWHERE: DeclaredType = declaredDynamic;
 
-export class SizeBook {
+export class SizeEstimator {
   readonly #checked: CheckedExpr;
   readonly #environment: Environment;
   readonly #sizes = new Map<number, SizeEstimate>();

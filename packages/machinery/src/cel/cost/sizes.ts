@@ -8,13 +8,13 @@ import {
   type CelResult,
   type CelValue,
 } from "../values/value.ts";
-import { textWork, work } from "../values/work.ts";
+import { chargeSteps, chargeText } from "../values/work.ts";
 import { PATTERN_FACTOR, TRAVERSAL_FACTOR } from "./estimate.ts";
 
 /** What `size()` gives, and 1 for what has no size. */
 export function costSize(value: CelResult): number {
   if (typeof value === "string") {
-    textWork(value.length);
+    chargeText(value.length);
     return codePointCount(value);
   }
   if (value === null || typeof value !== "object") return 1;
@@ -68,19 +68,19 @@ export function patternCost(_result: CelResult, text: CelValue, pattern: CelValu
 /** Reads a whole tree once, rounded down at each text as Kubernetes does. */
 export function deepTraversalCost(value: CelResult): number {
   if (typeof value === "string") {
-    textWork(value.length);
+    chargeText(value.length);
     return Math.floor(utf8Length(value) * TRAVERSAL_FACTOR);
   }
   if (value instanceof Uint8Array) return Math.floor(value.length * TRAVERSAL_FACTOR);
   if (value instanceof CelList) {
     // Texts of up to nine characters and empty lists are free, however many there are; and a list may hold another one many times.
-    work(value.size + 1);
+    chargeSteps(value.size + 1);
     let cost = 0;
     for (let i = 0; i < value.size; i++) cost += deepTraversalCost(value.get(i));
     return cost;
   }
   if (value instanceof CelMap) {
-    work(value.size + 1);
+    chargeSteps(value.size + 1);
     let cost = 0;
     for (const key of value.keys()) {
       cost += deepTraversalCost(key) + deepTraversalCost(value.find(key) ?? null);

@@ -22,7 +22,7 @@ export function rootCost(operand: Expr): number {
 }
 
 /** What is free of `e` where it is a part of another attribute. */
-export function partRefund(e: Expr): number {
+export function attributeRefund(e: Expr): number {
   return isAttribute(e) ? 1 : 0;
 }
 

@@ -4,7 +4,7 @@ import { type CallExpr, type Expr, Operator } from "../syntax/ast.ts";
 import { ArrayList } from "../values/collections.ts";
 import { typeNameOf } from "../values/kind.ts";
 import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
-import { textWork, work } from "../values/work.ts";
+import { chargeSteps, chargeText } from "../values/work.ts";
 import type { EvalContext } from "./eval-context.ts";
 import {
   constantErrorPlan,
@@ -152,13 +152,13 @@ function anyNumber(name: string, candidates: readonly Candidate[], operands: rea
 
 /** Whatever a function is priced, it may read its texts. */
 function countText(value: CelValue): void {
-  if (typeof value === "string" || value instanceof Uint8Array) textWork(value.length);
+  if (typeof value === "string" || value instanceof Uint8Array) chargeText(value.length);
 }
 
 /** What it made takes memory. */
 function countResult(value: CelResult): void {
-  if (typeof value === "string" || value instanceof Uint8Array) textWork(value.length);
-  else if (value instanceof ArrayList) work(value.size);
+  if (typeof value === "string" || value instanceof Uint8Array) chargeText(value.length);
+  else if (value instanceof ArrayList) chargeSteps(value.size);
 }
 
 /** A call that an argument's error prevents is charged as a call all the same. */

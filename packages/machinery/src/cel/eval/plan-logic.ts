@@ -1,7 +1,7 @@
 /** Operators that do not evaluate all their operands, or that absorb errors. */
 import { type CallExpr, Operator } from "../syntax/ast.ts";
 import { CelError, CelOptional, type CelResult, NO_SUCH_OVERLOAD } from "../values/value.ts";
-import { partRefund } from "./attribute.ts";
+import { attributeRefund } from "./attribute.ts";
 import type { EvalContext } from "./eval-context.ts";
 import {
   evaluate,
@@ -59,8 +59,8 @@ function planConditional(planning: Planning, e: CallExpr): Plan {
     return { run: () => NO_SUCH_OVERLOAD };
   }
   const [, trueExpr, falseExpr] = e.args;
-  const trueRefund = trueExpr === undefined ? 0 : partRefund(trueExpr);
-  const falseRefund = falseExpr === undefined ? 0 : partRefund(falseExpr);
+  const trueRefund = trueExpr === undefined ? 0 : attributeRefund(trueExpr);
+  const falseRefund = falseExpr === undefined ? 0 : attributeRefund(falseExpr);
   /** The branch that is taken, or an error where there is none. */
   const branchOf = (context: EvalContext, value: CelResult): Plan | CelError => {
     if (value !== true && value !== false)

@@ -14,7 +14,7 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
-import { partRefund, rootCost } from "./attribute.ts";
+import { attributeRefund, rootCost } from "./attribute.ts";
 import {
   isError,
   type Plan,
@@ -164,7 +164,7 @@ export function planIndex(planning: Planning, e: CallExpr): Plan {
 /** Its root is free. */
 function planIndexKey(planning: Planning, e: Expr): Plan {
   const plan = planning.plan(e);
-  const refund = partRefund(e);
+  const refund = attributeRefund(e);
   if (refund === 0) return plan;
   const { run, inPieces } = plan;
   if (run === undefined) {

@@ -6,7 +6,7 @@ import { COST_PER_CALL_MAX } from "../limits.ts";
 import type { DeclaredType } from "../types/declared-type.ts";
 import type { Type } from "../types/type.ts";
 import { CelError, type CelResult } from "../values/value.ts";
-import { counted, countedInPieces } from "../values/work.ts";
+import { countedInPieces, withStepCounter } from "../values/work.ts";
 import { type CancelReason, EvalContext, EvaluationCancelled } from "./eval-context.ts";
 import { type PlannedProgram, planProgram } from "./planner.ts";
 
@@ -66,7 +66,7 @@ export class Program {
     try {
       return finished(
         context,
-        counted(context, () => run(context)),
+        withStepCounter(context, () => run(context)),
       );
     } catch (error) {
       return cancelled(context, error);

@@ -6,12 +6,12 @@ import { firstArgumentCost } from "../cost/sizes.ts";
 import { BYTES, STRING } from "../types/type.ts";
 import { decodeBase64, encodeBase64 } from "../values/base64.ts";
 import { CelError } from "../values/value.ts";
-import { work } from "../values/work.ts";
+import { chargeSteps } from "../values/work.ts";
 
 const price = { cost: firstArgumentCost, estimate: traversalEstimate() };
 
 function counted<T extends { readonly length: number }>(value: T): T {
-  work(value.length >> 1);
+  chargeSteps(value.length >> 1);
   return value;
 }
 

@@ -6,8 +6,8 @@ import { fixedText, scientificText } from "../values/fixed-text.ts";
 import { formatDouble } from "../values/format-double.ts";
 import { CelDuration, CelTimestamp, formatDuration, formatTimestamp } from "../values/time.ts";
 import { CelError, CelList, CelMap, CelTypeValue, type CelValue } from "../values/value.ts";
-import { type StepCounter, textWork, work } from "../values/work.ts";
-import { type FormatDialect, integerText, textRefused } from "./format-string.ts";
+import { chargeSteps, chargeText, type StepCounter } from "../values/work.ts";
+import { type FormatDialect, integerText, unprintableError } from "./format-string.ts";
 import { quote } from "./quote.ts";
 
 /** cel-go's string extension below version 4, with the locale en-US. */
@@ -54,7 +54,7 @@ interface Style {
 function print(value: CelValue, steps: StepCounter, style: Style): string | CelError {
   if (value instanceof CelList) return printList(value, steps, style);
   if (value instanceof CelMap) return printMap(value, steps, style);
-  return style.top(value) ?? textRefused(value);
+  return style.top(value) ?? unprintableError(value);
 }
 
 function printNested(value: CelValue, steps: StepCounter, style: Style): string | CelError {
@@ -93,8 +93,8 @@ function printMap(map: CelMap, steps: StepCounter, style: Style): string | CelEr
 
 function plainScalar(value: CelValue): string | undefined {
   if (typeof value === "string") return value;
-  work(16);
-  if (value instanceof Uint8Array) textWork(value.length, 2);
+  chargeSteps(16);
+  if (value instanceof Uint8Array) chargeText(value.length, 2);
   if (typeof value === "number") return formatDouble(value);
   if (typeof value === "boolean" || value === null) return String(value);
   if (value instanceof Uint8Array) return new TextDecoder().decode(value);
@@ -106,7 +106,7 @@ function plainScalar(value: CelValue): string | undefined {
 /** As it would be written in an expression. */
 function literalScalar(value: CelValue): string | undefined {
   if (typeof value === "string") return quote(value);
-  work(typeof value === "number" ? 48 : 16);
+  chargeSteps(typeof value === "number" ? 48 : 16);
   if (typeof value === "number") {
     const text = fixedText(value, 6);
     return Number.isFinite(value) ? text : quote(text);

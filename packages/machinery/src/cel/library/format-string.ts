@@ -7,7 +7,7 @@
 import { RESULT_ELEMENTS_MAX } from "../limits.ts";
 import { kindOf, typeNameOf } from "../values/kind.ts";
 import { CelError, type CelList, type CelResult, CelUint, type CelValue } from "../values/value.ts";
-import { type StepCounter, textWork, work } from "../values/work.ts";
+import { chargeSteps, chargeText, type StepCounter } from "../values/work.ts";
 import { type FormatClause, parseClause } from "./format-clause.ts";
 
 export interface FormatDialect {
@@ -50,7 +50,7 @@ export function formatString(
     if (formatted instanceof CelError) {
       return new CelError(`error during formatting: ${formatted.message}`);
     }
-    textWork(formatted.length);
+    chargeText(formatted.length);
     text += formatted;
     if (text.length > RESULT_ELEMENTS_MAX) {
       return new CelError(
@@ -112,7 +112,7 @@ function refused(words: string, value: CelValue): CelError {
 }
 
 /** What `%s` cannot print. */
-export function textRefused(value: CelValue): CelError {
+export function unprintableError(value: CelValue): CelError {
   const kinds =
     "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps";
   return refused(`string clause can only be used on ${kinds}`, value);
@@ -126,7 +126,7 @@ export function integerText(value: CelValue, radix: number): string | undefined 
 function hexText(value: CelValue): string | undefined {
   if (typeof value === "string" || kindOf(value) === "bytes") {
     // Up to three bytes for a character, two digits for a byte.
-    work(value instanceof Uint8Array ? value.length : String(value).length * 3);
+    chargeSteps(value instanceof Uint8Array ? value.length : String(value).length * 3);
     const bytes = value instanceof Uint8Array ? value : new TextEncoder().encode(String(value));
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }

@@ -12,7 +12,7 @@ import { costSize } from "../cost/sizes.ts";
 import { listOf, optionalOf, STRING, structType } from "../types/type.ts";
 import { ArrayList } from "../values/collections.ts";
 import { CelObject, CelOptional, type CelResult, type CelValue } from "../values/value.ts";
-import { work } from "../values/work.ts";
+import { chargeSteps } from "../values/work.ts";
 import { type NamedFormat, namedFormats } from "./named-formats.ts";
 
 export const FORMAT_TYPE = structType("kubernetes.NamedFormat");
@@ -75,7 +75,7 @@ function named(name: string): CelResult {
 
 function validate({ format }: CelFormat, text: string): CelResult {
   // Several patterns read it.
-  work(text.length >> 1);
+  chargeSteps(text.length >> 1);
   const problems = format.validate(text);
   return problems.length === 0 ? CelOptional.none : CelOptional.of(new ArrayList(problems));
 }

@@ -28,7 +28,7 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
-import { work } from "../values/work.ts";
+import { chargeSteps } from "../values/work.ts";
 
 const A = typeParam("A");
 const price = {
@@ -87,7 +87,7 @@ export const kubernetesLists: Library = {
 };
 
 function isSorted(list: CelList): CelResult {
-  work(list.size);
+  chargeSteps(list.size);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   for (const [i, element] of elements.entries()) {
@@ -101,7 +101,7 @@ function isSorted(list: CelList): CelResult {
 }
 
 function sum(list: CelList, zero: CelValue): CelResult {
-  work(list.size);
+  chargeSteps(list.size);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   let total: CelResult = zero;
@@ -127,7 +127,7 @@ function extremeOverload(
   replaces: (order: number) => boolean,
 ): Overload {
   const call = (list: CelList): CelResult => {
-    work(list.size);
+    chargeSteps(list.size);
     const elements = elementsOf(list);
     if (elements instanceof CelError) return elements;
     let best: CelValue | undefined;

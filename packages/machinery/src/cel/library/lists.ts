@@ -30,7 +30,7 @@ import { compareValues, equalValues } from "../values/compare.ts";
 import { typeNameOf } from "../values/kind.ts";
 import { toInt } from "../values/small-int.ts";
 import { CelError, CelList, type CelResult, type CelValue } from "../values/value.ts";
-import { textWork, work } from "../values/work.ts";
+import { chargeSteps, chargeText } from "../values/work.ts";
 
 const T = typeParam("T");
 const LIST = listOf(T);
@@ -184,7 +184,7 @@ function range(count: bigint, context: CallContext): CelResult {
 }
 
 function reverse(list: CelList): CelResult {
-  work(list.size);
+  chargeSteps(list.size);
   const elements = elementsOf(list);
   return elements instanceof CelError ? elements : new ArrayList([...elements].reverse());
 }
@@ -198,7 +198,7 @@ function distinct(list: CelList, context: CallContext): CelResult {
   for (const element of elements) {
     // Texts and bools are equal only to themselves, so a set finds them at once.
     if (typeof element === "string" || typeof element === "boolean") {
-      if (typeof element === "string") textWork(element.length);
+      if (typeof element === "string") chargeText(element.length);
       if (seen.has(element)) continue;
       seen.add(element);
     } else {

@@ -25,7 +25,7 @@ import {
   CelUint,
   type CelValue,
 } from "../values/value.ts";
-import { work } from "../values/work.ts";
+import { chargeSteps } from "../values/work.ts";
 
 const K = typeParam("K");
 const V = typeParam("V");
@@ -112,7 +112,7 @@ function isZero(value: CelValue): boolean {
 }
 
 function unwrap(list: CelList): CelResult {
-  work(list.size);
+  chargeSteps(list.size);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   const values: CelValue[] = [];

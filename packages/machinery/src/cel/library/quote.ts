@@ -1,5 +1,5 @@
 /** Text as a literal in double quotes, with the escapes of CEL. */
-import { work } from "../values/work.ts";
+import { chargeSteps } from "../values/work.ts";
 
 const ESCAPES = new Map([
   ["\x07", "\\a"],
@@ -16,7 +16,7 @@ const ESCAPES = new Map([
 /** Surrogates without their other half become U+FFFD. */
 export function quote(text: string): string {
   // Each character that is escaped is a call.
-  work(/[\ud800-\udfff\x07-\r\\"]/.test(text) ? text.length : text.length >> 4);
+  chargeSteps(/[\ud800-\udfff\x07-\r\\"]/.test(text) ? text.length : text.length >> 4);
   const whole = text.replaceAll(
     /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
     "\ufffd",

@@ -22,7 +22,7 @@ import { DYN, INT, listOf, STRING } from "../types/type.ts";
 import { CodePoints } from "../values/code-points.ts";
 import { ArrayList, elementsOf } from "../values/collections.ts";
 import { CelError, type CelList, type CelResult, type CelValue } from "../values/value.ts";
-import { work } from "../values/work.ts";
+import { chargeSteps } from "../values/work.ts";
 import { kubernetesFormat } from "./format-dialects.ts";
 import { type FormatDialect, formatString } from "./format-string.ts";
 import { quote } from "./quote.ts";
@@ -224,13 +224,13 @@ function substring(text: string, start: bigint, end?: bigint): CelResult {
 
 function lowerAscii(text: string): CelResult {
   if (isAscii(text)) return text.toLowerCase();
-  work(text.length);
+  chargeSteps(text.length);
   return text.replaceAll(/[A-Z]+/g, (part) => part.toLowerCase());
 }
 
 function upperAscii(text: string): CelResult {
   if (isAscii(text)) return text.toUpperCase();
-  work(text.length);
+  chargeSteps(text.length);
   return text.replaceAll(/[a-z]+/g, (part) => part.toUpperCase());
 }
 
@@ -249,7 +249,7 @@ function trim(text: string): CelResult {
   let end = text.length;
   while (start < end && SPACES.has(text.charCodeAt(start))) start++;
   while (end > start && SPACES.has(text.charCodeAt(end - 1))) end--;
-  work((text.length - (end - start)) >> 1);
+  chargeSteps((text.length - (end - start)) >> 1);
   return text.slice(start, end);
 }
 
@@ -270,7 +270,7 @@ function replace(text: string, from: string, to: string, count: bigint): CelResu
 /** More parts than an evaluation may ask for are not made. */
 function partsOf(text: string, separator: string): string[] {
   const parts = text.split(separator, EVALUATION_STEPS_MAX + 1);
-  work(parts.length);
+  chargeSteps(parts.length);
   return parts;
 }
 
@@ -288,7 +288,7 @@ function split(text: string, separator: string, count: bigint): CelResult {
 }
 
 function join(list: CelList, separator: string): CelResult {
-  work(list.size * 2);
+  chargeSteps(list.size * 2);
   const elements = elementsOf(list);
   if (elements instanceof CelError) return elements;
   let length = separator.length * Math.max(0, elements.length - 1);

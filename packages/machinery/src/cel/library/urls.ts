@@ -14,7 +14,7 @@ import {
   urlText,
 } from "../values/url.ts";
 import { CelError, CelObject, type CelResult } from "../values/value.ts";
-import { textWork, work } from "../values/work.ts";
+import { chargeSteps, chargeText } from "../values/work.ts";
 
 export const URL_TYPE = structType("kubernetes.URL");
 
@@ -28,7 +28,7 @@ export class CelUrl extends CelObject {
   }
 
   equals(other: CelObject): boolean {
-    textWork(this.url.escapedPath.length + (this.url.query?.length ?? 0), 4);
+    chargeText(this.url.escapedPath.length + (this.url.query?.length ?? 0), 4);
     return other instanceof CelUrl && urlText(this.url) === urlText(other.url);
   }
 }
@@ -62,7 +62,7 @@ export const urlsLibrary: Library = {
 };
 
 function readCounted(url: ParsedUrl, read: (url: ParsedUrl) => string): string {
-  textWork(url.host.length, 4);
+  chargeText(url.host.length, 4);
   return read(url);
 }
 
@@ -79,7 +79,7 @@ const PARSE_STEPS = 64;
 
 /** A dozen patterns read a URL, and each byte that is not plain is written anew. */
 function parseCounted(text: string) {
-  work(text.length + PARSE_STEPS);
+  chargeSteps(text.length + PARSE_STEPS);
   return parseRequestUri(text);
 }
 
@@ -91,7 +91,7 @@ function toUrl(text: string): CelResult {
 }
 
 function query({ url }: CelUrl): CelResult {
-  work((url.query?.length ?? 0) * 4 + PARSE_STEPS);
+  chargeSteps((url.query?.length ?? 0) * 4 + PARSE_STEPS);
   const map = new ValueMap();
   for (const [key, values] of queryOf(url)) map.insert(key, new ArrayList(values));
   return map;

@@ -19,8 +19,8 @@ import {
 } from "./ast.ts";
 
 /** Thrown through the parser when an expression as a whole is refused. */
-export class ExpressionRefused extends Error {
-  override readonly name = "ExpressionRefused";
+export class ExpressionLimitError extends Error {
+  override readonly name = "ExpressionLimitError";
 }
 
 export interface Fold {
@@ -44,7 +44,9 @@ export class ExprFactory {
 
   nextId(): number {
     if (++this.#lastId > EXPRESSION_NODES_MAX) {
-      throw new ExpressionRefused(`expression node count exceeds limit: ${EXPRESSION_NODES_MAX}`);
+      throw new ExpressionLimitError(
+        `expression node count exceeds limit: ${EXPRESSION_NODES_MAX}`,
+      );
     }
     return this.#lastId;
   }

@@ -14,7 +14,7 @@ import {
 } from "./aggregate-parser.ts";
 import { type Expr, Operator } from "./ast.ts";
 import { balanceLogic } from "./balance-logic.ts";
-import { ExpressionRefused, ExprFactory } from "./expr-factory.ts";
+import { ExpressionLimitError, ExprFactory } from "./expr-factory.ts";
 import { lex, type Token } from "./lexer.ts";
 import { literalOf } from "./literals.ts";
 import { type MacroTable, macroKey } from "./macro.ts";
@@ -52,7 +52,7 @@ export function parse(text: string, options: ParseOptions): ParseResult {
     expr = parser.parseAll();
   } catch (error) {
     if (error instanceof SyntaxProblem) cursor.issues.push(error.issue);
-    else if (error instanceof ExpressionRefused) {
+    else if (error instanceof ExpressionLimitError) {
       cursor.issues.push({ message: error.message, position: undefined });
     } else throw error;
   }
@@ -111,13 +111,16 @@ class Parser implements AggregateHost {
   /** One more node above `heights`; refuses what cel-go's visitor refuses. */
   #raise(...heights: number[]): number {
     const height = 1 + Math.max(...heights);
-    if (height > EXPRESSION_DEPTH_MAX) throw new ExpressionRefused("max recursion depth exceeded");
+    if (height > EXPRESSION_DEPTH_MAX)
+      throw new ExpressionLimitError("max recursion depth exceeded");
     return height;
   }
 
   expr(): Parsed {
     if (++this.#depth > EXPRESSION_DEPTH_MAX) {
-      throw new ExpressionRefused(`expression recursion limit exceeded: ${EXPRESSION_DEPTH_MAX}`);
+      throw new ExpressionLimitError(
+        `expression recursion limit exceeded: ${EXPRESSION_DEPTH_MAX}`,
+      );
     }
     const condition = this.#logic("||", Operator.or, () =>
       this.#logic("&&", Operator.and, () => this.#relation()),

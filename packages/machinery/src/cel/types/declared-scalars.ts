@@ -3,7 +3,7 @@ import { decodeBase64 } from "../values/base64.ts";
 import { toInt } from "../values/small-int.ts";
 import { parseDate, parseDuration, parseTimestamp } from "../values/time.ts";
 import { CelError, type CelResult } from "../values/value.ts";
-import { textWork, work } from "../values/work.ts";
+import { chargeSteps, chargeText } from "../values/work.ts";
 
 export function adaptBool(raw: unknown): CelResult {
   return typeof raw === "boolean" ? raw : unexpected("bool", raw);
@@ -26,7 +26,7 @@ export function adaptString(raw: unknown): CelResult {
 export function adaptBytes(raw: unknown): CelResult {
   if (typeof raw !== "string") return unexpected("string", raw);
   // Decoded each time that an expression reads the field.
-  work(raw.length >> 1);
+  chargeSteps(raw.length >> 1);
   return (
     decodeBase64(raw) ?? new CelError(`Invalid byte formatted string ${raw}: illegal base64 data`)
   );
@@ -34,19 +34,19 @@ export function adaptBytes(raw: unknown): CelResult {
 
 export function adaptDuration(raw: unknown): CelResult {
   if (typeof raw !== "string") return unexpected("string", raw);
-  textWork(raw.length);
+  chargeText(raw.length);
   return parseDuration(raw) ?? new CelError(`Invalid duration ${raw}`);
 }
 
 export function adaptDate(raw: unknown): CelResult {
   if (typeof raw !== "string") return unexpected("string", raw);
-  textWork(raw.length);
+  chargeText(raw.length);
   return parseDate(raw) ?? new CelError(`Invalid date formatted string ${raw}`);
 }
 
 export function adaptDateTime(raw: unknown): CelResult {
   if (typeof raw !== "string") return unexpected("string", raw);
-  textWork(raw.length);
+  chargeText(raw.length);
   return parseTimestamp(raw) ?? new CelError(`Invalid date-time formatted string ${raw}`);
 }
 

@@ -1,6 +1,6 @@
 /** Text as CEL sees it: a sequence of code points. Texts without surrogates, nearly all, are handled as they are. */
 import { codePointCount } from "../syntax/source.ts";
-import { textWork, work } from "./work.ts";
+import { chargeSteps, chargeText } from "./work.ts";
 
 /** The text with code points as units. */
 export class CodePoints {
@@ -10,7 +10,7 @@ export class CodePoints {
   constructor(text: string) {
     this.#text = text;
     this.length = codePointCount(text);
-    if (this.#isPaired) textWork(text.length, 4);
+    if (this.#isPaired) chargeText(text.length, 4);
   }
 
   /** Some code points take two units. */
@@ -24,19 +24,19 @@ export class CodePoints {
 
   /** Where `part` starts at or after `from`; -1 if nowhere. */
   indexOf(part: string, from: number): number {
-    textWork(this.#text.length);
+    chargeText(this.#text.length);
     return this.#pointAt(this.#text.indexOf(part, this.#unit(from)));
   }
 
   /** Where `part` starts last, at or before `from`; -1 if nowhere. */
   lastIndexOf(part: string, from: number): number {
     // Going backwards, every place is compared for as far as it agrees.
-    textWork(this.#text.length, part.length);
+    chargeText(this.#text.length, part.length);
     return this.#pointAt(this.#text.lastIndexOf(part, this.#unit(from)));
   }
 
   points(): readonly string[] {
-    work(this.length);
+    chargeSteps(this.length);
     return this.#isPaired ? Array.from(this.#text) : this.#text.split("");
   }
 

@@ -8,7 +8,7 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "./value.ts";
-import { textWork, work } from "./work.ts";
+import { chargeSteps, chargeText } from "./work.ts";
 
 export class ArrayList extends CelList {
   readonly values: readonly CelValue[];
@@ -52,8 +52,8 @@ export class ValueMap extends CelMap {
   /** Adds an entry; an error if the key is of no key type or is there already. */
   insert(key: CelValue, value: CelValue): CelError | undefined {
     if (!isKey(key)) return new CelError("unsupported key type");
-    work(INSERT_STEPS);
-    if (typeof key === "string") textWork(key.length);
+    chargeSteps(INSERT_STEPS);
+    if (typeof key === "string") chargeText(key.length);
     const normal = keyOf(key);
     if (this.#entries.has(normal)) return new CelError(`Failed with repeated key`);
     this.#entries.set(normal, [key, value]);

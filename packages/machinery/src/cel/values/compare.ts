@@ -18,7 +18,7 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "./value.ts";
-import { type StepCounter, textWork } from "./work.ts";
+import { chargeText, type StepCounter } from "./work.ts";
 
 /** Negative, zero or positive; NaN when a NaN is involved; an error when there is no order. */
 export function compareValues(a: CelValue, b: CelValue): number | CelError {
@@ -65,7 +65,7 @@ function compareBigints(a: bigint, b: bigint): number {
 /** By code point, which is the order of UTF-8 bytes; JavaScript's own order differs beyond U+FFFF. */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
-  textWork(length, 2);
+  chargeText(length, 2);
   if (a === b) return 0;
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i);
@@ -82,7 +82,7 @@ function codeUnitRank(unit: number): number {
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
-  textWork(length);
+  chargeText(length);
   for (let i = 0; i < length; i++) {
     const difference = (a[i] ?? 0) - (b[i] ?? 0);
     if (difference !== 0) return difference;
@@ -107,7 +107,7 @@ export function equalValues(a: CelValue, b: CelValue, steps: StepCounter): boole
 
 function equalTexts(a: string, b: string): boolean {
   if (a.length !== b.length) return false;
-  textWork(a.length);
+  chargeText(a.length);
   return a === b;
 }
 
@@ -117,7 +117,7 @@ function equalObjects(a: object, b: CelValue, steps: StepCounter): boolean | Cel
   if (a instanceof CelUint) return isNumber(b) && compareNumbers(a, b) === 0;
   if (a instanceof Uint8Array) {
     if (!(b instanceof Uint8Array) || a.length !== b.length) return false;
-    textWork(a.length);
+    chargeText(a.length);
     return compareBytes(a, b) === 0;
   }
   if (a instanceof CelTimestamp) return b instanceof CelTimestamp && a.nanos === b.nanos;

@@ -1,5 +1,5 @@
 /** IP addresses and prefixes, read as strictly as Go's net/netip does. */
-import { work } from "./work.ts";
+import { chargeSteps } from "./work.ts";
 
 export interface IpAddress {
   readonly bits: bigint;
@@ -18,7 +18,7 @@ const TEXT_LENGTH_MAX = 128;
 export function parseIp(text: string): IpAddress | IpProblem {
   const problem = (words: string) => ({ problem: `ParseAddr(${JSON.stringify(text)}): ${words}` });
   if (text.length > TEXT_LENGTH_MAX) return problem("unable to parse IP");
-  work(text.length);
+  chargeSteps(text.length);
   const first = /[.:%]/.exec(text)?.[0];
   if (first === "%") return problem("missing IPv6 address");
   if (first === undefined) return problem("unable to parse IP");

@@ -5,7 +5,7 @@
 import { ArrayList, elementsOf } from "./collections.ts";
 import { equalValues } from "./compare.ts";
 import { CelError, CelList, CelMap, type CelResult, CelUint, type CelValue } from "./value.ts";
-import { type StepCounter, textWork } from "./work.ts";
+import { chargeText, type StepCounter } from "./work.ts";
 
 /** A text that is the same for two elements exactly if they have the same key. */
 export type ElementKey = (element: CelValue) => string;
@@ -98,7 +98,7 @@ function scalarKey(value: CelResult): string {
     case "number":
       return `n${value}`;
     case "string":
-      textWork(value.length, 4);
+      chargeText(value.length, 4);
       return `s${JSON.stringify(value)}`;
     case "boolean":
       return `b${value}`;

@@ -2,7 +2,7 @@
  * The keys of the embedder's objects. Listing them takes a tenth of a microsecond each where there are many, and every view of the
  * same object would do it again.
  */
-import { currentCounter, work } from "./work.ts";
+import { chargeSteps, currentCounter } from "./work.ts";
 
 /** Fewer keys are listed faster than they are found again. */
 const REMEMBERED_KEYS_MIN = 32;
@@ -14,9 +14,9 @@ export function ownKeys(object: object): readonly string[] {
   const found = counter?.keys?.get(object);
   if (found !== undefined) return found;
   const keys = Object.keys(object);
-  if (keys.length < REMEMBERED_KEYS_MIN) work(keys.length);
+  if (keys.length < REMEMBERED_KEYS_MIN) chargeSteps(keys.length);
   else {
-    work(keys.length * STEPS_PER_KEY);
+    chargeSteps(keys.length * STEPS_PER_KEY);
     if (counter !== undefined) {
       counter.keys ??= new WeakMap();
       counter.keys.set(object, keys);

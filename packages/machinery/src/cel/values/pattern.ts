@@ -8,7 +8,7 @@ import { RE2JS, RE2JSException } from "re2js";
 import { PATTERN_CACHE_ENTRIES_MAX, PATTERN_LENGTH_MAX, PATTERN_SIZE_MAX } from "../limits.ts";
 import { expandedSize } from "./pattern-size.ts";
 import { CelError } from "./value.ts";
-import { work } from "./work.ts";
+import { chargeSteps } from "./work.ts";
 
 /**
  * A compiled regular expression. Time is linear in the text, but in the pattern's size as well: before matching, a
@@ -58,7 +58,7 @@ function compile(source: string): Pattern | CelError {
   if (size > PATTERN_SIZE_MAX) {
     return new CelError("error parsing regexp: expression too large");
   }
-  work(COMPILE_STEPS + source.length * STEPS_PER_CHARACTER + size * STEPS_PER_INSTRUCTION);
+  chargeSteps(COMPILE_STEPS + source.length * STEPS_PER_CHARACTER + size * STEPS_PER_INSTRUCTION);
   try {
     return new Re2Pattern(RE2JS.compile(source));
   } catch (error) {
@@ -109,7 +109,7 @@ class Re2Pattern implements Pattern {
     const matches: string[] = [];
     const matcher = this.#re.matcher(text);
     while ((limit < 0 || matches.length < limit) && matcher.find()) {
-      work(STEPS_PER_MATCH);
+      chargeSteps(STEPS_PER_MATCH);
       matches.push(matcher.group() ?? "");
     }
     return matches;

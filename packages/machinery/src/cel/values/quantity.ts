@@ -4,7 +4,7 @@
  * Small ones are an int64 and a power of ten, like upstream's fast path; larger or finer ones are arbitrary. The
  * difference shows: only the former can be integers.
  */
-import { work } from "./work.ts";
+import { chargeSteps } from "./work.ts";
 
 export class Quantity {
   readonly unscaled: bigint;
@@ -58,7 +58,7 @@ export class Quantity {
 
 function align(a: Quantity, b: Quantity): [bigint, bigint, number] {
   // Numbers of some thousand digits are multiplied.
-  work(Math.abs(a.scale - b.scale) + (a.small && b.small ? 0 : 64));
+  chargeSteps(Math.abs(a.scale - b.scale) + (a.small && b.small ? 0 : 64));
   const scale = Math.min(a.scale, b.scale);
   return [
     a.unscaled * 10n ** BigInt(a.scale - scale),
@@ -92,7 +92,7 @@ const SMALL_DIGITS_MAX = 18;
 /** The quantity, or what is wrong with it. */
 export function parseQuantity(text: string): Quantity | string {
   if (text.length > TEXT_LENGTH_MAX) return FORMAT_WRONG;
-  work(text.length);
+  chargeSteps(text.length);
   const match = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]*)(?:[-+]?\d*))$/.exec(text);
   if (match === null) return FORMAT_WRONG;
   const [, sign, whole = "", fraction = "", suffix = ""] = match;

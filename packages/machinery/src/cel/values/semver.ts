@@ -1,5 +1,5 @@
 /** Semantic versions, read as strictly as semver.org asks. */
-import { work } from "./work.ts";
+import { chargeSteps } from "./work.ts";
 
 export interface SemanticVersion {
   readonly major: bigint;
@@ -17,7 +17,7 @@ const TEXT_LENGTH_MAX = 1024;
 export function parseSemver(text: string): SemanticVersion | string {
   if (text === "") return "Version string empty";
   if (text.length > TEXT_LENGTH_MAX) return "Version string too long";
-  work(text.length);
+  chargeSteps(text.length);
   const match = /^([^.]*)\.([^.]*)\.(.*)$/s.exec(text);
   if (match === null) return "No Major.Minor.Patch elements found";
   const [, majorText = "", minorText = "", rest = ""] = match;
@@ -115,7 +115,7 @@ function comparePreRelease(
   a: readonly (bigint | string)[],
   b: readonly (bigint | string)[],
 ): number {
-  work(a.length);
+  chargeSteps(a.length);
   if (a.length === 0 || b.length === 0) return Math.sign(b.length - a.length);
   for (const [i, left] of a.entries()) {
     const right = b[i];

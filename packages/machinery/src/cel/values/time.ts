@@ -1,6 +1,6 @@
 /** Points in time and spans of time, to the nanosecond, within the ranges of protobuf's messages. */
 import { CelError } from "./value.ts";
-import { work } from "./work.ts";
+import { chargeSteps } from "./work.ts";
 
 const NANOS_PER_SECOND = 1_000_000_000n;
 /** 0001-01-01T00:00:00Z */
@@ -137,7 +137,7 @@ const DURATION_LENGTH_MAX = 1024;
 /** Go's duration syntax: `-1h30m`, `1.5s`, `0`. */
 export function parseDuration(text: string): CelDuration | undefined {
   if (text.length > DURATION_LENGTH_MAX) return undefined;
-  work(text.length * 4);
+  chargeSteps(text.length * 4);
   const sign = text.startsWith("-") ? -1n : 1n;
   let rest = /^[+-]/.test(text) ? text.slice(1) : text;
   if (rest === "0") return new CelDuration(0n);

@@ -17,7 +17,7 @@ export interface StepCounter {
 let current: StepCounter | undefined;
 
 /** Runs an evaluation whose work `counter` counts. */
-export function counted<Result>(counter: StepCounter, run: () => Result): Result {
+export function withStepCounter<Result>(counter: StepCounter, run: () => Result): Result {
   const outer = current;
   current = counter;
   try {
@@ -33,7 +33,7 @@ export function* countedInPieces<Result>(
   evaluation: Resumable<Result>,
 ): Resumable<Result> {
   for (;;) {
-    const { done, value } = counted(counter, () => evaluation.next());
+    const { done, value } = withStepCounter(counter, () => evaluation.next());
     if (done === true) return value;
     yield;
   }
@@ -44,7 +44,7 @@ export function currentCounter(): StepCounter | undefined {
   return current;
 }
 
-export function work(count: number): void {
+export function chargeSteps(count: number): void {
   if (count > 0) current?.step(count);
 }
 
@@ -52,6 +52,6 @@ export function work(count: number): void {
 const CHARACTERS_PER_STEP = 32;
 
 /** Of reading or writing a text `times` times. */
-export function textWork(length: number, times = 1): void {
-  work(Math.floor((length * times) / CHARACTERS_PER_STEP));
+export function chargeText(length: number, times = 1): void {
+  chargeSteps(Math.floor((length * times) / CHARACTERS_PER_STEP));
 }

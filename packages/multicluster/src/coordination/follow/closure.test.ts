@@ -4,9 +4,9 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { KubernetesObject } from "@kcp-ts/sdk";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { clusterLabel, followsAnnotation, stateLabel } from "../../api/index.ts";
-import { closureOf, type Referrer } from "./closure.ts";
-import { following, isFollowing } from "./following.ts";
+import { clusterLabel, propagatedToAnnotation, stateLabel } from "../../api/index.ts";
+import { dependencyTargetsOf, type Referrer } from "./closure.ts";
+import { isPropagated, withPropagatedTargets } from "./following.ts";
 import { podReferences } from "./references.ts";
 
 const named = (name: string, metadata: object = {}, rest: object = {}): KubernetesObject => ({
@@ -98,7 +98,7 @@ describe("the closure of a namespace", () => {
   });
 
   it("goes on through ServiceAccounts and the Ingresses of clusters", () => {
-    const closure = closureOf({
+    const closure = dependencyTargetsOf({
       referrers: [placed("east", template({ serviceAccountName: "robot" }))],
       accounts: [
         named("robot", {}, { imagePullSecrets: [{ name: "pull" }], secrets: [{ name: "token" }] }),
@@ -123,7 +123,7 @@ describe("the closure of a namespace", () => {
 
   it("has a budget where Pods are that it counts", () => {
     const budget = (name: string, selector: unknown) => named(name, {}, { spec: { selector } });
-    const closure = closureOf({
+    const closure = dependencyTargetsOf({
       ...nothing,
       referrers: [placed("east", template({}))],
       budgets: [
@@ -141,7 +141,10 @@ describe("the closure of a namespace", () => {
     const finalizers = ["workload.kcp.io/syncer-east"];
     const object = named("web--east", { finalizers, deletionTimestamp: "2026-01-01T00:00:00Z" });
     const spec = { volumes: [{ configMap: { name: "settings" } }] };
-    const closure = closureOf({ ...nothing, referrers: [{ object, template: template(spec) }] });
+    const closure = dependencyTargetsOf({
+      ...nothing,
+      referrers: [{ object, template: template(spec) }],
+    });
     assert.deepEqual([...(closure.get("configmaps/settings") ?? [])], ["east"]);
   });
 });
@@ -161,7 +164,7 @@ function check(seed: number): void {
     });
     return placed(cluster, template({ volumes }));
   });
-  const closure = closureOf({ ...nothing, referrers });
+  const closure = dependencyTargetsOf({ ...nothing, referrers });
   const sorted = (map: ReadonlyMap<string, ReadonlySet<string>>) =>
     [...map].map(([name, targets]) => `${name}: ${[...targets].sort()}`).sort();
   assert.deepEqual(sorted(closure), sorted(expected), `seed ${seed}`);
@@ -170,15 +173,15 @@ function check(seed: number): void {
 describe("an object that follows", () => {
   it("is assigned, and let go of again, and remembers by whom", () => {
     const object = named("settings", { labels: { app: "web" }, annotations: { note: "mine" } });
-    const there = following(object, new Set(["west", "east"]));
+    const there = withPropagatedTargets(object, new Set(["west", "east"]));
     assert.deepEqual(there.metadata.labels, {
       app: "web",
       [stateLabel("east")]: "Sync",
       [stateLabel("west")]: "Sync",
     });
-    assert.equal(there.metadata.annotations?.[followsAnnotation], "east,west");
-    assert.equal(following(there, new Set(["east", "west"])), there);
-    const gone = following(there, new Set());
+    assert.equal(there.metadata.annotations?.[propagatedToAnnotation], "east,west");
+    assert.equal(withPropagatedTargets(there, new Set(["east", "west"])), there);
+    const gone = withPropagatedTargets(there, new Set());
     assert.deepEqual(gone.metadata.labels, { app: "web" });
     assert.deepEqual(gone.metadata.annotations, { note: "mine" });
   });
@@ -190,8 +193,8 @@ describe("an object that follows", () => {
       { annotations: { "workloads.kcp.io/hands-off": "true" } },
     ]) {
       const object = named("settings", metadata);
-      assert.equal(isFollowing(object), false);
-      assert.equal(following(object, new Set(["east"])), object);
+      assert.equal(isPropagated(object), false);
+      assert.equal(withPropagatedTargets(object, new Set(["east"])), object);
     }
   });
 });

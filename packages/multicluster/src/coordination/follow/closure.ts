@@ -26,16 +26,21 @@ export interface Referrer {
   readonly found?: readonly Reference[];
 }
 
-export interface Namespace {
+export interface NamespaceObjects {
   readonly referrers: readonly Referrer[];
   readonly ingresses: readonly KubernetesObject[];
   readonly accounts: readonly KubernetesObject[];
   readonly budgets: readonly KubernetesObject[];
 }
 
-export type Closure = ReadonlyMap<Reference, ReadonlySet<string>>;
+export type DependencyTargets = ReadonlyMap<Reference, ReadonlySet<string>>;
 
-export function closureOf({ referrers, ingresses, accounts, budgets }: Namespace): Closure {
+export function dependencyTargetsOf({
+  referrers,
+  ingresses,
+  accounts,
+  budgets,
+}: NamespaceObjects): DependencyTargets {
   const closure = new Map<Reference, Set<string>>();
   const add = (references: Iterable<Reference>, targets: Iterable<string>) => {
     for (const reference of references) {
@@ -45,9 +50,9 @@ export function closureOf({ referrers, ingresses, accounts, budgets }: Namespace
     }
   };
   for (const { object, template, found = [] } of referrers)
-    add([...podReferences(template), ...found], presentIn(object));
+    add([...podReferences(template), ...found], targetsOf(object));
   for (const ingress of ingresses) {
-    add(ingressReferences(ingress as unknown as JsonObject), presentIn(ingress));
+    add(ingressReferences(ingress as unknown as JsonObject), targetsOf(ingress));
   }
   for (const account of accounts) {
     const targets = closure.get(`serviceaccounts/${account.metadata.name}`);
@@ -58,7 +63,7 @@ export function closureOf({ referrers, ingresses, accounts, budgets }: Namespace
     const name: Reference = `poddisruptionbudgets/${budget.metadata.name}`;
     add(
       [name],
-      selected.flatMap(({ object }) => [...presentIn(object)]),
+      selected.flatMap(({ object }) => [...targetsOf(object)]),
     );
   }
   return closure;
@@ -68,7 +73,7 @@ export function closureOf({ referrers, ingresses, accounts, budgets }: Namespace
  * Where it is assigned to, and where something of it may still be. A copy of what runs in a cluster is nowhere: what it refers to, and who its Pods are, was written by that
  * cluster, which would ask for whatever it likes to have.
  */
-export function presentIn({ metadata }: KubernetesObject): ReadonlySet<string> {
+export function targetsOf({ metadata }: KubernetesObject): ReadonlySet<string> {
   const { labels, finalizers = [] } = metadata;
   const targets = new Set(assignedTargets(labels));
   if (isUpsynced(labels)) return targets;

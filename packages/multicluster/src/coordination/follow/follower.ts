@@ -21,15 +21,15 @@ import {
   type Resource,
   stringMember,
 } from "@kcp-ts/sdk";
-import { clusterLabel, referredTo, refersToAnnotation } from "../../api/index.ts";
+import { clusterLabel, dependenciesAnnotation, dependenciesOn } from "../../api/index.ts";
 import { podTemplateOf, templateAt } from "../pod-template.ts";
 import { metadataAndTargets, metadataClusters } from "../watched-clusters.ts";
 import type { Workload } from "../workload.ts";
-import { closureOf, presentIn, type Referrer } from "./closure.ts";
-import { following } from "./following.ts";
-import { type FollowingResource, ownOfClusters, type Reference } from "./references.ts";
+import { dependencyTargetsOf, type Referrer, targetsOf } from "./closure.ts";
+import { withPropagatedTargets } from "./following.ts";
+import { clusterOwnedReferences, type DependencyResource, type Reference } from "./references.ts";
 
-export interface FollowerOptions {
+export interface DependencyPropagatorOptions {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
   /** Where SyncTargets are watched; run by the caller. */
@@ -54,7 +54,7 @@ export interface CustomKinds {
 
 const core = { group: "", version: "v1", namespaced: true } as const;
 
-const followers: Readonly<Record<FollowingResource, Resource<KubernetesObject>>> = {
+const dependencyResources: Readonly<Record<DependencyResource, Resource<KubernetesObject>>> = {
   configmaps: defineResource({ ...core, resource: "configmaps", kind: "ConfigMap" }),
   secrets: defineResource({ ...core, resource: "secrets", kind: "Secret" }),
   serviceaccounts: defineResource({ ...core, resource: "serviceaccounts", kind: "ServiceAccount" }),
@@ -78,16 +78,19 @@ const ingresses = defineResource<KubernetesObject>({
 
 const fieldManager = "kcp-follower";
 /** Before what was read and what is told agree. */
-const againMs = 1000;
+const retryMs = 1000;
 
 /** Works until the signal aborts, and resolves when what was under way is finished. */
-export async function follow(options: FollowerOptions, signal: AbortSignal): Promise<void> {
+export async function propagateDependencies(
+  options: DependencyPropagatorOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock, concurrency, onError, referrers } = options;
   const clusters = metadataAndTargets(options);
   const placed = [...referrers, ingresses].map((kind) => clusters.source(kind, { indexers }).store);
-  const kinds = Object.entries(followers).map(([resource, kind]) => ({
+  const kinds = Object.entries(dependencyResources).map(([resource, kind]) => ({
     kind,
-    indexers: candidatesOf(resource as FollowingResource),
+    indexers: candidatesOf(resource as DependencyResource),
   }));
   const candidates = kinds.map(
     ({ kind, indexers: own }) => clusters.source(kind, { indexers: own }).store,
@@ -106,13 +109,13 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
     async reconcile(key, { signal: stop }) {
       // Most changes are of workloads whose namespace has nothing that could follow them.
       if (!candidates.some((store) => isAnyIn(store, "candidate", key))) return undefined;
-      return await followIn(key, work, stop);
+      return await propagateIn(key, work, stop);
     },
   });
   for (const kind of [...referrers, ingresses]) {
     controller.watch(kind, {
       indexers,
-      predicate: (change) => concerns(change),
+      predicate: (change) => affectsDependencies(change),
       map: (_object, key) => namespaceOf(key),
     });
   }
@@ -123,14 +126,14 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
     });
   }
   const running = new TaskGroup(signal);
-  options.custom?.onKind((kind) => running.start((stop) => followKind(kind, work, stop)));
+  options.custom?.onKind((kind) => running.start((stop) => propagateKind(kind, work, stop)));
   const manager = new Manager({ clusters: [clusters], controllers: [controller] });
   running.start((stop) => manager.run(stop));
   await running.join();
 }
 
 /** A kind that was not there when everything began. Two that look at one namespace at the same time do no harm: writes are of what was read. */
-async function followKind(
+async function propagateKind(
   kind: Resource<Workload>,
   work: Work,
   signal: AbortSignal,
@@ -144,10 +147,10 @@ async function followKind(
     concurrency,
     clock,
     onError,
-    reconcile: async (key, { signal: stop }) => await followIn(key, work, stop),
+    reconcile: async (key, { signal: stop }) => await propagateIn(key, work, stop),
   }).watch(kind, {
     indexers,
-    predicate: (change) => concerns(change) || isReferring(change),
+    predicate: (change) => affectsDependencies(change) || isReferring(change),
     map: (_object, key) => [{ ...key, name: "" }],
   });
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
@@ -157,12 +160,12 @@ async function followKind(
 function isReferring(change: Change<KubernetesObject>): boolean {
   if (change.type !== "updated") return false;
   const of = ({ metadata }: KubernetesObject) =>
-    stringMember(metadata.annotations, refersToAnnotation);
+    stringMember(metadata.annotations, dependenciesAnnotation);
   return of(change.object) !== of(change.previous);
 }
 
 /** What is assigned to no cluster needs nothing there; what runs there and says so needs nothing else than before. */
-function concerns(change: Change<KubernetesObject>): boolean {
+function affectsDependencies(change: Change<KubernetesObject>): boolean {
   const { object } = change;
   if (change.type !== "updated") return isPlaced(object);
   const { previous } = change;
@@ -171,12 +174,12 @@ function concerns(change: Change<KubernetesObject>): boolean {
     // Kinds without one change by writes alone.
     object.metadata.generation === undefined ||
     object.metadata.generation !== previous.metadata.generation ||
-    [...presentIn(object)].sort().join() !== [...presentIn(previous)].sort().join()
+    [...targetsOf(object)].sort().join() !== [...targetsOf(previous)].sort().join()
   );
 }
 
 function isPlaced(object: KubernetesObject): boolean {
-  return presentIn(object).size > 0;
+  return targetsOf(object).size > 0;
 }
 
 const indexers = {
@@ -187,11 +190,11 @@ const indexers = {
 };
 
 /** Followers that can be assigned at all, by namespace. */
-function candidatesOf(resource: FollowingResource) {
+function candidatesOf(resource: DependencyResource) {
   return {
     candidate: {
       values: ({ metadata: { namespace = "", name } }: KubernetesObject) =>
-        ownOfClusters.has(`${resource}/${name}`) ? [] : [namespace],
+        clusterOwnedReferences.has(`${resource}/${name}`) ? [] : [namespace],
     },
   };
 }
@@ -210,13 +213,13 @@ function isAnyIn(
   return store.keysByIndex(index, { cluster, value: namespace }).length > 0;
 }
 
-interface Work extends FollowerOptions {
+interface Work extends DependencyPropagatorOptions {
   readonly placed: readonly ObjectStore<KubernetesObject>[];
   /** By `resource.group`. */
   readonly placedCustom: Map<string, ObjectStore<KubernetesObject>>;
 }
 
-async function followIn(
+async function propagateIn(
   key: ObjectKey,
   work: Work,
   signal: AbortSignal,
@@ -233,7 +236,7 @@ async function followIn(
     const store = work.placedCustom.get(formatGroupResource(kind));
     // As below: a kind that is not served for a moment is no reason to take things away.
     if (objects === undefined && store !== undefined && isPlacedIn(store, key))
-      return { requeueAfterMs: againMs };
+      return { requeueAfterMs: retryMs };
     for (const object of (objects ?? []).filter(isPlaced)) {
       const template = templatePath && templateAt(object as Workload, templatePath);
       referrers.push({ object, template, found: foundBy(object) });
@@ -245,18 +248,18 @@ async function followIn(
     const store = work.placed[index];
     // A kind that is not served for a moment is no reason to take things away.
     if (objects === undefined && store !== undefined && isPlacedIn(store, key)) {
-      return { requeueAfterMs: againMs };
+      return { requeueAfterMs: retryMs };
     }
     for (const object of (objects ?? []).filter(isPlaced)) {
       if (kind === ingresses) leaves.push(object);
       else referrers.push({ object, template: podTemplateOf(kind, object as Workload) });
     }
   }
-  const found = new Map<FollowingResource, readonly KubernetesObject[]>();
-  for (const [resource, kind] of Object.entries(followers)) {
-    found.set(resource as FollowingResource, (await read(kind)) ?? []);
+  const found = new Map<DependencyResource, readonly KubernetesObject[]>();
+  for (const [resource, kind] of Object.entries(dependencyResources)) {
+    found.set(resource as DependencyResource, (await read(kind)) ?? []);
   }
-  const closure = closureOf({
+  const closure = dependencyTargetsOf({
     referrers,
     ingresses: leaves,
     accounts: found.get("serviceaccounts") ?? [],
@@ -265,8 +268,8 @@ async function followIn(
   for (const [resource, objects] of found) {
     for (const object of objects) {
       const reference: Reference = `${resource}/${object.metadata.name}`;
-      const next = following(object, closure.get(reference) ?? new Set());
-      if (next !== object) await write(client, followers[resource], object, next, signal);
+      const next = withPropagatedTargets(object, closure.get(reference) ?? new Set());
+      if (next !== object) await write(client, dependencyResources[resource], object, next, signal);
     }
   }
   return undefined;
@@ -274,7 +277,7 @@ async function followIn(
 
 function foundBy({ metadata: { annotations } }: KubernetesObject): readonly Reference[] {
   return (["configmaps", "secrets", "serviceaccounts"] as const).flatMap((resource) =>
-    referredTo(annotations, resource).map((name): Reference => `${resource}/${name}`),
+    dependenciesOn(annotations, resource).map((name): Reference => `${resource}/${name}`),
   );
 }
 

@@ -5,36 +5,36 @@
 import { type KubernetesObject, type StringMap, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
-  followedTargets,
-  followsAnnotation,
+  propagatedTargets,
+  propagatedToAnnotation,
   stateLabel,
   stateSync,
   statesOf,
 } from "../../api/index.ts";
-import { handsOffAnnotation } from "../part.ts";
+import { managedAnnotation } from "../part.ts";
 
-type Follower = Pick<KubernetesObject, "metadata">;
+type DependencyMetadata = Pick<KubernetesObject, "metadata">;
 
 /** Whether where it goes is decided here. */
-export function isFollowing(object: Follower): boolean {
+export function isPropagated(object: DependencyMetadata): boolean {
   const { labels, annotations } = object.metadata;
   if (assignedCluster(labels) !== undefined) return false;
-  if (stringMember(annotations, handsOffAnnotation) === "true") return false;
-  const ours = followedTargets(annotations);
+  if (stringMember(annotations, managedAnnotation) === "true") return false;
+  const ours = propagatedTargets(annotations);
   return [...statesOf(labels).keys()].every((target) => ours.has(target));
 }
 
 /** The object with these assignments; the very object when it has them. */
-export function following<Object extends Follower>(
+export function withPropagatedTargets<Object extends DependencyMetadata>(
   object: Object,
   wanted: ReadonlySet<string>,
 ): Object {
   const { metadata } = object;
-  const isHandsOff = stringMember(metadata.annotations, handsOffAnnotation) === "true";
-  const before = followedTargets(metadata.annotations);
+  const isHandsOff = stringMember(metadata.annotations, managedAnnotation) === "true";
+  const before = propagatedTargets(metadata.annotations);
   // Somebody has assigned it since: what was assigned here is taken back.
-  const isTakenOver = before.size > 0 && !isFollowing(object);
-  if (isHandsOff || (!isFollowing(object) && !isTakenOver)) return object;
+  const isTakenOver = before.size > 0 && !isPropagated(object);
+  if (isHandsOff || (!isPropagated(object) && !isTakenOver)) return object;
   const list = isTakenOver ? [] : [...wanted].sort();
   const isSame =
     [...before].sort().join() === list.join() &&
@@ -43,10 +43,11 @@ export function following<Object extends Follower>(
   const labels: Record<string, string> = { ...(metadata.labels as Record<string, string>) };
   for (const target of before) delete labels[stateLabel(target)];
   for (const target of list) labels[stateLabel(target)] = stateSync;
-  const { [followsAnnotation]: _, ...others } = (metadata.annotations ?? {}) as Record<
+  const { [propagatedToAnnotation]: _, ...others } = (metadata.annotations ?? {}) as Record<
     string,
     string
   >;
-  const annotations = list.length === 0 ? others : { ...others, [followsAnnotation]: list.join() };
+  const annotations =
+    list.length === 0 ? others : { ...others, [propagatedToAnnotation]: list.join() };
   return { ...object, metadata: { ...metadata, labels, annotations: annotations as StringMap } };
 }

@@ -5,26 +5,26 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
 /** What follows, by resource. Claims do not: two clusters that each have one of a name have different data in it. */
-export type FollowingResource =
+export type DependencyResource =
   | "configmaps"
   | "secrets"
   | "serviceaccounts"
   | "poddisruptionbudgets";
 
 /** `secrets/token` and the like. */
-export type Reference = `${FollowingResource}/${string}`;
+export type Reference = `${DependencyResource}/${string}`;
 
 /** Every namespace of every cluster has these. */
-export const ownOfClusters: ReadonlySet<string> = new Set([
+export const clusterOwnedReferences: ReadonlySet<string> = new Set([
   "configmaps/kube-root-ca.crt",
   "serviceaccounts/default",
 ]);
 
 export function podReferences(template: JsonObject | undefined): ReadonlySet<Reference> {
   const found = new Set<Reference>();
-  const add = (resource: FollowingResource, name: JsonValue | undefined) => {
+  const add = (resource: DependencyResource, name: JsonValue | undefined) => {
     const reference: Reference = `${resource}/${String(name)}`;
-    if (typeof name === "string" && name !== "" && !ownOfClusters.has(reference)) {
+    if (typeof name === "string" && name !== "" && !clusterOwnedReferences.has(reference)) {
       found.add(reference);
     }
   };
@@ -39,7 +39,7 @@ export function podReferences(template: JsonObject | undefined): ReadonlySet<Ref
   return found;
 }
 
-type Add = (resource: FollowingResource, name: JsonValue | undefined) => void;
+type Add = (resource: DependencyResource, name: JsonValue | undefined) => void;
 
 function addOfContainer(container: JsonObject, add: Add): void {
   for (const one of listAt(container, "env")) {

@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { clusterLabel } from "../../api/index.ts";
 import type { DecideInput } from "../decide.ts";
-import type { Target } from "../standing.ts";
+import type { ClusterInfo } from "../standing.ts";
 import type { Workload } from "../workload.ts";
-import { boundsFor, autoscalerStrategy as strategy } from "./autoscaler.ts";
+import { minMaxReplicasFor, autoscalerStrategy as strategy } from "./autoscaler.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
-const target = (name: string, more: Partial<Target> = {}) =>
+const target = (name: string, more: Partial<ClusterInfo> = {}) =>
   ({
     name,
     labels: {},
@@ -19,7 +19,7 @@ const target = (name: string, more: Partial<Target> = {}) =>
     isDeleting: false,
     taints: [],
     ...more,
-  }) as Target;
+  }) as ClusterInfo;
 
 const scaler = (minReplicas: number, maxReplicas: number): Workload => ({
   apiVersion: "autoscaling/v2",
@@ -58,7 +58,7 @@ function decided(
   parent: Workload,
   related: readonly Workload[],
   parts: readonly Workload[] = [],
-  targets: readonly Target[] = [target("east"), target("west")],
+  targets: readonly ClusterInfo[] = [target("east"), target("west")],
 ) {
   const input: DecideInput = {
     strategy,
@@ -84,7 +84,7 @@ describe("an autoscaler over clusters", () => {
     fc.assert(
       fc.property(bounds, ({ min, more, replicas }) => {
         const parts = replicas.map((one, index) => deployment(`c${index}`, one));
-        const shares = [...boundsFor(scaler(min, min + more), parts, false).values()];
+        const shares = [...minMaxReplicasFor(scaler(min, min + more), parts, false).values()];
         const sum = (field: "min" | "max") => shares.reduce((total, one) => total + one[field], 0);
         for (const one of shares) assert.ok(one.min >= 1 && one.max >= one.min);
         assert.ok(sum("min") >= min && sum("min") <= Math.max(min, min + shares.length - 1));

@@ -12,22 +12,34 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
 import { assignedCluster, ownedByLabel } from "../../api/index.ts";
-import { type DecideInput, type Decision, type Place, placesFor } from "../decide.ts";
+import {
+  type DecideInput,
+  type Decision,
+  type EvaluatedCluster,
+  evaluateClusters,
+} from "../decide.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
 import { distribute, weightMax } from "../distribute.ts";
 import {
-  type FoldedPart,
-  foldedConditions,
-  knownParts,
-  observed,
-  placedCondition,
-  sums,
-  unlessSame,
-  type Verdict,
+  aggregatedConditions,
+  type CopyStatus,
+  observedGenerationOf,
+  reachableCopies,
+  type ScheduledResult,
+  scheduledCondition,
+  sumStatusFields,
+  unlessEqual,
 } from "../fold-parts.ts";
-import { adjustedPart, belongsTo, isWhole, newPart, ownerLabelValue, partName } from "../part.ts";
-import { planCopies } from "../plan-copies.ts";
-import { unrecorded } from "../plan-moves.ts";
+import {
+  clusterCopyName,
+  isCopyOf,
+  isUnassigned,
+  newClusterCopy,
+  ownerLabelValue,
+  updatedClusterCopy,
+} from "../part.ts";
+import { planDuplicated } from "../plan-copies.ts";
+import { withoutMoveRecords } from "../plan-moves.ts";
 import { earliest } from "../standing.ts";
 import type { Strategy } from "../strategy.ts";
 import { syncedAnnotation } from "../synced.ts";
@@ -64,7 +76,7 @@ export const autoscalerStrategy: Strategy = {
   report: (part) => ({ available: 1, isObserved: isCurrent(part), isStuck: false }),
   specFor(whole, { replicas, start = 1 }, cluster) {
     const { scaleTargetRef } = whole.spec as { scaleTargetRef?: JsonObject };
-    const name = partName(targetName(whole) ?? "", cluster);
+    const name = clusterCopyName(targetName(whole) ?? "", cluster);
     return {
       ...whole.spec,
       scaleTargetRef: { ...scaleTargetRef, name },
@@ -72,9 +84,9 @@ export const autoscalerStrategy: Strategy = {
       maxReplicas: replicas,
     };
   },
-  plan: planCopies,
+  plan: planDuplicated,
   decide: decideAutoscaler,
-  fold: foldAutoscaler,
+  fold: aggregateAutoscalerStatus,
   relations: { kinds: [deployments], read: readTarget },
 };
 
@@ -99,15 +111,15 @@ async function readTarget(
   const { namespace } = whole.metadata;
   const resource = client.resource(deployments);
   const target = await resource.find({ namespace, name }, { signal });
-  if (target === undefined || !isWhole(target)) return [];
+  if (target === undefined || !isUnassigned(target)) return [];
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const { items } = await resource.list({ namespace, labelSelector, signal });
-  return [target, ...items.filter((part) => belongsTo(part, target))].flatMap(
+  return [target, ...items.filter((part) => isCopyOf(part, target))].flatMap(
     (one) => asDeployment(one) ?? [],
   );
 }
 
-interface Bounds {
+interface MinMaxReplicas {
   readonly min: number;
   readonly max: number;
 }
@@ -115,15 +127,15 @@ interface Bounds {
 export function decideAutoscaler(input: DecideInput): Decision {
   const { strategy, parent, parts, related = [], nowMs } = input;
   const [target, ...targetParts] = related;
-  const { places, assessment } = placesFor(input);
+  const { places, assessment } = evaluateClusters(input);
   const standingOf = (cluster: string) =>
     places.find(({ name }) => name === cluster)?.judgement.standing ?? "gone";
   const scaled = new Map(targetParts.map((part) => [clusterOf(part), part]));
   const isMoving =
-    findCondition(target === undefined ? [] : conditionsOf(target), placedCondition)?.reason ===
+    findCondition(target === undefined ? [] : conditionsOf(target), scheduledCondition)?.reason ===
     "Moving";
   const isLost = [...scaled.keys()].some((cluster) => standingOf(cluster) === "lost");
-  const bounds = boundsFor(
+  const bounds = minMaxReplicasFor(
     parent,
     [...scaled.values()].filter((part) => standingOf(clusterOf(part)) !== "lost"),
     isMoving || isLost,
@@ -136,12 +148,12 @@ export function decideAutoscaler(input: DecideInput): Decision {
     const share = { replicas: max, start: min };
     const wish = { strategy, parent, cluster, share, askedReplicas: strategy.asked(parent) };
     if (present === undefined) {
-      if (!input.takenNames.has(partName(parent.metadata.name, cluster)))
-        creations.push(newPart(wish));
+      if (!input.takenNames.has(clusterCopyName(parent.metadata.name, cluster)))
+        creations.push(newClusterCopy(wish));
       continue;
     }
     if (present.metadata.deletionTimestamp !== undefined) continue;
-    const adjusted = adjustedPart(present, wish);
+    const adjusted = updatedClusterCopy(present, wish);
     if (adjusted !== present) updates.push(adjusted);
   }
   for (const part of parts) {
@@ -150,8 +162,8 @@ export function decideAutoscaler(input: DecideInput): Decision {
       removals.push(part);
     }
   }
-  const folded = parts.map((object) => foldedPart(object, standingOf(clusterOf(object))));
-  const verdict = verdictFor(parent, target, bounds);
+  const folded = parts.map((object) => autoscalerCopyStatus(object, standingOf(clusterOf(object))));
+  const verdict = scheduledResultFor(parent, target, bounds);
   const status = strategy.fold({
     strategy,
     parent,
@@ -174,20 +186,20 @@ export function decideAutoscaler(input: DecideInput): Decision {
       goal: new Map([...bounds].map(([name, { max }]) => [name, max])),
       unplaced: 0,
       surplus: 0,
-      ...unrecorded,
+      ...withoutMoveRecords,
     },
     assessment,
-    wakeAtMs: earliest(...places.map(({ judgement }: Place) => judgement.untilMs)),
+    wakeAtMs: earliest(...places.map(({ judgement }: EvaluatedCluster) => judgement.untilMs)),
     ...(isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost })),
   };
 }
 
 /** At least one each: an autoscaler that may go down to none stays there. */
-export function boundsFor(
+export function minMaxReplicasFor(
   parent: Workload,
   targetParts: readonly Workload[],
   isHolding: boolean,
-): ReadonlyMap<string, Bounds> {
+): ReadonlyMap<string, MinMaxReplicas> {
   const shares = targetParts.map((part) => ({
     name: clusterOf(part),
     ready: true,
@@ -197,7 +209,7 @@ export function boundsFor(
   const mins = distribute(specCount(parent, "minReplicas", 1), shares);
   const maxs = distribute(specCount(parent, "maxReplicas", 1), shares);
   return new Map(
-    targetParts.map((part): [string, Bounds] => {
+    targetParts.map((part): [string, MinMaxReplicas] => {
       const name = clusterOf(part);
       const held = isHolding ? replicasOf(part) : 0;
       const min = Math.max(1, mins.get(name) ?? 0, held);
@@ -210,7 +222,7 @@ interface ScaleInput {
   readonly parent: Workload;
   readonly target: Workload | undefined;
   readonly scaled: ReadonlyMap<string, Workload>;
-  readonly folded: readonly FoldedPart[];
+  readonly folded: readonly CopyStatus[];
   readonly mayShrink: boolean;
 }
 
@@ -239,7 +251,7 @@ function scaleOf({
   return { scale: { name: target.metadata.name, replicas } };
 }
 
-function foldedPart(object: Workload, standing: string): FoldedPart {
+function autoscalerCopyStatus(object: Workload, standing: string): CopyStatus {
   const cluster = clusterOf(object);
   return {
     cluster,
@@ -250,12 +262,12 @@ function foldedPart(object: Workload, standing: string): FoldedPart {
   };
 }
 
-function verdictFor(
+function scheduledResultFor(
   parent: Workload,
   target: Workload | undefined,
-  bounds: ReadonlyMap<string, Bounds>,
-): Verdict {
-  const said = (isPlaced: boolean, reason: string, message: string): Verdict => ({
+  bounds: ReadonlyMap<string, MinMaxReplicas>,
+): ScheduledResult {
+  const said = (isPlaced: boolean, reason: string, message: string): ScheduledResult => ({
     isPlaced,
     isBlocked: !isPlaced,
     reason,
@@ -276,15 +288,15 @@ function verdictFor(
   return said(true, "Split", shares.join(", "));
 }
 
-function foldAutoscaler(input: Parameters<Strategy["fold"]>[0]): object {
-  const known = knownParts(input);
+function aggregateAutoscalerStatus(input: Parameters<Strategy["fold"]>[0]): object {
+  const known = reachableCopies(input);
   const times = known.flatMap(({ object }) => statusText(object, "lastScaleTime") ?? []);
   const [last] = times.sort().reverse();
-  return unlessSame(input.parent, {
-    ...observed(input, known),
-    ...sums(known, ["currentReplicas"], ["desiredReplicas"]),
+  return unlessEqual(input.parent, {
+    ...observedGenerationOf(input, known),
+    ...sumStatusFields(known, ["currentReplicas"], ["desiredReplicas"]),
     ...(last === undefined ? {} : { lastScaleTime: last }),
-    conditions: foldedConditions(input, known),
+    conditions: aggregatedConditions(input, known),
   });
 }
 

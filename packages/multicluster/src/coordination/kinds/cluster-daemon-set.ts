@@ -3,10 +3,15 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { KubernetesObject } from "@kcp-ts/sdk";
 import { clusterDaemonSets } from "../../api/index.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
-import { foldedConditions, knownParts, observed, unlessSame } from "../fold-parts.ts";
-import { planCopies } from "../plan-copies.ts";
-import { planGently } from "../plan-gently.ts";
-import { deploymentForm } from "../rolling/deployment-form.ts";
+import {
+  aggregatedConditions,
+  observedGenerationOf,
+  reachableCopies,
+  unlessEqual,
+} from "../fold-parts.ts";
+import { planDuplicated } from "../plan-copies.ts";
+import { withMoveGuards } from "../plan-gently.ts";
+import { deploymentRollout } from "../rolling/deployment-form.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
@@ -32,14 +37,14 @@ export const clusterDaemonSetStrategy: Strategy = {
     const asked = replicasOf({ ...whole, spec: template });
     return { ...template, replicas: Math.max(1, asked) };
   },
-  plan: (input) => planGently(input, planCopies),
-  rolling: deploymentForm,
+  plan: (input) => withMoveGuards(input, planDuplicated),
+  rolling: deploymentRollout,
   fold(input) {
-    const known = knownParts(input);
+    const known = reachableCopies(input);
     const isReady = ({ object }: { readonly object: Workload }) =>
       isObserved(object) && statusCount(object, "availableReplicas") >= replicasOf(object);
-    return unlessSame(input.parent, {
-      ...observed(input, known),
+    return unlessEqual(input.parent, {
+      ...observedGenerationOf(input, known),
       desiredClusters: known.length,
       readyClusters: known.filter(isReady).length,
       replicas: known.reduce((sum, { object }) => sum + statusCount(object, "replicas"), 0),
@@ -47,7 +52,7 @@ export const clusterDaemonSetStrategy: Strategy = {
         (sum, { object }) => sum + statusCount(object, "readyReplicas"),
         0,
       ),
-      conditions: foldedConditions(input, known),
+      conditions: aggregatedConditions(input, known),
     });
   },
 };

@@ -3,9 +3,9 @@
  * clusters that keep the same schedule would run everything twice.
  */
 import { defineResource } from "@kcp-ts/sdk";
-import { type FoldedPart, knownParts, unlessSame } from "../fold-parts.ts";
-import { planExclusive } from "../plan-exclusive.ts";
-import { planGently } from "../plan-gently.ts";
+import { type CopyStatus, reachableCopies, unlessEqual } from "../fold-parts.ts";
+import { planStopBeforeStart } from "../plan-exclusive.ts";
+import { withMoveGuards } from "../plan-gently.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, statusText, type Workload } from "../workload.ts";
 
@@ -28,12 +28,12 @@ export const cronJobStrategy: Strategy = {
   shareOf: ({ spec }) => ({ replicas: (spec as { suspend?: unknown }).suspend === true ? 0 : 1 }),
   report: (part) => ({ available: activeOf(part).length, isObserved: true, isStuck: false }),
   specFor: ({ spec }, { replicas }) => (replicas === 0 ? { ...spec, suspend: true } : spec),
-  plan: (input) => planGently(input, (wish) => planExclusive({ ...wish, canRest: true })),
+  plan: (input) => withMoveGuards(input, (wish) => planStopBeforeStart({ ...wish, canRest: true })),
   /** A CronJob has no conditions: where it is, Events say. */
   fold(input) {
-    const known = knownParts(input);
+    const known = reachableCopies(input);
     const active = known.flatMap(({ object }) => activeOf(object));
-    return unlessSame(input.parent, {
+    return unlessEqual(input.parent, {
       ...(active.length === 0 ? {} : { active }),
       ...latest(known, input.parent, "lastScheduleTime"),
       ...latest(known, input.parent, "lastSuccessfulTime"),
@@ -48,7 +48,7 @@ function activeOf({ status }: Workload): readonly object[] {
 
 /** What has been stays, though the cluster that knew it is left. */
 function latest(
-  known: readonly FoldedPart[],
+  known: readonly CopyStatus[],
   parent: Workload,
   field: string,
 ): Record<string, string> {

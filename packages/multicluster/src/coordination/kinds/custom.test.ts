@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { WorkloadStrategySpec } from "../../api/index.ts";
 import { decide } from "../decide.ts";
-import { newPart } from "../part.ts";
+import { newClusterCopy } from "../part.ts";
 import type { Strategy } from "../strategy.ts";
 import type { Workload } from "../workload.ts";
 import { customStrategy } from "./custom.ts";
@@ -58,7 +58,7 @@ const whole: Workload = {
 
 function partIn(strategy: Strategy, cluster: string, replicas: number, status: object): Workload {
   const wish = { strategy, parent: whole, cluster, share: { replicas }, askedReplicas: 5 };
-  const { metadata, spec: its } = newPart(wish);
+  const { metadata, spec: its } = newClusterCopy(wish);
   const { apiVersion, kind } = whole;
   const name = metadata.name ?? "";
   return { apiVersion, kind, metadata: { ...metadata, name, generation: 1 }, spec: its, status };
@@ -148,7 +148,7 @@ describe("a WorkloadStrategy", () => {
     const expected = "configmaps/settings,persistentvolumeclaims/data,secrets/p,serviceaccounts/db";
     assert.equal(strategy.references?.(parent).join(), expected);
     const share = { replicas: 1 };
-    const part = newPart({ strategy, parent, cluster: "east", share, askedReplicas: 3 });
+    const part = newClusterCopy({ strategy, parent, cluster: "east", share, askedReplicas: 3 });
     assert.equal(part.metadata.annotations?.["workloads.kcp.io/refers-to"], expected);
   });
 

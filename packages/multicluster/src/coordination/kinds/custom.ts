@@ -18,21 +18,21 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type ConditionInput, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { WorkloadStrategy, WorkloadStrategySpec } from "../../api/index.ts";
-import { checkedReferences, templateReferences } from "../custom-references.ts";
+import { checkedReferences, podTemplateReferences } from "../custom-references.ts";
 import {
-  type FoldInput,
-  foldedConditions,
-  knownParts,
-  observed,
-  unlessSame,
-  withTimes,
+  type AggregationInput,
+  aggregatedConditions,
+  observedGenerationOf,
+  reachableCopies,
+  unlessEqual,
+  withTransitionTimes,
 } from "../fold-parts.ts";
-import { planCopies } from "../plan-copies.ts";
-import { planGently } from "../plan-gently.ts";
+import { planDuplicated } from "../plan-copies.ts";
+import { withMoveGuards } from "../plan-gently.ts";
 import { planMoves } from "../plan-moves.ts";
-import { planWhole } from "../plan-whole.ts";
-import { clusterwiseForm } from "../rolling/clusterwise-form.ts";
-import type { Sharing, Strategy } from "../strategy.ts";
+import { planIndivisible } from "../plan-whole.ts";
+import { clusterByClusterRollout } from "../rolling/clusterwise-form.ts";
+import type { ReplicaScheduling, Strategy } from "../strategy.ts";
 import {
   asWorkload,
   conditionsOf,
@@ -42,7 +42,7 @@ import {
   type Workload,
 } from "../workload.ts";
 
-const sharings: Readonly<Record<WorkloadStrategySpec["strategy"], Sharing>> = {
+const replicaSchedulings: Readonly<Record<WorkloadStrategySpec["strategy"], ReplicaScheduling>> = {
   Divide: "divide",
   Duplicate: "duplicate",
   Single: "single",
@@ -50,15 +50,15 @@ const sharings: Readonly<Record<WorkloadStrategySpec["strategy"], Sharing>> = {
 
 const plans: Readonly<Record<WorkloadStrategySpec["strategy"], Strategy["plan"]>> = {
   Divide: planMoves,
-  Duplicate: (input) => planGently(input, planCopies),
-  Single: planWhole,
+  Duplicate: (input) => withMoveGuards(input, planDuplicated),
+  Single: planIndivisible,
 };
 
 const overSelf = kubernetesEnvironment.extend({ variables: { self: declaredDynamic } });
-const overParts = overSelf.extend({ variables: { parts: declaredDynamic } });
+const overCopies = overSelf.extend({ variables: { parts: declaredDynamic } });
 
 /** Said on the whole when an expression fails. */
-export const foldedCondition = "Folded";
+export const statusAggregatedCondition = "Folded";
 
 /** Why it cannot be used, as a sentence; or the strategy. */
 export function customStrategy({ spec }: WorkloadStrategy): Strategy | string {
@@ -81,7 +81,7 @@ export function customStrategy({ spec }: WorkloadStrategy): Strategy | string {
   const references = program("references", spec.references, overSelf);
   const folding = new Map<string, Program>();
   for (const [field, text] of Object.entries(spec.status ?? {})) {
-    const found = program(`status.${field}`, text, overParts);
+    const found = program(`status.${field}`, text, overCopies);
     if (found !== undefined) folding.set(field, found);
   }
   if (spec.strategy === "Divide" && spec.replicasPath === undefined) {
@@ -91,7 +91,7 @@ export function customStrategy({ spec }: WorkloadStrategy): Strategy | string {
   return strategyOf(spec, { available, isCurrent, folding, references });
 }
 
-interface Programs {
+interface CompiledExpressions {
   readonly available: Program | undefined;
   readonly isCurrent: Program | undefined;
   readonly folding: ReadonlyMap<string, Program>;
@@ -102,13 +102,13 @@ export function resourceOf({ group = "", version, resource, kind }: WorkloadStra
   return defineResource<Workload>({ group, version, resource, kind, namespaced: true });
 }
 
-function strategyOf(spec: WorkloadStrategySpec, programs: Programs): Strategy {
+function strategyOf(spec: WorkloadStrategySpec, programs: CompiledExpressions): Strategy {
   const resource = resourceOf(spec);
   const path = spec.strategy === "Divide" ? (spec.replicasPath ?? "").split(".") : undefined;
   const replicas = (object: Workload) => (path === undefined ? 1 : countAt(object, path));
   return {
     name: formatGroupResource(resource),
-    sharing: sharings[spec.strategy],
+    sharing: replicaSchedulings[spec.strategy],
     wholes: resource,
     parts: resource,
     accept: (object) => acceptable(object, path),
@@ -127,14 +127,14 @@ function strategyOf(spec: WorkloadStrategySpec, programs: Programs): Strategy {
     ...(spec.strategy === "Single" ? {} : { rolling: rollingOf(path, programs.available) }),
     references: (whole) => referencesOf(whole, spec, programs.references).found,
     fold: (input) =>
-      foldCustom(input, programs.folding, (whole) =>
+      aggregateCustomStatus(input, programs.folding, (whole) =>
         referencesOf(whole, spec, programs.references),
       ),
   };
 }
 
 function rollingOf(path: readonly string[] | undefined, available: Program | undefined) {
-  return clusterwiseForm({
+  return clusterByClusterRollout({
     pods: (spec) => (path === undefined ? 1 : (countAt({ spec } as Workload, path) ?? 1)),
     withPods: (spec, pods) => (path === undefined ? spec : withCount(spec, path.slice(1), pods)),
     available: (part) => availableOf(part, available, path !== undefined),
@@ -229,7 +229,7 @@ function referencesOf(
   program: Program | undefined,
 ): FoundReferences {
   const ofTemplate =
-    podTemplatePath === undefined ? [] : templateReferences(whole, podTemplatePath);
+    podTemplatePath === undefined ? [] : podTemplateReferences(whole, podTemplatePath);
   const known = checkedReferences([...ofTemplate]);
   const found = typeof known === "string" ? [] : known;
   if (program === undefined)
@@ -244,12 +244,12 @@ function referencesOf(
   }
 }
 
-function foldCustom(
-  input: FoldInput,
+function aggregateCustomStatus(
+  input: AggregationInput,
   folding: ReadonlyMap<string, Program>,
   refers: (whole: Workload) => FoundReferences,
 ): object {
-  const known = knownParts(input);
+  const known = reachableCopies(input);
   const parts = known.map(({ cluster, object }) => ({
     cluster,
     spec: object.spec,
@@ -273,18 +273,20 @@ function foldCustom(
       ? []
       : [
           {
-            type: foldedCondition,
+            type: statusAggregatedCondition,
             status: "False",
             reason: "ExpressionFailed",
             message: `${failures.join("; ")}; correct the WorkloadStrategy`,
           },
         ];
-  return unlessSame(input.parent, {
-    ...observed(input, known),
+  return unlessEqual(input.parent, {
+    ...observedGenerationOf(input, known),
     ...said,
     conditions: [
-      ...foldedConditions(input, known).filter(({ type }) => type !== foldedCondition),
-      ...withTimes(conditionsOf(input.parent), failed, input.nowMs),
+      ...aggregatedConditions(input, known).filter(
+        ({ type }) => type !== statusAggregatedCondition,
+      ),
+      ...withTransitionTimes(conditionsOf(input.parent), failed, input.nowMs),
     ],
   });
 }

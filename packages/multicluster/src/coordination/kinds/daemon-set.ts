@@ -1,17 +1,17 @@
 /** DaemonSets: one on the nodes of every cluster, so every cluster has all of it. */
 import { defineResource } from "@kcp-ts/sdk";
-import { setHistory } from "../controller-revisions.ts";
+import { controllerRevisionHistory } from "../controller-revisions.ts";
 import {
-  foldedConditions,
-  knownParts,
-  observed,
-  sums,
-  unlessSame,
-  updatedParts,
+  aggregatedConditions,
+  observedGenerationOf,
+  reachableCopies,
+  sumStatusFields,
+  unlessEqual,
+  updatedCopies,
 } from "../fold-parts.ts";
-import { planCopies } from "../plan-copies.ts";
-import { planGently } from "../plan-gently.ts";
-import { daemonSetForm } from "../rolling/set-forms.ts";
+import { planDuplicated } from "../plan-copies.ts";
+import { withMoveGuards } from "../plan-gently.ts";
+import { daemonSetRollout } from "../rolling/set-forms.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
@@ -47,16 +47,16 @@ export const daemonSetStrategy: Strategy = {
     isStuck: false,
   }),
   specFor: ({ spec }) => spec,
-  plan: (input) => planGently(input, planCopies),
-  rolling: daemonSetForm,
-  history: setHistory(daemonSets),
+  plan: (input) => withMoveGuards(input, planDuplicated),
+  rolling: daemonSetRollout,
+  history: controllerRevisionHistory(daemonSets),
   fold(input) {
-    const known = knownParts(input);
-    return unlessSame(input.parent, {
-      ...observed(input, known),
-      ...sums(known, sometimes, always),
-      ...sums(updatedParts(known), updated),
-      conditions: foldedConditions(input, known),
+    const known = reachableCopies(input);
+    return unlessEqual(input.parent, {
+      ...observedGenerationOf(input, known),
+      ...sumStatusFields(known, sometimes, always),
+      ...sumStatusFields(updatedCopies(known), updated),
+      conditions: aggregatedConditions(input, known),
     });
   },
 };

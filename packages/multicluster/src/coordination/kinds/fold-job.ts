@@ -1,38 +1,43 @@
 /** The status of a Job from those of its parts: it is complete when as much is completed as was asked for, and failed when a part is. */
 import { type ConditionInput, timestamp } from "@kcp-ts/sdk";
 import {
-  type FoldInput,
-  knownParts,
-  placedOf,
-  readTrouble,
-  sums,
-  unlessSame,
-  withTimes,
+  type AggregationInput,
+  reachableCopies,
+  readSyncError,
+  scheduledConditionOf,
+  sumStatusFields,
+  unlessEqual,
+  withTransitionTimes,
 } from "../fold-parts.ts";
 import { conditionsOf, statusCount, statusText, type Workload } from "../workload.ts";
-import { completedOf, countsCompletions, endOf, unitsOf } from "./job-facts.ts";
+import {
+  completedByCopy,
+  countsCompletions,
+  desiredCompletions,
+  finishedConditionOf,
+} from "./job-facts.ts";
 
-export function foldJob(input: FoldInput): object {
+export function aggregateJobStatus(input: AggregationInput): object {
   const { parent, parts, nowMs } = input;
   // What has come to an end stays as it was.
-  if (endOf(parent) !== undefined) return parent.status ?? {};
-  const known = knownParts(input);
+  if (finishedConditionOf(parent) !== undefined) return parent.status ?? {};
+  const known = reachableCopies(input);
   const there = new Set(parts.map(({ object }) => object.metadata.name));
-  const before = [...completedOf(parent)].filter(([name]) => !there.has(name));
+  const before = [...completedByCopy(parent)].filter(([name]) => !there.has(name));
   const succeeded =
     before.reduce((sum, [, done]) => sum + done, 0) +
     parts.reduce((sum, { object }) => sum + statusCount(object, "succeeded"), 0);
   const failed = parts.reduce((sum, { object }) => sum + statusCount(object, "failed"), 0);
   const end = endCondition(input, succeeded);
-  const conditions = [end, notSynced(known), placedOf(input.verdict)];
-  return unlessSame(parent, {
-    ...sums(known, ["active", "ready", "terminating"]),
+  const conditions = [end, notSynced(known), scheduledConditionOf(input.verdict)];
+  return unlessEqual(parent, {
+    ...sumStatusFields(known, ["active", "ready", "terminating"]),
     ...(succeeded === 0 ? {} : { succeeded }),
     ...(failed === 0 ? {} : { failed }),
     ...started(parts.map(({ object }) => object)),
     ...indexes(parts.map(({ object }) => object)),
     ...(end?.type === "Complete" ? { completionTime: timestamp(nowMs) } : {}),
-    conditions: withTimes(
+    conditions: withTransitionTimes(
       conditionsOf(parent),
       conditions.filter((one) => one !== undefined),
       nowMs,
@@ -40,25 +45,28 @@ export function foldJob(input: FoldInput): object {
   });
 }
 
-function endCondition({ parent, parts }: FoldInput, succeeded: number): ConditionInput | undefined {
+function endCondition(
+  { parent, parts }: AggregationInput,
+  succeeded: number,
+): ConditionInput | undefined {
   for (const { cluster, object } of parts) {
-    if (endOf(object) !== "Failed") continue;
+    if (finishedConditionOf(object) !== "Failed") continue;
     const failure = conditionsOf(object).find(({ type }) => type === "Failed");
     const { reason = "Failed", message = "" } = failure ?? {};
     return { type: "Failed", status: "True", reason, message: `${cluster}: ${message}` };
   }
   const isDone = countsCompletions(parent)
-    ? succeeded >= unitsOf(parent)
-    : parts.length > 0 && parts.every(({ object }) => endOf(object) === "Complete");
+    ? succeeded >= desiredCompletions(parent)
+    : parts.length > 0 && parts.every(({ object }) => finishedConditionOf(object) === "Complete");
   if (!isDone) return undefined;
   const message = "as much is completed as was asked for";
   return { type: "Complete", status: "True", reason: "CompletionsReached", message };
 }
 
-function notSynced(known: ReturnType<typeof knownParts>): ConditionInput | undefined {
+function notSynced(known: ReturnType<typeof reachableCopies>): ConditionInput | undefined {
   const found = known.find(({ trouble }) => trouble !== undefined);
   if (found?.trouble === undefined) return undefined;
-  const { reason, message } = readTrouble(found.trouble);
+  const { reason, message } = readSyncError(found.trouble);
   return { type: "Synced", status: "False", reason, message: `${found.cluster}: ${message}` };
 }
 

@@ -6,7 +6,7 @@ import { conditionsOf, specCount, type Workload } from "../workload.ts";
 export const completedAnnotation = "workloads.kcp.io/completed";
 
 /** How much is to be done: completions, or workers where nobody counts. */
-export function unitsOf(job: Workload): number {
+export function desiredCompletions(job: Workload): number {
   return specCount(job, "completions", specCount(job, "parallelism", 1));
 }
 
@@ -14,13 +14,13 @@ export function countsCompletions({ spec }: Workload): boolean {
   return (spec as { completions?: unknown }).completions !== undefined;
 }
 
-export function endOf(job: Workload): "Complete" | "Failed" | undefined {
+export function finishedConditionOf(job: Workload): "Complete" | "Failed" | undefined {
   const ends = conditionsOf(job).filter(({ status }) => status === "True");
   if (ends.some(({ type }) => type === "Failed")) return "Failed";
   return ends.some(({ type }) => type === "Complete") ? "Complete" : undefined;
 }
 
-export function completedOf({ metadata }: Workload): ReadonlyMap<string, number> {
+export function completedByCopy({ metadata }: Workload): ReadonlyMap<string, number> {
   const text = stringMember(metadata.annotations, completedAnnotation);
   if (text === undefined) return new Map();
   try {
@@ -35,7 +35,7 @@ export function completedOf({ metadata }: Workload): ReadonlyMap<string, number>
 /** Of the whole: parts are kept from expiring by themselves. */
 export function expiryMs(parent: Workload): number | undefined {
   const { ttlSecondsAfterFinished: seconds } = parent.spec as { ttlSecondsAfterFinished?: unknown };
-  const end = endOf(parent);
+  const end = finishedConditionOf(parent);
   const ended = conditionsOf(parent).find(({ type }) => type === end);
   const endedAtMs = Date.parse(ended?.lastTransitionTime ?? "");
   if (typeof seconds !== "number" || Number.isNaN(endedAtMs)) return undefined;

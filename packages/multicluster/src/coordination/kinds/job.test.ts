@@ -4,12 +4,12 @@ import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { assignedCluster } from "../../api/index.ts";
 import type { DecideInput, Decision } from "../decide.ts";
-import type { Target } from "../standing.ts";
+import type { ClusterInfo } from "../standing.ts";
 import { conditionsOf, statusCount, type Workload } from "../workload.ts";
 import { jobStrategy as strategy } from "./job.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
-const target = (name: string, more: Partial<Target> = {}) =>
+const target = (name: string, more: Partial<ClusterInfo> = {}) =>
   ({
     name,
     labels: {},
@@ -20,7 +20,7 @@ const target = (name: string, more: Partial<Target> = {}) =>
     isDeleting: false,
     taints: [],
     ...more,
-  }) as Target;
+  }) as ClusterInfo;
 const lost = { isReady: false };
 
 const job = (spec: object, more: Partial<Workload> = {}): Workload => ({
@@ -34,7 +34,7 @@ const job = (spec: object, more: Partial<Workload> = {}): Workload => ({
 function decided(
   parent: Workload,
   parts: readonly Workload[],
-  targets: readonly Target[],
+  targets: readonly ClusterInfo[],
   surroundings: DecideInput["surroundings"] = {},
 ) {
   const input: DecideInput = {
@@ -129,7 +129,7 @@ describe("a Job over clusters", () => {
     const parts = partsOf(decided(parent, [], both), { succeeded: 1, active: 1 });
     for (const { metadata } of parts)
       assert.equal(metadata.labels?.["workloads.kcp.io/at-most-one"], "true");
-    const silent = (sinceMs: number): Partial<Target> => ({
+    const silent = (sinceMs: number): Partial<ClusterInfo> => ({
       ...lost,
       lease: { durationMs: 60_000, silentSinceMs: nowMs - sinceMs },
     });

@@ -8,14 +8,19 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { defineResource } from "@kcp-ts/sdk";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
-import { endingInPlace, planExclusive } from "../plan-exclusive.ts";
-import { planGently } from "../plan-gently.ts";
+import { finishInPlace, planStopBeforeStart } from "../plan-exclusive.ts";
+import { withMoveGuards } from "../plan-gently.ts";
 import { earliest } from "../standing.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, specCount, statusCount, type Workload } from "../workload.ts";
 import { decideJob } from "./decide-job.ts";
-import { foldJob } from "./fold-job.ts";
-import { countsCompletions, endOf, expiryMs, unitsOf } from "./job-facts.ts";
+import { aggregateJobStatus } from "./fold-job.ts";
+import {
+  countsCompletions,
+  desiredCompletions,
+  expiryMs,
+  finishedConditionOf,
+} from "./job-facts.ts";
 
 export const jobs = defineResource<Workload>({
   group: "batch",
@@ -32,26 +37,26 @@ export const jobStrategy: Strategy = {
   parts: jobs,
   accept: asWorkload,
   acceptPart: asWorkload,
-  asked: (whole) => (endOf(whole) === undefined ? unitsOf(whole) : 0),
-  shareOf: (part) => ({ replicas: unitsOf(part) }),
+  asked: (whole) => (finishedConditionOf(whole) === undefined ? desiredCompletions(whole) : 0),
+  shareOf: (part) => ({ replicas: desiredCompletions(part) }),
   report: (part) => ({
     available: statusCount(part, "active"),
     isObserved: true,
-    isStuck: endOf(part) === "Failed",
+    isStuck: finishedConditionOf(part) === "Failed",
   }),
   specFor: (whole, { replicas }) =>
-    isDivisible(whole) ? sharedSpec(whole, replicas) : partSpec(whole),
-  plan: (input) => planGently(input, (wish) => planExclusive(endingInPlace(wish))),
-  fold: foldJob,
-  decide: (input) => expiring(input, isDivisible(input.parent) ? decideJob : decideUndivided),
+    isDivisible(whole) ? dividedSpec(whole, replicas) : copySpec(whole),
+  plan: (input) => withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish))),
+  fold: aggregateJobStatus,
+  decide: (input) => expiring(input, isDivisible(input.parent) ? decideJob : decideIndivisible),
 };
 
 /** One that cannot be divided: what runs ends where it is; it is begun anew only when its cluster is lost or gone. */
-function decideUndivided(input: DecideInput): Decision {
+function decideIndivisible(input: DecideInput): Decision {
   const strategy: Strategy = {
     ...input.strategy,
     sharing: "single",
-    asked: (whole) => (endOf(whole) === undefined ? 1 : 0),
+    asked: (whole) => (finishedConditionOf(whole) === undefined ? 1 : 0),
     shareOf: () => ({ replicas: 1 }),
   };
   return decide({ ...input, strategy });
@@ -71,15 +76,16 @@ function isDivisible({ spec }: Workload): boolean {
 }
 
 /** Less the time after which a cluster would delete it: what is deleted there is made anew, and would run again. */
-function partSpec({ spec }: Workload): JsonObject {
+function copySpec({ spec }: Workload): JsonObject {
   const { ttlSecondsAfterFinished: _, ...rest } = spec as { ttlSecondsAfterFinished?: number };
   return rest as JsonObject;
 }
 
-function sharedSpec(whole: Workload, units: number): JsonObject {
+function dividedSpec(whole: Workload, units: number): JsonObject {
   const parallelism = specCount(whole, "parallelism", 1);
-  if (!countsCompletions(whole)) return { ...partSpec(whole), parallelism: units };
+  if (!countsCompletions(whole)) return { ...copySpec(whole), parallelism: units };
   // A share of the workers, rounded up: a part without any would never end.
-  const workers = parallelism === 0 ? 0 : Math.ceil((parallelism * units) / unitsOf(whole));
-  return { ...partSpec(whole), completions: units, parallelism: workers };
+  const workers =
+    parallelism === 0 ? 0 : Math.ceil((parallelism * units) / desiredCompletions(whole));
+  return { ...copySpec(whole), completions: units, parallelism: workers };
 }

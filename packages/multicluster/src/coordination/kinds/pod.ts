@@ -3,10 +3,10 @@
  * clusters that can be seen, and not started again when it has ended.
  */
 import { defineResource } from "@kcp-ts/sdk";
-import { foldedConditions, knownParts, unlessSame } from "../fold-parts.ts";
-import { endingInPlace, planExclusive } from "../plan-exclusive.ts";
-import { planGently } from "../plan-gently.ts";
-import { planWhole } from "../plan-whole.ts";
+import { aggregatedConditions, reachableCopies, unlessEqual } from "../fold-parts.ts";
+import { finishInPlace, planStopBeforeStart } from "../plan-exclusive.ts";
+import { withMoveGuards } from "../plan-gently.ts";
+import { planIndivisible } from "../plan-whole.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, conditionsOf, statusText, type Workload } from "../workload.ts";
 
@@ -35,19 +35,19 @@ export const podStrategy: Strategy = {
   specFor: ({ spec }) => spec,
   plan: (input, whole) =>
     runsOnce(whole)
-      ? planGently(input, (wish) => planExclusive(endingInPlace(wish)))
-      : planWhole(input),
+      ? withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish)))
+      : planIndivisible(input),
   fold(input) {
-    const known = knownParts(input);
+    const known = reachableCopies(input);
     const { parent } = input;
     const shown = known.find(({ object }) => available(object) > 0) ?? known[0];
     // How it ended is known, wherever that was.
     const { conditions: _, ...status } = ((isOver(parent) ? parent : shown?.object)?.status ??
       {}) as { conditions?: unknown };
-    return unlessSame(parent, {
+    return unlessEqual(parent, {
       phase: "Pending",
       ...status,
-      conditions: foldedConditions(input, shown === undefined ? [] : [shown]),
+      conditions: aggregatedConditions(input, shown === undefined ? [] : [shown]),
     });
   },
 };

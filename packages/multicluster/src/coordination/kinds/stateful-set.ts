@@ -5,32 +5,32 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { defineResource, stringMember } from "@kcp-ts/sdk";
-import { volumesForAnnotation } from "../../api/index.ts";
-import { setHistory } from "../controller-revisions.ts";
+import { requestedOrdinalsAnnotation } from "../../api/index.ts";
+import { controllerRevisionHistory } from "../controller-revisions.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
 import {
-  type FoldedPart,
-  foldedConditions,
-  knownParts,
-  observed,
-  sums,
-  unlessSame,
-  updatedParts,
+  aggregatedConditions,
+  type CopyStatus,
+  observedGenerationOf,
+  reachableCopies,
+  sumStatusFields,
+  unlessEqual,
+  updatedCopies,
 } from "../fold-parts.ts";
 import {
-  asksOf,
-  asksText,
   claimTemplatesOf,
+  formatRequestedOrdinals,
   ordinalVolumesOf,
+  requestedOrdinals,
   syncsClaims,
 } from "../ordinal-volumes.ts";
-import { planGently } from "../plan-gently.ts";
+import { withMoveGuards } from "../plan-gently.ts";
 import type { PlanInput } from "../plan-moves.ts";
 import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
 import { currentRevisionName } from "../revisions.ts";
-import { statefulSetForm, withOwnPartition } from "../rolling/set-forms.ts";
-import type { Target } from "../standing.ts";
+import { statefulSetRollout, withOwnPartition } from "../rolling/set-forms.ts";
+import type { ClusterInfo } from "../standing.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -85,11 +85,11 @@ export const statefulSetStrategy: Strategy = {
     const { ordinals: _, ...rest } = withoutScaledClaims(spec) as { ordinals?: JsonObject };
     return { ...(rest as JsonObject), replicas, ...(start === 0 ? {} : { ordinals: { start } }) };
   },
-  rolling: statefulSetForm,
+  rolling: statefulSetRollout,
   plan: (input, whole) =>
-    planGently(input, (wish) => planOrdinals({ ...numbered(wish), first: startOf(whole) })),
+    withMoveGuards(input, (wish) => planOrdinals({ ...withOrdinals(wish), first: startOf(whole) })),
   decide: decideSet,
-  history: setHistory(statefulSets),
+  history: controllerRevisionHistory(statefulSets),
   relations: {
     kinds: [persistentVolumeClaims],
     async read(client, whole, signal) {
@@ -106,18 +106,18 @@ export const statefulSetStrategy: Strategy = {
     },
   },
   fold(input) {
-    const known = knownParts(input);
-    return unlessSame(input.parent, {
-      ...observed(input, known),
-      ...sums(known, counts, always),
-      ...sums(updatedParts(known), updatedCounts),
+    const known = reachableCopies(input);
+    return unlessEqual(input.parent, {
+      ...observedGenerationOf(input, known),
+      ...sumStatusFields(known, counts, always),
+      ...sumStatusFields(updatedCopies(known), updatedCounts),
       ...revisions(input.parent, known),
-      conditions: foldedConditions(input, known),
+      conditions: aggregatedConditions(input, known),
     });
   },
 };
 
-function numbered(wish: PlanInput) {
+function withOrdinals(wish: PlanInput) {
   return { ...wish, unavailable: wish.budget?.unavailable };
 }
 
@@ -128,8 +128,8 @@ function decideSet(input: DecideInput): Decision {
   if (volumes === undefined) return decide(input);
   let asks: OrdinalPlan["asks"];
   const plan: Strategy["plan"] = (wish, whole) => {
-    const planned = planGently(wish, (gentle) =>
-      planOrdinals({ ...numbered(gentle), first: startOf(whole), volumes }),
+    const planned = withMoveGuards(wish, (gentle) =>
+      planOrdinals({ ...withOrdinals(gentle), first: startOf(whole), volumes }),
     );
     asks = planned.asks;
     return planned;
@@ -140,20 +140,22 @@ function decideSet(input: DecideInput): Decision {
     return managed.has(cluster) ? withoutOwnedClaims(spec) : spec;
   };
   const decision = decide({ ...input, strategy: { ...strategy, plan, specFor } });
-  const text = asksText(asks ?? stillAsked(parent, targets));
-  if (text === stringMember(parent.metadata.annotations, volumesForAnnotation)) return decision;
+  const text = formatRequestedOrdinals(asks ?? stillRequested(parent, targets));
+  if (text === stringMember(parent.metadata.annotations, requestedOrdinalsAnnotation))
+    return decision;
   const { annotations, obsolete = [] } = decision;
-  if (text === undefined) return { ...decision, obsolete: [...obsolete, volumesForAnnotation] };
-  return { ...decision, annotations: { ...annotations, [volumesForAnnotation]: text } };
+  if (text === undefined)
+    return { ...decision, obsolete: [...obsolete, requestedOrdinalsAnnotation] };
+  return { ...decision, annotations: { ...annotations, [requestedOrdinalsAnnotation]: text } };
 }
 
 /** While nothing new can be asked for: what was, less what was of clusters that have left since. Claims do not go to where nobody is. */
-function stillAsked(
+function stillRequested(
   parent: Workload,
-  targets: readonly Target[],
+  targets: readonly ClusterInfo[],
 ): NonNullable<OrdinalPlan["asks"]> {
   const registered = new Set(targets.map(({ name }) => name));
-  return new Map([...asksOf(parent)].filter(([cluster]) => registered.has(cluster)));
+  return new Map([...requestedOrdinals(parent)].filter(([cluster]) => registered.has(cluster)));
 }
 
 /** Claims that are synced go when the whole does: a part that is removed because its cluster is emptied takes none along. */
@@ -183,10 +185,10 @@ function startOf({ spec }: Workload): number {
  * A set is current when all its parts are: one that is behind speaks for all. Before the first of them has the newest template, that is known by the name that it has in
  * the history of the whole.
  */
-function revisions(parent: Workload, known: readonly FoldedPart[]): Record<string, string> {
-  const text = (field: string, parts: readonly FoldedPart[]) =>
+function revisions(parent: Workload, known: readonly CopyStatus[]): Record<string, string> {
+  const text = (field: string, parts: readonly CopyStatus[]) =>
     parts.map(({ object }) => statusText(object, field)).filter((one) => one !== undefined);
-  const [newest] = text("updateRevision", updatedParts(known));
+  const [newest] = text("updateRevision", updatedCopies(known));
   const [any] = text("updateRevision", known);
   const isBehind = known.some((one) => one.isBehind === true);
   const update = newest ?? (isBehind ? currentRevisionName(parent) : any);

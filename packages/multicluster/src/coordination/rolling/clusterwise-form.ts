@@ -1,17 +1,17 @@
 /** Kinds of people's own. Nobody knows what of their spec makes Pods be replaced, nor how: all of it but the count goes to one cluster after the other, the next when the last is available again. */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { Workload } from "../workload.ts";
-import type { RollingForm } from "./form.ts";
+import type { KindRollout } from "./form.ts";
 
-export interface Counted {
+export interface CountedPods {
   /** What a part is to have. */
   pods(spec: JsonObject): number;
   withPods(spec: JsonObject, pods: number): JsonObject;
   available(part: Workload): number;
 }
 
-export function clusterwiseForm({ pods, withPods, available }: Counted): RollingForm {
-  const withTemplate: RollingForm["withTemplate"] = (spec, template) =>
+export function clusterByClusterRollout({ pods, withPods, available }: CountedPods): KindRollout {
+  const withTemplate: KindRollout["withTemplate"] = (spec, template) =>
     withPods(template as JsonObject, pods(spec));
   return {
     template: (spec) => withPods(spec, 0),

@@ -1,15 +1,15 @@
 /** Deployments: a cluster keeps to `maxUnavailable` and `maxSurge` of the part, which are its share of those of the whole. */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { specCount, statusCount, type Workload } from "../workload.ts";
-import type { RollingForm } from "./form.ts";
-import { inPods } from "./int-or-percent.ts";
-import { asPacedIn, memberOf, rolling, templated } from "./templated.ts";
+import type { KindRollout } from "./form.ts";
+import { scaledIntOrPercent } from "./int-or-percent.ts";
+import { memberOf, rollingUpdateType, templateAccessors, withLimitsFrom } from "./templated.ts";
 
 /** What the API defaults to. */
 const quarter = "25%";
 
-export const deploymentForm: RollingForm = {
-  ...templated,
+export const deploymentRollout: KindRollout = {
+  ...templateAccessors,
   least: { unavailable: 0, surge: 1 },
   allowance(spec, total) {
     const { type, rollingUpdate } = memberOf(spec, "strategy");
@@ -19,9 +19,12 @@ export const deploymentForm: RollingForm = {
   paced(spec, { unavailable: maxUnavailable, surge: maxSurge }) {
     if (maxUnavailable + maxSurge === 0) return spec;
     const rollingUpdate = { maxUnavailable, maxSurge };
-    return { ...spec, strategy: { ...memberOf(spec, "strategy"), type: rolling, rollingUpdate } };
+    return {
+      ...spec,
+      strategy: { ...memberOf(spec, "strategy"), type: rollingUpdateType, rollingUpdate },
+    };
   },
-  asPaced: (spec, current) => asPacedIn("strategy", spec, current),
+  asPaced: (spec, current) => withLimitsFrom("strategy", spec, current),
   paceOf(part) {
     const { type, rollingUpdate } = memberOf(part.spec, "strategy");
     const pods = podsOf(part.spec);
@@ -45,8 +48,8 @@ function paceIn(rollingUpdate: JsonValue | undefined, pods: number) {
     string,
     JsonValue
   >;
-  const unavailable = inPods(maxUnavailable, pods, Math.floor);
-  const surge = inPods(maxSurge, pods, Math.ceil);
+  const unavailable = scaledIntOrPercent(maxUnavailable, pods, Math.floor);
+  const surge = scaledIntOrPercent(maxSurge, pods, Math.ceil);
   // As in a cluster: with neither, it would be neither.
   return unavailable + surge === 0 ? { unavailable: 1, surge } : { unavailable, surge };
 }

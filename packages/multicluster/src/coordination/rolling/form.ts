@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { Workload } from "../workload.ts";
 
 /** In Pods. */
-export interface Pace {
+export interface RollingUpdateLimits {
   /** So many may be unavailable because they are replaced. */
   readonly unavailable: number;
   /** So many more than asked for meanwhile. */
@@ -21,9 +21,9 @@ export interface Pace {
  * - byHand: the cluster replaces nothing by itself (OnDelete)
  * - clusterwise: what happens within a cluster is somebody else's business, so one cluster follows the other
  */
-export type Allowance = Pace | "atOnce" | "byHand" | "clusterwise";
+export type RolloutMode = RollingUpdateLimits | "atOnce" | "byHand" | "clusterwise";
 
-export interface RollingForm {
+export interface KindRollout {
   /** All that makes Pods be replaced. */
   template(spec: JsonObject): JsonValue;
   withTemplate(spec: JsonObject, template: JsonValue): JsonObject;
@@ -32,14 +32,14 @@ export interface RollingForm {
   /** All of `wanted` but what makes Pods be replaced. */
   held(wanted: JsonObject, current: JsonObject): JsonObject;
   /** By the spec of the whole, for so many Pods in all. */
-  allowance(spec: JsonObject, total: number): Allowance;
+  allowance(spec: JsonObject, total: number): RolloutMode;
   /** Where neither more nor fewer are allowed, nothing could be replaced. */
-  readonly least: Pace;
+  readonly least: RollingUpdateLimits;
   /** The cluster replaces no more at a time. */
-  paced(spec: JsonObject, pace: Pace): JsonObject;
+  paced(spec: JsonObject, pace: RollingUpdateLimits): JsonObject;
   /** At the pace of `current`. */
   asPaced(spec: JsonObject, current: JsonObject): JsonObject;
-  paceOf(part: Workload): Pace;
+  paceOf(part: Workload): RollingUpdateLimits;
   /** What a part is to have in its cluster, by that spec. */
   pods(part: Pick<Workload, "status">, spec: JsonObject): number;
   available(part: Workload): number;

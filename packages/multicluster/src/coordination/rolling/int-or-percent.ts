@@ -2,7 +2,7 @@
 import type { JsonValue } from "@kcp-ts/machinery/json";
 
 /** In Pods, of so many. What is neither counts as nothing: who validates it is the cluster. */
-export function inPods(
+export function scaledIntOrPercent(
   limit: JsonValue | undefined,
   total: number,
   round: (exact: number) => number,

@@ -1,26 +1,26 @@
 /** What a part is to remember of a rollout after the next step. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { Pace } from "./form.ts";
-import type { PartView } from "./part-view.ts";
-import type { RollOutWish } from "./roll-out.ts";
-import { keptTemplate, type RollRecord } from "./roll-record.ts";
+import type { RollingUpdateLimits } from "./form.ts";
+import type { CopyRolloutView } from "./part-view.ts";
+import type { RolloutRequest } from "./roll-out.ts";
+import { type RolloutRecord, storableTemplate } from "./roll-record.ts";
 
-export interface Step {
+export interface RolloutStep {
   readonly target: JsonObject;
-  readonly turn: { readonly pace: Pace | undefined } | undefined;
+  readonly turn: { readonly pace: RollingUpdateLimits | undefined } | undefined;
   readonly isUndone: boolean;
   /** It did not become available in time. */
   readonly isLate: boolean;
   readonly isDone: boolean;
 }
 
-export function recordFor(
-  wish: RollOutWish,
-  part: PartView,
-  step: Step,
+export function nextRolloutRecord(
+  wish: RolloutRequest,
+  part: CopyRolloutView,
+  step: RolloutStep,
   isRolling: boolean,
-): RollRecord | undefined {
-  if (step.isUndone) return undoneRecord(wish, part, step, isRolling);
+): RolloutRecord | undefined {
+  if (step.isUndone) return rolledBackRecord(wish, part, step, isRolling);
   const { budget, nowMs, form } = wish;
   const { record, known, hash, object, made, isAway } = part;
   const isTimed = budget.deadlineMs !== undefined || budget.isPaused;
@@ -30,7 +30,7 @@ export function recordFor(
     if (!isTimed) return begun;
     // What had not come through is nothing to go back to.
     const from = part.isRolling && !part.isComplete ? known?.from : form.template(object.spec);
-    const kept = from === undefined ? undefined : keptTemplate(from);
+    const kept = from === undefined ? undefined : storableTemplate(from);
     return kept === undefined ? begun : { ...begun, made: 0, from: kept };
   }
   if (record === undefined) return isRolling ? known : undefined;
@@ -43,12 +43,12 @@ export function recordFor(
 }
 
 /** Who was late remembers it until something else is wanted; the others, only what they go back to, until they do. */
-function undoneRecord(
-  { form, nowMs }: RollOutWish,
-  { record, known, hash, object }: PartView,
-  { target, turn, isLate: isUndone }: Step,
+function rolledBackRecord(
+  { form, nowMs }: RolloutRequest,
+  { record, known, hash, object }: CopyRolloutView,
+  { target, turn, isLate: isUndone }: RolloutStep,
   isRolling: boolean,
-): RollRecord | undefined {
+): RolloutRecord | undefined {
   const sinceMs = record?.sinceMs ?? inSeconds(nowMs);
   const isBack = turn !== undefined || !form.isBehind(target, object.spec);
   const from = isBack || record?.from === undefined ? {} : { from: record.from };

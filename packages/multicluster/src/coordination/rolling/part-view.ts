@@ -1,11 +1,11 @@
 /** A part as a rollout sees it: what it is to be, what it is, and how far its cluster is. */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { isReported, type Member } from "../members.ts";
+import { type ClusterShare, isReportCurrent } from "../members.ts";
 import type { Workload } from "../workload.ts";
-import type { Pace, RollingForm } from "./form.ts";
-import { type RollRecord, rollRecordOf, templateHash } from "./roll-record.ts";
+import type { KindRollout, RollingUpdateLimits } from "./form.ts";
+import { type RolloutRecord, readRolloutRecord, templateHash } from "./roll-record.ts";
 
-export interface PartView {
+export interface CopyRolloutView {
   readonly name: string;
   readonly object: Workload;
   /** With the newest template, and the share that is next. */
@@ -13,12 +13,12 @@ export interface PartView {
   /** Stands for the newest template here. */
   readonly hash: string;
   /** What its record says, as far as it is about the newest template. */
-  readonly record: RollRecord | undefined;
+  readonly record: RolloutRecord | undefined;
   /** Whatever it is about. */
-  readonly known: RollRecord | undefined;
+  readonly known: RolloutRecord | undefined;
   /** Its Pods are being replaced by its cluster, whatever the template is. */
   readonly isRolling: boolean;
-  readonly pace: Pace | undefined;
+  readonly pace: RollingUpdateLimits | undefined;
   /** Its newest spec is known to its cluster, all Pods are of its template, and available. */
   readonly isComplete: boolean;
   /** Its cluster is lost, or not registered. */
@@ -33,18 +33,18 @@ export interface PartView {
   readonly made: number;
 }
 
-export interface Viewed {
-  readonly member: Member;
+export interface CopyRolloutInput {
+  readonly member: ClusterShare;
   readonly object: Workload;
   readonly wanted: JsonObject;
   /** The cluster has not taken its newest spec, and says so. */
   readonly isRefused: boolean;
 }
 
-export function viewOf(form: RollingForm, viewed: Viewed): PartView {
+export function copyRolloutViewOf(form: KindRollout, viewed: CopyRolloutInput): CopyRolloutView {
   const { member, object, wanted, isRefused } = viewed;
   const { standing, name, part } = member;
-  const known = rollRecordOf(object.metadata.annotations);
+  const known = readRolloutRecord(object.metadata.annotations);
   const hash = templateHash(form.template(wanted));
   const isObserved = part?.isObserved === true;
   const isReplaced = isObserved && form.isReplaced(object);
@@ -65,7 +65,7 @@ export function viewOf(form: RollingForm, viewed: Viewed): PartView {
     isComplete: isReplaced && isAvailable,
     isOut,
     isAway: isOut || standing === "wavering",
-    isReported: isReported(seen),
+    isReported: isReportCurrent(seen),
     wasLost: part?.wasLost === true,
     updated: isObserved ? form.updated(object) : 0,
     made: form.updated(object) + Math.min(form.updated(object), form.available(object)),
@@ -73,19 +73,19 @@ export function viewOf(form: RollingForm, viewed: Viewed): PartView {
 }
 
 /** What a part may lose by itself, in the units that its share is counted in. */
-export function mayLose(
-  form: RollingForm | undefined,
+export function rolloutUnavailableOf(
+  form: KindRollout | undefined,
   object: Workload,
   { isObserved, isWhole }: { readonly isObserved: boolean; readonly isWhole: boolean },
 ): number {
   if (form === undefined) return 0;
-  if (rollRecordOf(object.metadata.annotations)?.isRolling !== true) return 0;
+  if (readRolloutRecord(object.metadata.annotations)?.isRolling !== true) return 0;
   if (isObserved && form.isReplaced(object)) return 0;
   const { unavailable } = form.paceOf(object);
   if (!isWhole) return unavailable;
   return unavailable >= form.pods(object, object.spec) ? 1 : 0;
 }
 
-export function isSameTemplate(form: RollingForm, a: JsonObject, b: JsonObject): boolean {
+export function isSameTemplate(form: KindRollout, a: JsonObject, b: JsonObject): boolean {
   return jsonEqual(form.template(a), form.template(b));
 }

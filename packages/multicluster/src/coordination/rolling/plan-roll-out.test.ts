@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import type { Pace } from "./form.ts";
-import { planRollOut, type RollingPart } from "./plan-roll-out.ts";
+import type { RollingUpdateLimits } from "./form.ts";
+import { type RollingCopy, rolloutTurns } from "./plan-roll-out.ts";
 
-const behind = (name: string, pods: number, more: Partial<RollingPart> = {}): RollingPart => ({
+const behind = (name: string, pods: number, more: Partial<RollingCopy> = {}): RollingCopy => ({
   name,
   has: pods,
   pods,
@@ -21,9 +21,12 @@ const behind = (name: string, pods: number, more: Partial<RollingPart> = {}): Ro
 const newest = { isBehind: false };
 const oneAtATime = { unavailable: 1, surge: 0 };
 
-const turns = (parts: readonly RollingPart[], allowance: Pace | "clusterwise" = oneAtATime) => {
+const turns = (
+  parts: readonly RollingCopy[],
+  allowance: RollingUpdateLimits | "clusterwise" = oneAtATime,
+) => {
   const placed = parts.reduce((sum, { pods, isOut }) => sum + (isOut ? 0 : pods), 0);
-  return Object.fromEntries(planRollOut({ parts, placed, allowance }));
+  return Object.fromEntries(rolloutTurns({ parts, placed, allowance }));
 };
 
 describe("a template that is rolled out", () => {
@@ -81,7 +84,7 @@ describe("a template that is rolled out", () => {
 
   it("goes to one cluster, where a move makes up for another one", () => {
     const parts = [behind("a", 1, { has: 2 }), behind("b", 3, { available: 2 }), behind("c", 2)];
-    const given = planRollOut({ parts, placed: 5, allowance: "clusterwise" });
+    const given = rolloutTurns({ parts, placed: 5, allowance: "clusterwise" });
     assert.deepEqual([...given.keys()], ["a"]);
   });
 
@@ -118,10 +121,10 @@ describe("a template that is rolled out", () => {
       });
       const allowance = { unavailable: random.integer(4), surge: random.integer(4) };
       const placed = parts.reduce((sum, { pods }) => sum + pods, 0);
-      const given = planRollOut({ parts, placed, allowance });
-      const sure = ({ available, pods, pace }: RollingPart, share: number) =>
+      const given = rolloutTurns({ parts, placed, allowance });
+      const sure = ({ available, pods, pace }: RollingCopy, share: number) =>
         Math.max(0, Math.min(available, pods, pace ? share - pace.unavailable : pods));
-      const surely = (part: RollingPart) => sure(part, Math.min(part.has, part.pods));
+      const surely = (part: RollingCopy) => sure(part, Math.min(part.has, part.pods));
       const before = parts.reduce((sum, part) => sum + surely(part), 0);
       const after = parts.reduce((sum, part) => {
         const pace = given.get(part.name);

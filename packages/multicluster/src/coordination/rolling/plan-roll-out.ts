@@ -9,9 +9,9 @@
  *
  * It rests on what clusters promise: of a part whose Pods are replaced with `unavailable: n`, no available one is stopped while n are missing.
  */
-import type { Allowance, Pace } from "./form.ts";
+import type { RollingUpdateLimits, RolloutMode } from "./form.ts";
 
-export interface RollingPart {
+export interface RollingCopy {
   readonly name: string;
   /** What it has been told to have, and what it is to have. */
   readonly has: number;
@@ -22,7 +22,7 @@ export interface RollingPart {
   readonly isReported: boolean;
   readonly isBehind: boolean;
   /** Its Pods are being replaced, at this pace. */
-  readonly pace: Pace | undefined;
+  readonly pace: RollingUpdateLimits | undefined;
   /** Its cluster is lost: nobody waits for it. */
   readonly isOut: boolean;
   /** Its cluster cannot be seen: it has no turn. */
@@ -31,26 +31,26 @@ export interface RollingPart {
   readonly rank: number | undefined;
 }
 
-export interface RollOutInput {
-  readonly parts: readonly RollingPart[];
+export interface RolloutTurnsInput {
+  readonly parts: readonly RollingCopy[];
   /** What would be available if nothing were missing. */
   readonly placed: number;
-  readonly allowance: Allowance;
+  readonly allowance: RolloutMode;
 }
 
 /** By name, those that get a newer template: at which pace, or in whatever way their cluster does it. */
-export type Turns = ReadonlyMap<string, Pace | undefined>;
+export type RolloutTurns = ReadonlyMap<string, RollingUpdateLimits | undefined>;
 
-export function planRollOut({ parts, placed, allowance }: RollOutInput): Turns {
-  const turns = new Map<string, Pace | undefined>();
+export function rolloutTurns({ parts, placed, allowance }: RolloutTurnsInput): RolloutTurns {
+  const turns = new Map<string, RollingUpdateLimits | undefined>();
   const behind = parts.filter(({ isBehind, isAway }) => isBehind && !isAway);
   if (allowance === "byHand" || allowance === "atOnce") {
     for (const { name } of behind) turns.set(name, undefined);
     return turns;
   }
-  const purse = purseOf(parts, placed, allowance);
+  const purse = rolloutAvailabilityOf(parts, placed, allowance);
   for (const part of inTurn(parts, behind)) {
-    const pace = paceFor(part, purse, allowance);
+    const pace = limitsFor(part, purse, allowance);
     if (pace === undefined) continue;
     const loss = lossOf(part, pace);
     purse.available -= loss;
@@ -61,7 +61,7 @@ export function planRollOut({ parts, placed, allowance }: RollOutInput): Turns {
   return turns;
 }
 
-interface Purse {
+interface RolloutAvailability {
   /** What stays available, whatever happens. */
   available: number;
   surge: number;
@@ -71,11 +71,11 @@ interface Purse {
   readonly unavailable: number;
 }
 
-function purseOf(
-  parts: readonly RollingPart[],
+function rolloutAvailabilityOf(
+  parts: readonly RollingCopy[],
   placed: number,
-  allowance: Pace | "clusterwise",
-): Purse {
+  allowance: RollingUpdateLimits | "clusterwise",
+): RolloutAvailability {
   const known = parts.filter(({ isOut }) => !isOut);
   const { unavailable, surge } =
     allowance === "clusterwise" ? { unavailable: 0, surge: 0 } : allowance;
@@ -86,26 +86,30 @@ function purseOf(
 }
 
 /** However its cluster uses its pace: before it hears of a larger share, and when it has heard of a smaller one, of which it may stop as many. */
-function surely(part: RollingPart): number {
+function surely(part: RollingCopy): number {
   return atWorst(part, Math.min(part.has, part.pods));
 }
 
 /** The same, if it hears of another pace together with its share. */
-function untilTurn(part: RollingPart): number {
+function untilTurn(part: RollingCopy): number {
   return atWorst(part, part.has);
 }
 
-function atWorst({ pods, available, pace }: RollingPart, share: number): number {
+function atWorst({ pods, available, pace }: RollingCopy, share: number): number {
   const kept = pace === undefined ? pods : share - pace.unavailable;
   return Math.max(0, Math.min(available, pods, kept));
 }
 
-function lossOf(part: RollingPart, { unavailable }: Pace): number {
+function lossOf(part: RollingCopy, { unavailable }: RollingUpdateLimits): number {
   return surely(part) - Math.max(0, Math.min(untilTurn(part), part.pods - unavailable));
 }
 
 /** Undefined: it has to wait. */
-function paceFor(part: RollingPart, purse: Purse, allowance: Pace | "clusterwise") {
+function limitsFor(
+  part: RollingCopy,
+  purse: RolloutAvailability,
+  allowance: RollingUpdateLimits | "clusterwise",
+) {
   const { pods, isReported } = part;
   if (pods === 0) return { unavailable: 0, surge: 0 };
   const left = purse.available - (purse.placed - purse.unavailable);
@@ -125,10 +129,10 @@ function paceFor(part: RollingPart, purse: Purse, allowance: Pace | "clusterwise
 
 /** Those that have nothing to lose first. Where there is an order, then the one that is next, if those before it are done. */
 function inTurn(
-  parts: readonly RollingPart[],
-  behind: readonly RollingPart[],
-): readonly RollingPart[] {
-  const isFree = (part: RollingPart) => part.isReported && part.available === 0;
+  parts: readonly RollingCopy[],
+  behind: readonly RollingCopy[],
+): readonly RollingCopy[] {
+  const isFree = (part: RollingCopy) => part.isReported && part.available === 0;
   const free = behind.filter(isFree);
   const others = behind.filter((part) => !isFree(part));
   if (others.every(({ rank }) => rank === undefined))
@@ -140,10 +144,10 @@ function inTurn(
   return first === undefined || !others.includes(first) ? free : [...free, first];
 }
 
-function byName(a: RollingPart, b: RollingPart): number {
+function byName(a: RollingCopy, b: RollingCopy): number {
   return a.name < b.name ? -1 : 1;
 }
 
-function sum(parts: readonly RollingPart[], of: (part: RollingPart) => number): number {
+function sum(parts: readonly RollingCopy[], of: (part: RollingCopy) => number): number {
   return parts.reduce((total, part) => total + of(part), 0);
 }

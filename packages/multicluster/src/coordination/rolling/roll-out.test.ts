@@ -4,11 +4,11 @@ import { describe, it } from "node:test";
 import { jsonEqual } from "@kcp-ts/machinery/json";
 import { decide } from "../decide.ts";
 import { deploymentStrategy as strategy } from "../deployment-strategy.ts";
-import type { Target } from "../standing.ts";
+import type { ClusterInfo } from "../standing.ts";
 import type { Workload } from "../workload.ts";
-import { rollOutAnnotation } from "./roll-record.ts";
+import { rolloutRecordAnnotation } from "./roll-record.ts";
 
-const target = (name: string): Target => ({
+const target = (name: string): ClusterInfo => ({
   name,
   labels: {},
   isReady: true,
@@ -130,7 +130,7 @@ describe("an edit of a whole", () => {
     assert.equal(scene.images, "web:2 web:2 web:2");
     assert.equal(scene.condition("Placed").reason, "Split");
     const records = [...scene.parts.values()].map((one) => one.metadata.annotations);
-    assert.ok(records.every((one) => one?.[rollOutAnnotation] === undefined));
+    assert.ok(records.every((one) => one?.[rolloutRecordAnnotation] === undefined));
   });
 
   it("reaches all of them at once where no Pods are replaced", () => {

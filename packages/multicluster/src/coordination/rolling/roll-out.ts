@@ -5,16 +5,16 @@
  * An edit while one is under way changes where it leads: parts that have not had their turn go to the newest at once, those that have go on from what they are.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Budget, sumOf } from "../members.ts";
-import type { Allowance, RollingForm } from "./form.ts";
-import { inPods } from "./int-or-percent.ts";
-import { recordFor, type Step } from "./next-record.ts";
-import { isSameTemplate, type PartView } from "./part-view.ts";
-import { planRollOut, type RollingPart, type Turns } from "./plan-roll-out.ts";
-import type { RollRecord } from "./roll-record.ts";
+import { type RolloutBudget, sumOf } from "../members.ts";
+import type { KindRollout, RolloutMode } from "./form.ts";
+import { scaledIntOrPercent } from "./int-or-percent.ts";
+import { nextRolloutRecord, type RolloutStep } from "./next-record.ts";
+import { type CopyRolloutView, isSameTemplate } from "./part-view.ts";
+import { type RollingCopy, type RolloutTurns, rolloutTurns } from "./plan-roll-out.ts";
+import type { RolloutRecord } from "./roll-record.ts";
 
-export interface RollOutWish {
-  readonly form: RollingForm;
+export interface RolloutRequest {
+  readonly form: KindRollout;
   /** The spec of a part that has all of it: what its author says of the pace. */
   readonly spec: JsonObject;
   /** Pods in all clusters together; those that the parts are to have if left out. */
@@ -23,7 +23,7 @@ export interface RollOutWish {
   readonly unplaced: number;
   /** So many are taken away altogether, with their parts. */
   readonly removed: number;
-  readonly parts: readonly PartView[];
+  readonly parts: readonly CopyRolloutView[];
   /** Parts that are to be made, by name of the cluster, as the newest template has them. */
   readonly made: ReadonlyMap<string, JsonObject>;
   /** What is said of the pace beside the spec. */
@@ -31,13 +31,13 @@ export interface RollOutWish {
     readonly maxUnavailable?: number | string;
     readonly maxSurge?: number | string;
   };
-  readonly budget: Pick<Budget, "isPaused" | "isExclusive" | "deadlineMs">;
+  readonly budget: Pick<RolloutBudget, "isPaused" | "isExclusive" | "deadlineMs">;
   readonly nowMs: number;
 }
 
-export interface RollOut {
+export interface RolloutPlan {
   /** By name of the cluster; those that are left alone are not in it. */
-  readonly parts: ReadonlyMap<string, PartRoll>;
+  readonly parts: ReadonlyMap<string, CopyRollout>;
   /** What new parts are made with. */
   readonly made: ReadonlyMap<string, JsonObject>;
   readonly state: "done" | "rolling" | "paused" | "undone";
@@ -46,9 +46,9 @@ export interface RollOut {
   readonly wakeAtMs: number | undefined;
 }
 
-export interface PartRoll {
+export interface CopyRollout {
   readonly spec: JsonObject;
-  readonly record: RollRecord | undefined;
+  readonly record: RolloutRecord | undefined;
   /** It has not the newest template. */
   readonly isBehind: boolean;
   /** It gets another template now. */
@@ -58,21 +58,21 @@ export interface PartRoll {
   readonly pods: number;
 }
 
-export function rollOutOf(wish: RollOutWish): RollOut {
+export function planRollout(wish: RolloutRequest): RolloutPlan {
   const { form, parts, budget } = wish;
   const late = new Set(parts.filter((one) => isLate(wish, one)));
   const isUndone = late.size > 0;
   const targets = new Map(parts.map((one) => [one.name, targetOf(form, one, isUndone)]));
-  const turns: Turns = budget.isPaused ? new Map() : turnsOf(wish, targets);
-  const isDone = parts.every((one) => one.isAway || (!isBehind(form, one) && isAtRest(one)));
-  const rolls = new Map<string, PartRoll>();
+  const turns: RolloutTurns = budget.isPaused ? new Map() : turnsOf(wish, targets);
+  const isDone = parts.every((one) => one.isAway || (!isOutdatedCopy(form, one) && isAtRest(one)));
+  const rolls = new Map<string, CopyRollout>();
   for (const part of parts) {
     const target = targets.get(part.name) ?? part.wanted;
     const turn = turns.has(part.name) ? { pace: turns.get(part.name) } : undefined;
     const end = { isUndone, isLate: late.has(part), isDone };
-    rolls.set(part.name, rollOf(wish, part, { target, turn, ...end }));
+    rolls.set(part.name, copyRolloutOf(wish, part, { target, turn, ...end }));
   }
-  const isHeld = budget.isPaused && parts.some((one) => !one.isAway && isBehind(form, one));
+  const isHeld = budget.isPaused && parts.some((one) => !one.isAway && isOutdatedCopy(form, one));
   const open = isHeld ? "paused" : isDone ? "done" : "rolling";
   return {
     parts: rolls,
@@ -84,16 +84,16 @@ export function rollOutOf(wish: RollOutWish): RollOut {
 }
 
 /** It has not the newest template. */
-function isBehind(form: RollingForm, { wanted, object }: PartView): boolean {
+function isOutdatedCopy(form: KindRollout, { wanted, object }: CopyRolloutView): boolean {
   return form.isBehind(wanted, object.spec);
 }
 
-function isAtRest({ isRolling, isComplete }: PartView): boolean {
+function isAtRest({ isRolling, isComplete }: CopyRolloutView): boolean {
   return !isRolling || isComplete;
 }
 
 /** It was undone before, or did not become available in time; and something is known to go back to. */
-function isLate({ budget, nowMs, form }: RollOutWish, part: PartView): boolean {
+function isLate({ budget, nowMs, form }: RolloutRequest, part: CopyRolloutView): boolean {
   const { record, isAway, isComplete, wasLost, made, object, wanted } = part;
   if (record === undefined) return false;
   const { deadlineMs, isPaused } = budget;
@@ -104,16 +104,16 @@ function isLate({ budget, nowMs, form }: RollOutWish, part: PartView): boolean {
 }
 
 /** A rollout that has failed is undone: what had its turn goes back, what had not stays. */
-function targetOf(form: RollingForm, part: PartView, isUndone: boolean): JsonObject {
+function targetOf(form: KindRollout, part: CopyRolloutView, isUndone: boolean): JsonObject {
   const { wanted, record, object } = part;
   if (!isUndone) return wanted;
   if (record?.from !== undefined) return form.withTemplate(wanted, record.from);
   return form.isBehind(wanted, object.spec) ? form.held(wanted, object.spec) : wanted;
 }
 
-function turnsOf(wish: RollOutWish, targets: ReadonlyMap<string, JsonObject>): Turns {
+function turnsOf(wish: RolloutRequest, targets: ReadonlyMap<string, JsonObject>): RolloutTurns {
   const { form, parts } = wish;
-  const rolling = parts.map((part): RollingPart => {
+  const rolling = parts.map((part): RollingCopy => {
     const { name, object, isOut, isAway, isReported, pace } = part;
     const target = targets.get(name) ?? part.wanted;
     const pods = form.pods(object, target);
@@ -134,13 +134,13 @@ function turnsOf(wish: RollOutWish, targets: ReadonlyMap<string, JsonObject>): T
   const total = wish.total ?? sumOf(known, ({ pods }) => pods);
   const most = wish.total ?? Number.POSITIVE_INFINITY;
   const facts = { parts: rolling, placed: placedOf(wish, rolling, most) };
-  return planRollOut({ ...facts, allowance: allowanceOf(wish, total) });
+  return rolloutTurns({ ...facts, allowance: rolloutModeOf(wish, total) });
 }
 
 /** As many as there would be, were all available that has a place in a cluster that can be seen; what is on its way between two has one. */
 function placedOf(
-  { form, unplaced, removed, made }: RollOutWish,
-  rolling: readonly RollingPart[],
+  { form, unplaced, removed, made }: RolloutRequest,
+  rolling: readonly RollingCopy[],
   total: number,
 ): number {
   const [known, out] = [false, true].map((is) =>
@@ -155,26 +155,30 @@ function placedOf(
 }
 
 /** What the author of the spec allows, and whoever has limited it since. At most one: none beside what it replaces. */
-export function allowanceOf(
-  { form, spec, limits, budget }: Pick<RollOutWish, "form" | "spec" | "limits" | "budget">,
+export function rolloutModeOf(
+  { form, spec, limits, budget }: Pick<RolloutRequest, "form" | "spec" | "limits" | "budget">,
   total: number,
-): Allowance {
+): RolloutMode {
   const said = form.allowance(spec, total);
   if (typeof said === "string") return said;
   const { maxUnavailable, maxSurge } = limits;
   const unavailable = Math.min(
     said.unavailable,
-    maxUnavailable === undefined ? Infinity : inPods(maxUnavailable, total, Math.floor),
+    maxUnavailable === undefined ? Infinity : scaledIntOrPercent(maxUnavailable, total, Math.floor),
   );
   const surge = Math.min(
     said.surge,
-    maxSurge === undefined ? Infinity : inPods(maxSurge, total, Math.ceil),
+    maxSurge === undefined ? Infinity : scaledIntOrPercent(maxSurge, total, Math.ceil),
   );
   if (budget.isExclusive) return { unavailable: Math.max(1, unavailable), surge: 0 };
   return unavailable + surge === 0 ? form.least : { unavailable, surge };
 }
 
-function rollOf(wish: RollOutWish, part: PartView, step: Step): PartRoll {
+function copyRolloutOf(
+  wish: RolloutRequest,
+  part: CopyRolloutView,
+  step: RolloutStep,
+): CopyRollout {
   const { form } = wish;
   const { object, isComplete } = part;
   const { target, turn } = step;
@@ -185,8 +189,8 @@ function rollOf(wish: RollOutWish, part: PartView, step: Step): PartRoll {
     turn === undefined ? part.isRolling && !isComplete : hasPods && isByItself(wish);
   return {
     spec: specOf(form, part, step, isRolling),
-    record: recordFor(wish, part, step, isRolling),
-    isBehind: isBehind(form, part),
+    record: nextRolloutRecord(wish, part, step, isRolling),
+    isBehind: isOutdatedCopy(form, part),
     isTurn: turn !== undefined,
     isRolling,
     updated: part.updated,
@@ -195,14 +199,14 @@ function rollOf(wish: RollOutWish, part: PartView, step: Step): PartRoll {
 }
 
 /** Whether clusters replace Pods of their own accord. */
-function isByItself({ form, spec, total = 0 }: RollOutWish): boolean {
+function isByItself({ form, spec, total = 0 }: RolloutRequest): boolean {
   return form.allowance(spec, total) !== "byHand";
 }
 
 function specOf(
-  form: RollingForm,
-  { object: { spec: current } }: PartView,
-  { target, turn }: Step,
+  form: KindRollout,
+  { object: { spec: current } }: CopyRolloutView,
+  { target, turn }: RolloutStep,
   isRolling: boolean,
 ): JsonObject {
   if (turn !== undefined)
@@ -213,12 +217,12 @@ function specOf(
 
 /** While nobody gets anything newer, what is made anew is what the others are; where clusters have templates of their own, that is not known. */
 function madeOf(
-  { form, parts, made, budget }: RollOutWish,
+  { form, parts, made, budget }: RolloutRequest,
   targets: ReadonlyMap<string, JsonObject>,
   isUndone: boolean,
 ): ReadonlyMap<string, JsonObject> {
   if (!budget.isPaused && !isUndone) return made;
-  const stays = ({ name, wanted, object: { spec } }: PartView) => {
+  const stays = ({ name, wanted, object: { spec } }: CopyRolloutView) => {
     const target = targets.get(name) ?? wanted;
     return budget.isPaused && form.isBehind(target, spec) ? form.held(target, spec) : target;
   };
@@ -234,8 +238,8 @@ function madeOf(
 }
 
 function wakeAt(
-  { budget: { deadlineMs }, nowMs }: RollOutWish,
-  rolls: ReadonlyMap<string, PartRoll>,
+  { budget: { deadlineMs }, nowMs }: RolloutRequest,
+  rolls: ReadonlyMap<string, CopyRollout>,
 ): number | undefined {
   if (deadlineMs === undefined) return undefined;
   const ends = [...rolls.values()].flatMap(({ record }) =>

@@ -9,11 +9,11 @@ import { isJsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json"
 import { type StringMap, stringMember, timestamp } from "@kcp-ts/sdk";
 
 /** On a part: the record, as JSON. Removed, what was undone is tried again. */
-export const rollOutAnnotation = "workloads.kcp.io/roll-out";
+export const rolloutRecordAnnotation = "workloads.kcp.io/roll-out";
 /** Characters of a template that is kept. What is larger cannot be undone to. */
 const templateTextMax = 65_536;
 
-export interface RollRecord {
+export interface RolloutRecord {
   /** Stands for the template that was wanted. */
   readonly of: string;
   /** Its Pods are being replaced, or are not all available since. */
@@ -28,8 +28,8 @@ export interface RollRecord {
   readonly isUndone?: boolean | undefined;
 }
 
-export function rollRecordOf(annotations: StringMap | undefined): RollRecord | undefined {
-  const text = stringMember(annotations, rollOutAnnotation);
+export function readRolloutRecord(annotations: StringMap | undefined): RolloutRecord | undefined {
+  const text = stringMember(annotations, rolloutRecordAnnotation);
   if (text === undefined) return undefined;
   const value = parsed(text);
   if (!isJsonObject(value)) return undefined;
@@ -46,7 +46,7 @@ export function rollRecordOf(annotations: StringMap | undefined): RollRecord | u
   };
 }
 
-export function rollRecordText(record: RollRecord): string {
+export function formatRolloutRecord(record: RolloutRecord): string {
   const { of, isRolling, sinceMs, made, from, isUndone } = record;
   return JSON.stringify({
     of,
@@ -63,7 +63,7 @@ export function templateHash(template: JsonValue): string {
 }
 
 /** What may be kept of a template. */
-export function keptTemplate(template: JsonValue): JsonValue | undefined {
+export function storableTemplate(template: JsonValue): JsonValue | undefined {
   return JSON.stringify(template).length > templateTextMax ? undefined : template;
 }
 

@@ -4,23 +4,23 @@
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isCount, specCount, statusCount, type Workload } from "../workload.ts";
-import type { RollingForm } from "./form.ts";
-import { inPods } from "./int-or-percent.ts";
-import { asPacedIn, memberOf, rolling, templated } from "./templated.ts";
+import type { KindRollout } from "./form.ts";
+import { scaledIntOrPercent } from "./int-or-percent.ts";
+import { memberOf, rollingUpdateType, templateAccessors, withLimitsFrom } from "./templated.ts";
 
 const strategyField = "updateStrategy";
 const oneAtATime = { unavailable: 1, surge: 0 };
 
-export const statefulSetForm: RollingForm = {
-  ...templated,
+export const statefulSetRollout: KindRollout = {
+  ...templateAccessors,
   least: oneAtATime,
   isBehind(wanted, current) {
     const isFewerKept = partitionOf(wanted) < partitionOf(current);
     const isNowRolling = isByHand(current) && !isByHand(wanted);
-    return templated.isBehind(wanted, current) || isFewerKept || isNowRolling;
+    return templateAccessors.isBehind(wanted, current) || isFewerKept || isNowRolling;
   },
   held(wanted, current) {
-    const spec = templated.held(wanted, current);
+    const spec = templateAccessors.held(wanted, current);
     if (isByHand(current)) return withStrategy(spec, current);
     const partition = Math.max(partitionOf(wanted), partitionOf(current));
     return partition === partitionOf(wanted) ? spec : withPartition(spec, partition);
@@ -28,25 +28,31 @@ export const statefulSetForm: RollingForm = {
   allowance(spec, total) {
     if (isByHand(spec)) return "byHand";
     const { maxUnavailable = 1 } = rollingUpdateOf(spec);
-    return { unavailable: Math.max(1, inPods(maxUnavailable, total, Math.ceil)), surge: 0 };
+    return {
+      unavailable: Math.max(1, scaledIntOrPercent(maxUnavailable, total, Math.ceil)),
+      surge: 0,
+    };
   },
   // Nothing else than one at a time is asked for by most, and known to all clusters.
   paced(spec, { unavailable }) {
     const { maxUnavailable, ...rest } = rollingUpdateOf(spec);
     if (maxUnavailable === undefined) return spec;
     const rollingUpdate = { ...rest, maxUnavailable: Math.max(1, unavailable) };
-    return { ...spec, [strategyField]: { type: rolling, rollingUpdate } as JsonObject };
+    return { ...spec, [strategyField]: { type: rollingUpdateType, rollingUpdate } as JsonObject };
   },
   asPaced(spec, current) {
     const { maxUnavailable } = rollingUpdateOf(spec);
     const { maxUnavailable: known } = rollingUpdateOf(current);
     if (maxUnavailable === undefined || known === undefined) return spec;
     const rollingUpdate = { ...rollingUpdateOf(spec), maxUnavailable: known };
-    return { ...spec, [strategyField]: { type: rolling, rollingUpdate } as JsonObject };
+    return { ...spec, [strategyField]: { type: rollingUpdateType, rollingUpdate } as JsonObject };
   },
   paceOf({ spec }) {
     const { maxUnavailable = 1 } = rollingUpdateOf(spec);
-    const unavailable = Math.max(1, inPods(maxUnavailable, replicasOf(spec), Math.ceil));
+    const unavailable = Math.max(
+      1,
+      scaledIntOrPercent(maxUnavailable, replicasOf(spec), Math.ceil),
+    );
     return { unavailable, surge: 0 };
   },
   pods: (_part, spec) => replicasOf(spec),
@@ -62,22 +68,22 @@ export const statefulSetForm: RollingForm = {
   rank: ({ spec }) => startOf(spec),
 };
 
-export const daemonSetForm: RollingForm = {
-  ...templated,
+export const daemonSetRollout: KindRollout = {
+  ...templateAccessors,
   least: oneAtATime,
   isBehind: (wanted, current) =>
-    templated.isBehind(wanted, current) || (isByHand(current) && !isByHand(wanted)),
+    templateAccessors.isBehind(wanted, current) || (isByHand(current) && !isByHand(wanted)),
   held(wanted, current) {
-    const spec = templated.held(wanted, current);
+    const spec = templateAccessors.held(wanted, current);
     return isByHand(current) ? withStrategy(spec, current) : spec;
   },
   allowance: (spec, total) => (isByHand(spec) ? "byHand" : nodesAtATime(spec, total)),
   paced(spec, { unavailable: maxUnavailable, surge: maxSurge }) {
     if (maxUnavailable + maxSurge === 0) return spec;
     const rollingUpdate = { ...rollingUpdateOf(spec), maxUnavailable, maxSurge };
-    return { ...spec, [strategyField]: { type: rolling, rollingUpdate } };
+    return { ...spec, [strategyField]: { type: rollingUpdateType, rollingUpdate } };
   },
-  asPaced: (spec, current) => asPacedIn(strategyField, spec, current),
+  asPaced: (spec, current) => withLimitsFrom(strategyField, spec, current),
   paceOf: (part) => nodesAtATime(part.spec, nodesOf(part)),
   pods: nodesOf,
   available: (part) => statusCount(part, "numberAvailable"),
@@ -91,8 +97,8 @@ function nodesOf(part: Pick<Workload, "status">): number {
 
 function nodesAtATime(spec: JsonObject, nodes: number) {
   const { maxUnavailable = 1, maxSurge = 0 } = rollingUpdateOf(spec);
-  const unavailable = inPods(maxUnavailable, nodes, Math.ceil);
-  const surge = inPods(maxSurge, nodes, Math.ceil);
+  const unavailable = scaledIntOrPercent(maxUnavailable, nodes, Math.ceil);
+  const surge = scaledIntOrPercent(maxSurge, nodes, Math.ceil);
   return unavailable + surge === 0 ? oneAtATime : { unavailable, surge };
 }
 

@@ -1,8 +1,11 @@
 /** What forms of kinds with a Pod template in `spec.template` have in common. */
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import type { RollingForm } from "./form.ts";
+import type { KindRollout } from "./form.ts";
 
-export const templated: Pick<RollingForm, "template" | "withTemplate" | "isBehind" | "held"> = {
+export const templateAccessors: Pick<
+  KindRollout,
+  "template" | "withTemplate" | "isBehind" | "held"
+> = {
   template: ({ template = null }: { template?: JsonValue }) => template,
   withTemplate: (spec, template) => ({ ...spec, template }),
   isBehind: (wanted, current) => !jsonEqual(templateOf(wanted), templateOf(current)),
@@ -20,12 +23,14 @@ export function memberOf(object: JsonObject, field: string): Record<string, Json
 }
 
 /** With the numbers by which `current` replaces Pods, if both replace them in that way. */
-export function asPacedIn(field: string, spec: JsonObject, current: JsonObject): JsonObject {
+export function withLimitsFrom(field: string, spec: JsonObject, current: JsonObject): JsonObject {
   const [wanted, known] = [memberOf(spec, field), memberOf(current, field)];
   const { rollingUpdate, type } = known;
-  const isOther = (wanted["type"] ?? rolling) !== rolling || (type ?? rolling) !== rolling;
+  const isOther =
+    (wanted["type"] ?? rollingUpdateType) !== rollingUpdateType ||
+    (type ?? rollingUpdateType) !== rollingUpdateType;
   if (isOther || rollingUpdate === undefined) return spec;
-  return { ...spec, [field]: { ...wanted, type: rolling, rollingUpdate } as JsonObject };
+  return { ...spec, [field]: { ...wanted, type: rollingUpdateType, rollingUpdate } as JsonObject };
 }
 
-export const rolling = "RollingUpdate";
+export const rollingUpdateType = "RollingUpdate";

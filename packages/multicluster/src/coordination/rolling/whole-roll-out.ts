@@ -1,34 +1,34 @@
 /** The rollout of a whole, from where its parts are and what its moves give each next. */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
-import type { Place } from "../decide.ts";
-import { type Budget, unlimited } from "../members.ts";
+import type { EvaluatedCluster } from "../decide.ts";
+import { type RolloutBudget, unlimitedBudget } from "../members.ts";
 import type { Plan } from "../plan-moves.ts";
 import type { Rollout } from "../rollout.ts";
 import type { Strategy } from "../strategy.ts";
 import { syncedAnnotation } from "../synced.ts";
 import type { Workload } from "../workload.ts";
-import { viewOf } from "./part-view.ts";
-import { type RollOut, type RollOutWish, rollOutOf } from "./roll-out.ts";
+import { copyRolloutViewOf } from "./part-view.ts";
+import { planRollout, type RolloutPlan, type RolloutRequest } from "./roll-out.ts";
 
-export interface WholeRollOut {
+export interface WorkloadRolloutInput {
   readonly strategy: Strategy;
   readonly parent: Workload;
-  readonly places: readonly Place[];
+  readonly places: readonly EvaluatedCluster[];
   readonly steps: Pick<Plan, "next" | "starts">;
   readonly unplaced: number;
   readonly rollout: Rollout | undefined;
-  readonly budget: Budget | undefined;
+  readonly budget: RolloutBudget | undefined;
   /** What is asked for cannot be read. */
   readonly isHeld: boolean;
   readonly nowMs: number;
 }
 
 /** Undefined for kinds whose edits reach all clusters at once. */
-export function wholeRollOut(input: WholeRollOut): RollOut | undefined {
-  const { strategy, parent, places, steps, rollout = {}, budget = unlimited, nowMs } = input;
+export function workloadRollout(input: WorkloadRolloutInput): RolloutPlan | undefined {
+  const { strategy, parent, places, steps, rollout = {}, budget = unlimitedBudget, nowMs } = input;
   const { rolling: form } = strategy;
   if (form === undefined) return undefined;
-  const [parts, made]: [RollOutWish["parts"][number][], Map<string, Workload["spec"]>] = [
+  const [parts, made]: [RolloutRequest["parts"][number][], Map<string, Workload["spec"]>] = [
     [],
     new Map(),
   ];
@@ -42,13 +42,13 @@ export function wholeRollOut(input: WholeRollOut): RollOut | undefined {
     const wanted = strategy.specFor(parent, share, name);
     if (object === undefined) made.set(name, wanted);
     else {
-      const isRefused = isTroubled(object.metadata.annotations, name);
-      parts.push(viewOf(form, { member, object, wanted, isRefused }));
+      const isRefused = hasSyncError(object.metadata.annotations, name);
+      parts.push(copyRolloutViewOf(form, { member, object, wanted, isRefused }));
     }
   }
   const asked = strategy.asked(parent);
   const isPaused = budget.isPaused || isPausedByAuthor(parent) || input.isHeld;
-  return rollOutOf({
+  return planRollout({
     form,
     spec: strategy.specFor(parent, { replicas: asked }, ""),
     total: strategy.sharing === "duplicate" ? undefined : asked,
@@ -62,7 +62,7 @@ export function wholeRollOut(input: WholeRollOut): RollOut | undefined {
   });
 }
 
-function isTroubled(annotations: StringMap | undefined, cluster: string): boolean {
+function hasSyncError(annotations: StringMap | undefined, cluster: string): boolean {
   return stringMember(annotations, syncedAnnotation(cluster)) !== undefined;
 }
 

@@ -2,9 +2,9 @@
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { SeededRandom } from "@kcp-ts/testkit";
 import { type Deployment, type DeploymentStatus, replicasOf } from "../deployment.ts";
-import { boundsOf, type RollingBounds, type RollingPod, rolledPods } from "./rolling-pods.ts";
+import { type RollingLimits, type RollingPod, rollingLimitsOf, rollPods } from "./rolling-pods.ts";
 
-export class Cluster {
+export class SimulatedCluster {
   readonly name: string;
   isUp = true;
   /** What is started does not become ready: no image, no room. */
@@ -15,7 +15,7 @@ export class Cluster {
   stopsAtMs = Number.POSITIVE_INFINITY;
   readonly #random: SeededRandom;
   #received:
-    | { readonly bounds: RollingBounds; readonly template: string; readonly generation: number }
+    | { readonly bounds: RollingLimits; readonly template: string; readonly generation: number }
     | undefined;
   #pods: RollingPod[] = [];
 
@@ -37,7 +37,7 @@ export class Cluster {
     }
     const template = JSON.stringify((part.spec as Record<string, JsonValue>)["template"]);
     const { generation = 0 } = part.metadata;
-    this.#received = { bounds: boundsOf(part.spec, replicasOf(part)), template, generation };
+    this.#received = { bounds: rollingLimitsOf(part.spec, replicasOf(part)), template, generation };
   }
 
   tick(nowMs: number): void {
@@ -47,7 +47,7 @@ export class Cluster {
       const delayMs = 500 + this.#random.integer(8000);
       return this.isBroken ? Number.POSITIVE_INFINITY : nowMs + delayMs;
     };
-    this.#pods = rolledPods(this.#pods, { template, bounds, nowMs, start });
+    this.#pods = rollPods(this.#pods, { template, bounds, nowMs, start });
   }
 
   get running(): number {

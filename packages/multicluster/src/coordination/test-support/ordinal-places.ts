@@ -1,21 +1,21 @@
 /** For histories of numbers: clusters that carry out late what they are told. */
 import assert from "node:assert/strict";
 import type { SeededRandom } from "@kcp-ts/testkit";
-import type { Member } from "../plan-moves.ts";
+import type { ClusterShare } from "../plan-moves.ts";
 import { type OrdinalPlan, type OrdinalVolumes, planOrdinals } from "../plan-ordinals.ts";
-import type { Standing } from "../standing.ts";
+import type { ClusterState } from "../standing.ts";
 
-interface Told {
+interface DeliveredRange {
   readonly start: number;
   readonly replicas: number;
 }
 
 /** What a cluster was told, has heard of it, and runs. */
-export class Place {
-  told: Told | undefined;
-  heard: Told | undefined;
+export class OrdinalCluster {
+  told: DeliveredRange | undefined;
+  heard: DeliveredRange | undefined;
   readonly running = new Set<number>();
-  standing: Standing = "accepting";
+  standing: ClusterState = "accepting";
   isTrusted = true;
   room: number | undefined;
   /** Of those that run; all if undefined. */
@@ -39,7 +39,7 @@ export class Place {
     else if (surplus !== undefined && random.chance(0.5)) this.running.delete(surplus);
   }
 
-  get member(): Member {
+  get member(): ClusterShare {
     const { name, standing, told, heard, running, available = running.size } = this;
     const { room, isTrusted } = this;
     if (told === undefined) return { name, standing, room, isTrusted };
@@ -56,7 +56,7 @@ export class Place {
   }
 }
 
-export interface Wished {
+export interface OrdinalRequest {
   readonly replicas: number;
   readonly first?: number;
   readonly volumes?: OrdinalVolumes;
@@ -65,11 +65,11 @@ export interface Wished {
   readonly placeable?: number;
 }
 
-export function plan(places: readonly Place[], { first = 0, ...wished }: Wished) {
+export function plan(places: readonly OrdinalCluster[], { first = 0, ...wished }: OrdinalRequest) {
   return planOrdinals({ ...wished, first, members: places.map(({ member }) => member) });
 }
 
-export function carryOut(places: Place[], wished: Wished): OrdinalPlan {
+export function applyPlan(places: OrdinalCluster[], wished: OrdinalRequest): OrdinalPlan {
   const planned = plan(places, wished);
   const { next, starts } = planned;
   for (const place of [...places]) {
@@ -88,7 +88,7 @@ export function carryOut(places: Place[], wished: Wished): OrdinalPlan {
   return planned;
 }
 
-export function checkDisjoint(places: readonly Place[]): void {
+export function checkDisjoint(places: readonly OrdinalCluster[]): void {
   const seen = new Map<number, string>();
   for (const { name, running } of places) {
     for (const ordinal of running) {

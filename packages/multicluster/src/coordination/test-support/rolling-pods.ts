@@ -6,7 +6,7 @@ export interface RollingPod {
   readonly readyAtMs: number;
 }
 
-export interface RollingBounds {
+export interface RollingLimits {
   readonly replicas: number;
   readonly unavailable: number;
   readonly surge: number;
@@ -14,7 +14,7 @@ export interface RollingBounds {
 }
 
 /** By `strategy` of a spec, as the API defaults it. */
-export function boundsOf(spec: JsonObject, replicas: number): RollingBounds {
+export function rollingLimitsOf(spec: JsonObject, replicas: number): RollingLimits {
   const { type, rollingUpdate } = objectOf(spec["strategy"]);
   const { maxUnavailable = "25%", maxSurge = "25%" } = objectOf(rollingUpdate);
   const surge = amount(maxSurge, replicas, Math.ceil);
@@ -23,16 +23,16 @@ export function boundsOf(spec: JsonObject, replicas: number): RollingBounds {
   return { replicas, surge, unavailable: Math.max(unavailable, surge === 0 ? 1 : 0), isRecreate };
 }
 
-export interface Rolling {
+export interface RollingUpdate {
   readonly template: string;
-  readonly bounds: RollingBounds;
+  readonly bounds: RollingLimits;
   readonly nowMs: number;
   /** When one that is started now is ready. */
   readonly start: () => number;
 }
 
 /** One step. */
-export function rolledPods(pods: readonly RollingPod[], rolling: Rolling): RollingPod[] {
+export function rollPods(pods: readonly RollingPod[], rolling: RollingUpdate): RollingPod[] {
   const { template, bounds, nowMs, start } = rolling;
   const { replicas, surge, isRecreate } = bounds;
   const isReady = ({ readyAtMs }: RollingPod) => readyAtMs <= nowMs;
@@ -54,7 +54,7 @@ export function rolledPods(pods: readonly RollingPod[], rolling: Rolling): Rolli
 function toStop(
   all: readonly RollingPod[],
   old: readonly RollingPod[],
-  { replicas, unavailable }: RollingBounds,
+  { replicas, unavailable }: RollingLimits,
   isReady: (pod: RollingPod) => boolean,
 ): readonly RollingPod[] {
   const least = replicas - unavailable;

@@ -1,5 +1,5 @@
 /** What fails says which history it was, and what happened in it last. */
-export function tellingSeed(seed: number, history: readonly string[], play: () => void): void {
+export function withSeed(seed: number, history: readonly string[], play: () => void): void {
   try {
     play();
   } catch (error) {

@@ -9,29 +9,29 @@ import { clusterLabel, softFinalizersOf } from "../../api/index.ts";
 import { type Decision, decide } from "../decide.ts";
 import { type Deployment, type DeploymentStatus, replicasOf } from "../deployment.ts";
 import { deploymentStrategy } from "../deployment-strategy.ts";
-import { moveRecordOf } from "../move-record.ts";
-import { askedReplicasAnnotation } from "../part.ts";
+import { readMoveRecord } from "../move-record.ts";
+import { desiredReplicasAnnotation } from "../part.ts";
 import { placementOf, weightsAnnotation } from "../placement.ts";
 import { budgetOf, rolloutOf } from "../rollout.ts";
-import { judge, type Patience, type Target } from "../standing.ts";
-import { Cluster } from "./cluster.ts";
+import { type ClusterInfo, evaluateCluster, type GracePeriods } from "../standing.ts";
+import { SimulatedCluster } from "./cluster.ts";
 import { leaseMs, stopLateMsMax } from "./lease.ts";
 
-export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
+export const gracePeriods: GracePeriods = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-interface Seen {
+interface ObservedState {
   readonly parent: Deployment;
   readonly parts: readonly Deployment[];
 }
 
-export class World {
+export class SimulatedClusters {
   readonly random: SeededRandom;
   readonly history: string[] = [];
-  readonly clusters = new Map<string, Cluster>();
-  readonly targets = new Map<string, Mutable<Target>>();
+  readonly clusters = new Map<string, SimulatedCluster>();
+  readonly targets = new Map<string, Mutable<ClusterInfo>>();
   readonly parts = new Map<string, Deployment>();
   parent: Deployment;
   nowMs = Date.UTC(2026, 0, 1);
@@ -39,7 +39,7 @@ export class World {
   /** It may run once at most. */
   isOnce = false;
   #version = 1;
-  #looks: Seen | undefined;
+  #looks: ObservedState | undefined;
   #settled: { readonly state: string; readonly untilMs: number } | undefined;
 
   constructor(seed: number) {
@@ -60,7 +60,7 @@ export class World {
   }
 
   join(name: string, labels: Readonly<Record<string, string>> = {}): void {
-    this.clusters.set(name, new Cluster(name, this.random.fork()));
+    this.clusters.set(name, new SimulatedCluster(name, this.random.fork()));
     this.targets.set(name, {
       name,
       labels,
@@ -128,7 +128,7 @@ export class World {
   }
 
   /** Heartbeats count while the API says that they are heard. Late by what the control plane allows for at most. */
-  #keepLease(name: string, cluster: Cluster, part: Deployment | undefined): void {
+  #keepLease(name: string, cluster: SimulatedCluster, part: Deployment | undefined): void {
     const { nowMs, random } = this;
     if (cluster.isUp && this.targets.get(name)?.isReady === true) {
       // With the lease again, what counts is what is asked for now.
@@ -165,22 +165,29 @@ export class World {
     return JSON.stringify([this.parent.metadata, parts, [...this.targets.values()]]);
   }
 
-  decide(seen: Seen): Decision {
+  decide(seen: ObservedState): Decision {
     const targets = [...this.targets.values()].map((one) => {
       const silentSinceMs = one.isReady ? undefined : one.changedAtMs;
       return { ...one, lease: { durationMs: leaseMs, silentSinceMs } };
     });
     const { nowMs } = this;
     const strategy = deploymentStrategy;
-    return decide({ strategy, ...seen, takenNames: new Set(), targets, patience, nowMs });
+    return decide({
+      strategy,
+      ...seen,
+      takenNames: new Set(),
+      targets,
+      patience: gracePeriods,
+      nowMs,
+    });
   }
 
   standingOf(name: string): string {
-    return judge(this.targets.get(name), this.nowMs, patience).standing;
+    return evaluateCluster(this.targets.get(name), this.nowMs, gracePeriods).standing;
   }
 
   isTrusted(name: string): boolean {
-    return judge(this.targets.get(name), this.nowMs, patience).isTrusted;
+    return evaluateCluster(this.targets.get(name), this.nowMs, gracePeriods).isTrusted;
   }
 
   /** Pods, wherever and in whatever state. */
@@ -199,7 +206,7 @@ export class World {
     return ready;
   }
 
-  #execute(decision: Decision, seen: Seen, writesMax: number): void {
+  #execute(decision: Decision, seen: ObservedState, writesMax: number): void {
     let left = writesMax;
     const write = (what: () => void) => {
       if (left-- <= 0) return false;
@@ -241,7 +248,7 @@ export class World {
   }
 
   /** Make before break, in the world as it is and not as it is reported. */
-  #checked(part: Deployment, seen: Seen, cut: () => void): void {
+  #checked(part: Deployment, seen: ObservedState, cut: () => void): void {
     // Whoever scales it up at this very moment is served by the next step.
     const asked = Math.min(replicasOf(this.parent), replicasOf(seen.parent));
     const before = this.reliablyReady();
@@ -254,12 +261,12 @@ export class World {
         name !== part.metadata.name && this.parts.get(name)?.metadata.generation !== generation,
     );
     const isScaledDown = seen.parts.some(
-      ({ metadata }) => Number(metadata.annotations?.[askedReplicasAnnotation] ?? 0) > asked,
+      ({ metadata }) => Number(metadata.annotations?.[desiredReplicasAnnotation] ?? 0) > asked,
     );
     const { unavailable } = budgetOf(rolloutOf(seen.parent.metadata.annotations), {}, asked);
     const least = Math.max(Math.min(1, asked), asked - unavailable);
     // What was given up may go though too little is ready: it was not, when it was last heard of.
-    const isGivenUp = moveRecordOf(part.metadata.annotations) !== undefined;
+    const isGivenUp = readMoveRecord(part.metadata.annotations) !== undefined;
     const floor = Math.min(least, before);
     const isTrusted = ({ metadata }: Deployment) =>
       this.isTrusted(metadata.name.slice("web--".length));
@@ -321,7 +328,7 @@ export class World {
     return placementOf(this.parent.metadata.annotations).selector?.matches(labels) !== false;
   }
 
-  #watchHealth(name: string, cluster: Cluster): void {
+  #watchHealth(name: string, cluster: SimulatedCluster): void {
     const target = this.targets.get(name);
     if (target === undefined || target.isReady === cluster.isUp) return;
     if (!this.random.chance(0.3)) return;
@@ -330,7 +337,7 @@ export class World {
     this.note(`${name} is ${target.isReady ? "Ready" : "not Ready"}`);
   }
 
-  #report(cluster: Cluster, part: Deployment): void {
+  #report(cluster: SimulatedCluster, part: Deployment): void {
     const status = cluster.status(this.nowMs);
     if (status !== undefined) this.#putStatus(part, status);
   }

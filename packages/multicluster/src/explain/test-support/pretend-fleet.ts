@@ -2,9 +2,14 @@
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import type { SyncTarget, SyncTargetSpec, SyncTargetStatus } from "../../api/index.ts";
 import { deploymentStrategy, type Workload } from "../../coordination/index.ts";
-import { decideEach, type Fleet, type FleetWorkload, type Moment } from "../fleet.ts";
+import {
+  decideEach,
+  type EvaluationTime,
+  type SnapshotWorkload,
+  type WorkspaceSnapshot,
+} from "../fleet.ts";
 
-export const moment: Moment = {
+export const evaluationTime: EvaluationTime = {
   patience: { graceMs: 60_000, settleMs: 0 },
   nowMs: Date.UTC(2026, 0, 1),
 };
@@ -37,7 +42,7 @@ export function deployment(
     readonly cpu?: string;
     readonly tolerations?: readonly object[];
   } = {},
-): FleetWorkload {
+): SnapshotWorkload {
   const { labels = {}, annotations = {}, cpu, tolerations } = more;
   const resources = cpu === undefined ? {} : { resources: { requests: { cpu } } };
   const pod = { containers: [{ name: "web", ...resources }], ...(tolerations && { tolerations }) };
@@ -47,16 +52,16 @@ export function deployment(
   return { strategy: deploymentStrategy, whole: { ...whole, spec }, parts: [] };
 }
 
-export function fleet(more: Partial<Fleet>): Fleet {
+export function snapshot(more: Partial<WorkspaceSnapshot>): WorkspaceSnapshot {
   const namespaces = new Map([["demo", {}]]);
   const none = { targets: [], locations: [], placements: [], workloads: [], global: undefined };
   return { cluster: rootCluster as ClusterName, ...none, namespaces, ...more };
 }
 
 /** Where everything is, by workload. */
-export type Split = ReadonlyMap<string, Readonly<Record<string, number>>>;
+export type Assignment = ReadonlyMap<string, Readonly<Record<string, number>>>;
 
-export function splitOf({ workloads }: Fleet): Split {
+export function assignmentOf({ workloads }: WorkspaceSnapshot): Assignment {
   return new Map(
     workloads.map(({ whole, parts, strategy }) => [
       whole.metadata.name,
@@ -71,8 +76,11 @@ export function splitOf({ workloads }: Fleet): Split {
 }
 
 /** What is decided is done, and everything runs: as far as one look goes. */
-export function lookedAt(before: Fleet): { readonly fleet: Fleet; readonly writes: number } {
-  const decisions = new Map(decideEach(before, moment));
+export function reconciledOnce(before: WorkspaceSnapshot): {
+  readonly fleet: WorkspaceSnapshot;
+  readonly writes: number;
+} {
+  const decisions = new Map(decideEach(before, evaluationTime));
   let writes = 0;
   const workloads = before.workloads.map((workload) => {
     const decision = decisions.get(workload);
@@ -91,10 +99,10 @@ export function lookedAt(before: Fleet): { readonly fleet: Fleet; readonly write
 }
 
 /** Look after look, until nothing is left to do. */
-export function atRest(before: Fleet, looksMax = 20): Fleet {
+export function reconciledUntilStable(before: WorkspaceSnapshot, looksMax = 20): WorkspaceSnapshot {
   let now = before;
   for (let looks = 0; looks < looksMax; looks++) {
-    const { fleet: next, writes } = lookedAt(now);
+    const { fleet: next, writes } = reconciledOnce(now);
     now = next;
     if (writes === 0) return now;
   }
@@ -102,7 +110,7 @@ export function atRest(before: Fleet, looksMax = 20): Fleet {
 }
 
 /** Replicas that are somewhere else than before. */
-export function moved(before: Split, after: Split): number {
+export function movedReplicas(before: Assignment, after: Assignment): number {
   let sum = 0;
   for (const [name, shares] of after) {
     for (const [cluster, share] of Object.entries(shares))

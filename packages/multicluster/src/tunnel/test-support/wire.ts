@@ -1,7 +1,7 @@
 /** For tests: two ends of a wire; what is written to one is read from the other, in a later turn. One that breaks, breaks for both. */
 import { Duplex } from "node:stream";
 
-export class Wires {
+export class TestConnections {
   readonly #ends: Duplex[] = [];
 
   make(): [Duplex, Duplex] {

@@ -6,12 +6,12 @@
 import assert from "node:assert/strict";
 import type { SeededRandom } from "@kcp-ts/testkit";
 import type { ClaimState } from "../claim-machine.ts";
-import type { CopyRequest } from "../copies.ts";
+import type { VolumeCopyRequest } from "../copies.ts";
 import {
-  type Claim,
   decideVolumes,
+  type VolumeClaim,
   type VolumesDecision,
-  type WorkloadPart,
+  type VolumeUser,
 } from "../decide-volumes.ts";
 
 const clusters = ["a", "b", "c"] as const;
@@ -28,7 +28,7 @@ interface UpstreamClaim {
   /** The volume that it is to have in a cluster: what that is called, and what it is. */
   brought: Map<string, { readonly name: string; readonly handle: string }>;
   readonly isCopied: boolean;
-  request: CopyRequest | undefined;
+  request: VolumeCopyRequest | undefined;
   /** What the hook said last. */
   answer: { readonly id: string; readonly to: string; readonly handle: string } | undefined;
   version: number;
@@ -38,7 +38,7 @@ interface UpstreamClaim {
 const stops = ["diff", "removal", "end"] as const;
 type Stop = (typeof stops)[number];
 
-interface UpstreamPart {
+interface UpstreamCopy {
   readonly whole: string;
   readonly stop: Stop;
   readonly cluster: Cluster;
@@ -55,21 +55,21 @@ interface UpstreamPart {
 }
 
 /** What is really in a cluster. */
-class Physical {
+class PhysicalCluster {
   readonly copies = new Map<string, { replicas: number; running: number; hasEnded?: boolean }>();
   readonly claims = new Map<string, string | undefined>();
   readonly attached = new Set<string>();
 }
 
-export class World {
+export class SimulatedVolumes {
   readonly history: string[] = [];
   readonly #random: SeededRandom;
   readonly #claims: UpstreamClaim[];
   readonly #wholes: readonly string[];
   readonly #stops = new Map<string, Stop>();
   readonly #ties = new Map<string, string | undefined>();
-  readonly #parts: UpstreamPart[] = [];
-  readonly #physical = new Map(clusters.map((name) => [name, new Physical()]));
+  readonly #parts: UpstreamCopy[] = [];
+  readonly #physical = new Map(clusters.map((name) => [name, new PhysicalCluster()]));
   readonly #reported = new Map<string, { bound: Map<string, string>; attached: Set<string> }>();
   readonly #drained = new Set<string>();
   readonly #lost = new Set<string>();
@@ -78,7 +78,7 @@ export class World {
   readonly #written = new Map<string, number>();
   readonly #newest = new Map<string, number>();
   /** Copies that the hook is about to tell of. */
-  readonly #copying: { claim: UpstreamClaim; request: CopyRequest; handle: string }[] = [];
+  readonly #copying: { claim: UpstreamClaim; request: VolumeCopyRequest; handle: string }[] = [];
 
   constructor(random: SeededRandom) {
     this.#random = random;
@@ -243,7 +243,7 @@ export class World {
 
   #control(dies: boolean): void {
     const sight = (name: string) => (this.#lost.has(name) ? ("lost" as const) : ("seen" as const));
-    const parts = new Map<WorkloadPart, UpstreamPart>();
+    const parts = new Map<VolumeUser, UpstreamCopy>();
     for (const part of this.#parts) {
       if (part.hasEnded) continue;
       const { whole, cluster, replicas, takesOverFrom, isFenced } = part;
@@ -275,7 +275,7 @@ export class World {
 
   #writes(
     decision: VolumesDecision,
-    parts: ReadonlyMap<WorkloadPart, UpstreamPart>,
+    parts: ReadonlyMap<VolumeUser, UpstreamCopy>,
   ): readonly (() => void)[] {
     const places = [...decision.claims.values()].flatMap((one) => [...one.places.values()]);
     const isRefused = places.some(({ state }) => state === "refused");
@@ -319,11 +319,11 @@ export class World {
     return writes;
   }
 
-  #seen(claim: UpstreamClaim): Claim {
+  #seen(claim: UpstreamClaim): VolumeClaim {
     const boundIn = new Set<string>();
     const volumes = new Map<
       string,
-      Claim["volumes"] extends ReadonlyMap<string, infer One> ? One : never
+      VolumeClaim["volumes"] extends ReadonlyMap<string, infer One> ? One : never
     >();
     for (const [cluster, { bound, attached }] of this.#reported) {
       const handle = bound.get(claim.name);
@@ -421,7 +421,7 @@ export class World {
   }
 
   /** What begins finds all that was written before, and writes more. */
-  #write({ claims }: Physical): void {
+  #write({ claims }: PhysicalCluster): void {
     for (const { name, isShared } of this.#claims) {
       const handle = claims.get(name) ?? assert.fail();
       const newest = this.#newest.get(name) ?? 0;
@@ -432,8 +432,8 @@ export class World {
     }
   }
 
-  #inside(cluster: Cluster): Physical {
-    return this.#physical.get(cluster) as Physical;
+  #inside(cluster: Cluster): PhysicalCluster {
+    return this.#physical.get(cluster) as PhysicalCluster;
   }
 
   #check(): void {
@@ -465,7 +465,7 @@ export class World {
   readonly #provisioned = new Set<string>();
 }
 
-function isStoppedPart(part: UpstreamPart): boolean {
+function isStoppedPart(part: UpstreamCopy): boolean {
   if (part.stop === "end") return !part.isOpened;
   if (part.stop === "removal") return part.isFenced && !part.isHeld;
   return part.isFenced && part.saidOf === "fence" && part.running === 0;

@@ -3,19 +3,19 @@
 import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
 import type { Catalog } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
-import { isMaster } from "@kcp-ts/apiserver/request/user";
+import { isSystemMaster } from "@kcp-ts/apiserver/request/user";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
 import { textOf } from "../kinds/as-definition.ts";
-import type { SharingParts } from "../parts.ts";
+import type { ApiSharingDependencies } from "../parts.ts";
 import { resolveExportPath } from "../settle-binding.ts";
-import { isAbout, mustBind, refused } from "../sharing-admission.ts";
+import { forbiddenError, isWriteOf, requireBindPermission } from "../sharing-admission.ts";
 import type { CachedResources } from "./cached-resources.ts";
 import { clusterCachedResourceEndpointSlices, clusterCachedResources } from "./kinds.ts";
 
 export function cachedAdmission(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   cached: Pick<CachedResources, "in" | "loading">,
   catalog: Catalog,
 ): readonly AdmissionPlugin[] {
@@ -24,8 +24,9 @@ export function cachedAdmission(
       name: "apis.kcp.io/ClusterCachedResource",
       mutate: withoutStatus(clusterCachedResources),
       validate(request, object, old) {
-        if (!isAbout(request, clusterCachedResources) || isPassing(request)) return undefined;
-        return judgeResource({ parts, cached, catalog }, request, object, old);
+        if (!isWriteOf(request, clusterCachedResources) || isStatusOnlyWrite(request))
+          return undefined;
+        return validateResource({ parts, cached, catalog }, request, object, old);
       },
     },
     {
@@ -33,8 +34,8 @@ export function cachedAdmission(
       mutate: withoutStatus(clusterCachedResourceEndpointSlices),
       validate(request, object) {
         const isNew = request.operation === "CREATE";
-        if (!isAbout(request, clusterCachedResourceEndpointSlices) || !isNew) return undefined;
-        return judgeSlice(parts, request, object);
+        if (!isWriteOf(request, clusterCachedResourceEndpointSlices) || !isNew) return undefined;
+        return validateSlice(parts, request, object);
       },
     },
   ];
@@ -45,23 +46,23 @@ function withoutStatus(
   definition: typeof clusterCachedResources,
 ): NonNullable<AdmissionPlugin["mutate"]> {
   return (request, draft) => {
-    if (isAbout(request, definition) && request.operation === "CREATE") delete draft["status"];
+    if (isWriteOf(request, definition) && request.operation === "CREATE") delete draft["status"];
     return undefined;
   };
 }
 
-function isPassing({ operation, subresource }: AdmissionRequest): boolean {
+function isStatusOnlyWrite({ operation, subresource }: AdmissionRequest): boolean {
   return operation === "DELETE" || subresource !== "";
 }
 
-interface Rooms {
-  readonly parts: SharingParts;
+interface AdmissionDependencies {
+  readonly parts: ApiSharingDependencies;
   readonly cached: Pick<CachedResources, "in" | "loading">;
   readonly catalog: Catalog;
 }
 
-async function judgeResource(
-  { parts, cached, catalog }: Rooms,
+async function validateResource(
+  { parts, cached, catalog }: AdmissionDependencies,
   request: AdmissionRequest,
   object: JsonObject,
   old: JsonObject | undefined,
@@ -74,8 +75,8 @@ async function judgeResource(
   const asked = { group: group ?? "", version: version ?? "", resource: resource ?? "" };
   const name = asked.group === "" ? asked.resource : `${asked.resource}.${asked.group}`;
   // Whoever publishes objects could read them through a workspace that is bound to them.
-  const mayRead = isMaster(user) || (await parts.mayReadAll(user, cluster, asked));
-  if (!mayRead) throw refused(request, `no permission to list and watch ${name}`);
+  const mayRead = isSystemMaster(user) || (await parts.mayReadAll(user, cluster, asked));
+  if (!mayRead) throw forbiddenError(request, `no permission to list and watch ${name}`);
   const definition = await catalog.find(cluster, asked.group, asked.version, asked.resource);
   if (definition?.isNamespaced === true)
     throw invalidSpec(
@@ -99,25 +100,31 @@ async function judgeResource(
 }
 
 function invalidSpec(request: AdmissionRequest, value: string, detail: string): Error {
-  return refused(request, `spec: Invalid value: ${quote(value)}: ${detail}`);
+  return forbiddenError(request, `spec: Invalid value: ${quote(value)}: ${detail}`);
 }
 
 /** What another workspace publishes is offered by its leave; the words are the same whether it is there or not. */
-async function judgeSlice(
-  parts: SharingParts,
+async function validateSlice(
+  parts: ApiSharingDependencies,
   request: AdmissionRequest,
   object: JsonObject,
 ): Promise<void> {
-  await mustBind(parts, request, object, ["export"], clusterCachedResourceEndpointSlices.kind);
+  await requireBindPermission(
+    parts,
+    request,
+    object,
+    ["export"],
+    clusterCachedResourceEndpointSlices.kind,
+  );
   const { path, name } = member(member(object, "spec"), "clusterCachedResource");
   const { user, cluster } = request;
-  if (textOf(path) === "" || isMaster(user)) return;
+  if (textOf(path) === "" || isSystemMaster(user)) return;
   const provider = await resolveExportPath(parts, cluster, textOf(path));
   const isAllowed = await parts.mayBindCached(user, provider ?? unresolvedCluster, textOf(name));
   if (isAllowed && provider !== undefined) return;
   const place = `${textOf(path)}:${textOf(name)}`;
   const { kind } = clusterCachedResourceEndpointSlices;
-  throw refused(
+  throw forbiddenError(
     request,
     `unable to create ${kind}: no permission to bind to ClusterCachedResource ${place}`,
   );

@@ -3,7 +3,7 @@
  * stored bytes are served, and say that they are of the consumer's workspace, which the request names and not the object.
  */
 
-import type { ResourceDefinition, StoredForm } from "@kcp-ts/apiserver/registry";
+import type { ResourceDefinition, VersionCodec } from "@kcp-ts/apiserver/registry";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import { type Entry, keyInCluster } from "@kcp-ts/apiserver/storage";
 import { cachedLabels } from "@kcp-ts/apiserver/watch-cache";
@@ -34,7 +34,7 @@ export function cachedDefinition(
   return new RestrictedDefinition(definition, {
     verbs: readVerbs,
     servedFrom: provider,
-    form: new FormInCluster(definition.form, consumer),
+    form: new ConsumerClusterCodec(definition.form, consumer),
     isVisible: selector.isEmpty ? undefined : (entry) => selector.matches(cachedLabels(entry)),
     onRetired: (callback) => {
       const stops = all.map((onRetired) => onRetired(callback));
@@ -46,12 +46,12 @@ export function cachedDefinition(
 }
 
 /** Objects of one logical cluster as if they were in another. */
-class FormInCluster implements StoredForm {
-  readonly #base: StoredForm | undefined;
+class ConsumerClusterCodec implements VersionCodec {
+  readonly #base: VersionCodec | undefined;
   readonly #cluster: ClusterName;
   readonly presentNow: ((entry: Entry) => Entry) | undefined;
 
-  constructor(base: StoredForm | undefined, cluster: ClusterName) {
+  constructor(base: VersionCodec | undefined, cluster: ClusterName) {
     this.#base = base;
     this.#cluster = cluster;
     const presentNow = base === undefined ? (entry: Entry) => entry : base.presentNow;

@@ -12,27 +12,32 @@ import {
   type Condition,
   conditionsOf,
   findCondition,
-  JobQueue,
+  KeyedWorkQueue,
   member,
   setCondition,
   uncancelled,
 } from "../../workspaces/index.ts";
 import { type Identity, identityOf } from "../identity.ts";
 import { textOf } from "../kinds/as-definition.ts";
-import type { SharingParts } from "../parts.ts";
-import { SecretWaits } from "../secret-waits.ts";
+import type { ApiSharingDependencies } from "../parts.ts";
+import { SecretWaiters } from "../secret-waits.ts";
 import { updateAsSystem } from "../update-as-system.ts";
 import { clusterCachedResourceEndpointSlices, clusterCachedResources } from "./kinds.ts";
-import { type CachedRecord, readCachedSlice } from "./records.ts";
-import { SelectedCount } from "./selected-count.ts";
-import { isProblem, type Problem, type Selected, servedResource } from "./served-resource.ts";
+import { type CachedResourceRecord, readCachedSlice } from "./records.ts";
+import { SelectorCount } from "./selected-count.ts";
+import {
+  isProblem,
+  type Problem,
+  type SelectedResource,
+  servedResource,
+} from "./served-resource.ts";
 import { cachedSliceStatus, type SliceTargets } from "./slice-status.ts";
 
-export interface CachedLoopOptions {
-  readonly parts: SharingParts;
+export interface CachedResourceControllerOptions {
+  readonly parts: ApiSharingDependencies;
   readonly catalog: () => Catalog;
   readonly externalUrl: () => string;
-  readonly recordOf: (key: StorageKey) => CachedRecord | undefined;
+  readonly recordOf: (key: StorageKey) => CachedResourceRecord | undefined;
   readonly targets: SliceTargets;
 }
 
@@ -41,23 +46,23 @@ const countDelayMs = 200;
 
 interface Counting {
   readonly content: string;
-  readonly count: SelectedCount;
+  readonly count: SelectorCount;
 }
 
-export class CachedLoop {
-  readonly #options: CachedLoopOptions;
-  readonly resources: JobQueue<StorageKey>;
-  readonly slices: JobQueue<StorageKey>;
-  readonly #secretWaits = new SecretWaits();
+export class CachedResourceController {
+  readonly #options: CachedResourceControllerOptions;
+  readonly resources: KeyedWorkQueue<StorageKey>;
+  readonly slices: KeyedWorkQueue<StorageKey>;
+  readonly #secretWaits = new SecretWaiters();
   readonly #counts = new Map<StorageKey, Counting>();
   /** Whose number is told soon. */
   readonly #due = new Set<StorageKey>();
 
-  constructor(options: CachedLoopOptions) {
+  constructor(options: CachedResourceControllerOptions) {
     this.#options = options;
     const { clock, onError } = options.parts;
     const queue = (work: (key: StorageKey) => Promise<undefined>) =>
-      new JobQueue<StorageKey>({ clock, onError, work });
+      new KeyedWorkQueue<StorageKey>({ clock, onError, work });
     this.resources = queue((key) => this.#settleResource(key));
     this.slices = queue((key) => this.#settleSlice(key));
   }
@@ -86,14 +91,14 @@ export class CachedLoop {
     const served = await servedResource(parts, catalog(), record);
     const count = await this.#countOf(key, record, served);
     await updateAsSystem(parts, clusterCachedResources, record, async (old) =>
-      settled(old, { identity, served, count, nowMs: parts.clock.now() }),
+      desiredStatus(old, { identity, served, count, nowMs: parts.clock.now() }),
     );
   }
 
   async #countOf(
     key: StorageKey,
-    { cluster, content }: CachedRecord,
-    served: Selected | Problem,
+    { cluster, content }: CachedResourceRecord,
+    served: SelectedResource | Problem,
   ): Promise<number> {
     if (isProblem(served)) {
       this.#endCount(key);
@@ -106,7 +111,7 @@ export class CachedLoop {
     if (known !== undefined && isRight) return known.count.value();
     this.#endCount(key);
     const { storage, watchCache } = this.#options.parts;
-    const count = new SelectedCount({
+    const count = new SelectorCount({
       ...{ storage, hub: watchCache.hub, prefix, selector: served.selector },
       onChange: () => this.#onCount(key),
     });
@@ -146,15 +151,18 @@ export class CachedLoop {
   }
 }
 
-interface Findings {
+interface CachedResourceFindings {
   readonly identity: Identity;
-  readonly served: Selected | Problem;
+  readonly served: SelectedResource | Problem;
   readonly count: number;
   readonly nowMs: number;
 }
 
 /** Nothing is copied: what is cached is what is there. */
-function settled(old: JsonObject, { identity, served, count, nowMs }: Findings): JsonObject {
+function desiredStatus(
+  old: JsonObject,
+  { identity, served, count, nowMs }: CachedResourceFindings,
+): JsonObject {
   const [metadata, spec, status] = [
     member(old, "metadata"),
     member(old, "spec"),
@@ -187,7 +195,7 @@ function settled(old: JsonObject, { identity, served, count, nowMs }: Findings):
   };
 }
 
-function marks({ definition: { kind } }: Selected): JsonObject {
+function marks({ definition: { kind } }: SelectedResource): JsonObject {
   return { "cache.kcp.io/resource-kind": kind, "cache.kcp.io/resource-scope": "Cluster" };
 }
 

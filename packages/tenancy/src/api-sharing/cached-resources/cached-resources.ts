@@ -13,18 +13,18 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ServedResource } from "../binding-index.ts";
 import { EagerIndex } from "../eager-index.ts";
-import { isShardOf } from "../endpoint-slices.ts";
+import { sliceCoversThisShard } from "../endpoint-slices.ts";
 import { apiExports } from "../kinds/definitions.ts";
-import { keyOf, type SharingParts } from "../parts.ts";
+import { type ApiSharingDependencies, keyOf } from "../parts.ts";
 import type { ExportedResource, ExportRecord } from "../records.ts";
-import { Retirement } from "../retirement.ts";
+import { RetirementNotifier } from "../retirement.ts";
 import { resolveExportPath } from "../settle-binding.ts";
-import { SlicesOfExports } from "../slices-of-exports.ts";
+import { EndpointSliceIndex } from "../slices-of-exports.ts";
 import { type CachedSource, cachedDefinition } from "./cached-definition.ts";
-import { CachedLoop } from "./cached-loop.ts";
+import { CachedResourceController } from "./cached-loop.ts";
 import { clusterCachedResourceEndpointSlices, clusterCachedResources } from "./kinds.ts";
 import {
-  type CachedRecord,
+  type CachedResourceRecord,
   type CachedSliceRecord,
   isCachedStorage,
   readCachedResource,
@@ -33,20 +33,20 @@ import {
 import { isProblem, servedResource } from "./served-resource.ts";
 
 export interface CachedResourcesOptions {
-  readonly parts: SharingParts;
+  readonly parts: ApiSharingDependencies;
   readonly catalog: () => Catalog;
   readonly externalUrl: () => string;
 }
 
 export class CachedResources {
   readonly #options: CachedResourcesOptions;
-  readonly #resources: EagerIndex<CachedRecord>;
+  readonly #resources: EagerIndex<CachedResourceRecord>;
   readonly #slices: EagerIndex<CachedSliceRecord>;
   readonly #resourcesIn = new Map<ClusterName, Set<StorageKey>>();
-  readonly #slicesOfExports = new SlicesOfExports();
-  readonly #slicesOfResources = new SlicesOfExports();
-  readonly #retirements = new Map<StorageKey, Retirement>();
-  readonly #loop: CachedLoop;
+  readonly #slicesOfExports = new EndpointSliceIndex();
+  readonly #slicesOfResources = new EndpointSliceIndex();
+  readonly #retirements = new Map<StorageKey, RetirementNotifier>();
+  readonly #loop: CachedResourceController;
 
   constructor(options: CachedResourcesOptions) {
     this.#options = options;
@@ -61,7 +61,7 @@ export class CachedResources {
       ...{ ...shared, definition: clusterCachedResourceEndpointSlices, read: readCachedSlice },
       onChange: (key, now, before) => this.#onSlice(key, now, before),
     });
-    this.#loop = new CachedLoop({
+    this.#loop = new CachedResourceController({
       ...options,
       recordOf: (key) => this.#resources.get(key),
       targets: this,
@@ -84,7 +84,7 @@ export class CachedResources {
     return this.#slices.get(keyOf(clusterCachedResourceEndpointSlices, cluster, name));
   }
 
-  in(cluster: ClusterName): Iterable<CachedRecord> {
+  in(cluster: ClusterName): Iterable<CachedResourceRecord> {
     const keys = [...(this.#resourcesIn.get(cluster) ?? [])];
     return keys.flatMap((key) => this.#resources.get(key) ?? []);
   }
@@ -103,7 +103,7 @@ export class CachedResources {
   }
 
   /** The ClusterCachedResource that a slice names; undefined when there is none. */
-  async resourceOf(slice: CachedSliceRecord): Promise<CachedRecord | undefined> {
+  async resourceOf(slice: CachedSliceRecord): Promise<CachedResourceRecord | undefined> {
     const { parts } = this.#options;
     const cluster = await resolveExportPath(parts, slice.cluster, slice.resourcePath);
     if (cluster === undefined) return undefined;
@@ -125,7 +125,7 @@ export class CachedResources {
     if (record.identityHash !== virtual.identityHash) return undefined;
     if (record.group !== group || record.resource !== resource) return undefined;
     const { parts, catalog } = this.#options;
-    if (!(await isShardOf(parts, slice.cluster, slice.partitionName))) return undefined;
+    if (!(await sliceCoversThisShard(parts, slice.cluster, slice.partitionName))) return undefined;
     const served = await servedResource(parts, catalog(), record);
     if (isProblem(served)) return undefined;
     return { provider: record.cluster, ...served };
@@ -189,9 +189,9 @@ export class CachedResources {
     for (const key of slices) this.#loop.slices.add(key);
   }
 
-  #retirementOf({ cluster, name }: CachedSliceRecord): Retirement {
+  #retirementOf({ cluster, name }: CachedSliceRecord): RetirementNotifier {
     const key = keyOf(clusterCachedResourceEndpointSlices, cluster, name);
-    const known = this.#retirements.get(key) ?? new Retirement();
+    const known = this.#retirements.get(key) ?? new RetirementNotifier();
     this.#retirements.set(key, known);
     return known;
   }
@@ -204,8 +204,8 @@ export class CachedResources {
 
   #onResource(
     key: StorageKey,
-    now: CachedRecord | undefined,
-    before: CachedRecord | undefined,
+    now: CachedResourceRecord | undefined,
+    before: CachedResourceRecord | undefined,
   ): void {
     const { cluster, name } = parseObjectKey(key);
     const known = this.#resourcesIn.get(cluster) ?? new Set<StorageKey>();

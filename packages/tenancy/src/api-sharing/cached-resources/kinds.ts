@@ -3,10 +3,10 @@
 import { type SystemKind, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { notation } from "../../workspaces/index.ts";
+import { schemaBuilders } from "../../workspaces/index.ts";
 import { endpoints, identity, pathPattern, resourceGroup, resourceName } from "../kinds/schemas.ts";
 
-const { ageColumn, column, conditions, labelSelector, object, root, rules, text } = notation;
+const { ageColumn, column, conditions, labelSelector, object, root, rules, text } = schemaBuilders;
 
 const shared = {
   group: "cache.kcp.io",

@@ -13,10 +13,10 @@ import {
 import { member } from "../../workspaces/index.ts";
 import { textOf } from "../kinds/as-definition.ts";
 import type { ExportRecord, VirtualStorage } from "../records.ts";
-import { readSlice, type SliceRecord } from "../slices-of-exports.ts";
+import { type EndpointSliceRecord, readEndpointSlice } from "../slices-of-exports.ts";
 import { clusterCachedResourceEndpointSlices } from "./kinds.ts";
 
-export interface CachedRecord {
+export interface CachedResourceRecord {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly group: string;
@@ -31,7 +31,7 @@ export interface CachedRecord {
   readonly content: string;
 }
 
-export function readCachedResource(entry: Entry): CachedRecord {
+export function readCachedResource(entry: Entry): CachedResourceRecord {
   const object = decodeObject(entry);
   const { cluster, name } = parseObjectKey(entry.key);
   const { uid, deletionTimestamp } = member(object, "metadata");
@@ -59,7 +59,7 @@ function selectorOf(selector: LabelSelectorObject): LabelSelector | string {
   }
 }
 
-export interface CachedSliceRecord extends SliceRecord {
+export interface CachedSliceRecord extends EndpointSliceRecord {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly uid: string;
@@ -77,7 +77,7 @@ export function readCachedSlice(entry: Entry): CachedSliceRecord {
   const { path, name: resourceName } = member(spec, "clusterCachedResource");
   const { cluster, name } = parseObjectKey(entry.key);
   return {
-    ...readSlice(entry),
+    ...readEndpointSlice(entry),
     ...{ cluster, name, uid: textOf(member(object, "metadata")["uid"]) },
     exportPath: textOf(member(spec, "export")["path"]),
     partitionName: textOf(spec["partition"]),

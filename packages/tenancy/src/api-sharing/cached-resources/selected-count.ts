@@ -8,7 +8,7 @@ import { cachedLabels, type HubEvent, type WatchHub } from "@kcp-ts/apiserver/wa
 import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 
-export interface SelectedCountOptions {
+export interface SelectorCountOptions {
   readonly storage: Storage;
   readonly hub: WatchHub;
   readonly prefix: StorageKey;
@@ -24,8 +24,8 @@ interface Step {
 
 const pageEntries = 200;
 
-export class SelectedCount {
-  readonly #options: SelectedCountOptions;
+export class SelectorCount {
+  readonly #options: SelectorCountOptions;
   readonly #stop = new AbortController();
   readonly #unlisten: () => void;
   #counted: { readonly revision: Revision; readonly value: number } | undefined;
@@ -33,7 +33,7 @@ export class SelectedCount {
   #steps: Step[] = [];
   #isLost = false;
 
-  constructor(options: SelectedCountOptions) {
+  constructor(options: SelectorCountOptions) {
     this.#options = options;
     this.#unlisten = options.hub.listen(options.prefix, {
       onEvent: (event) => this.#onEvent(event),

@@ -2,28 +2,28 @@
 
 import type { Catalog, ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
-import type { SharingParts } from "../parts.ts";
-import type { CachedRecord } from "./records.ts";
+import type { ApiSharingDependencies } from "../parts.ts";
+import type { CachedResourceRecord } from "./records.ts";
 
 export interface Problem {
   readonly reason: string;
   readonly message: string;
 }
 
-export interface Selected {
+export interface SelectedResource {
   readonly definition: ResourceDefinition;
   readonly selector: LabelSelector;
 }
 
-export function isProblem(one: Selected | Problem): one is Problem {
+export function isProblem(one: SelectedResource | Problem): one is Problem {
   return "reason" in one;
 }
 
 export async function servedResource(
-  { bindings }: Pick<SharingParts, "bindings">,
+  { bindings }: Pick<ApiSharingDependencies, "bindings">,
   catalog: Catalog,
-  record: CachedRecord,
-): Promise<Selected | Problem> {
+  record: CachedResourceRecord,
+): Promise<SelectedResource | Problem> {
   const { cluster, group, resource, selector } = record;
   const name = group === "" ? resource : `${resource}.${group}`;
   if (typeof selector === "string") return { reason: "InvalidLabelSelector", message: selector };
@@ -45,7 +45,7 @@ export async function servedResource(
 
 async function preferredVersion(
   catalog: Catalog,
-  { cluster, group, resource }: CachedRecord,
+  { cluster, group, resource }: CachedResourceRecord,
 ): Promise<string> {
   const all = await catalog.all(cluster);
   return all.find((one) => one.resource === resource && one.group === group)?.version ?? "";

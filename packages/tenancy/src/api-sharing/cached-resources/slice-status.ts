@@ -1,19 +1,19 @@
 /** What the status of a ClusterCachedResourceEndpointSlice should say: whether its references hold, and where consumers' objects are served. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Condition, conditionsOf, member, setCondition } from "../../workspaces/index.ts";
-import { isOurs, partitionOf } from "../endpoint-slices.ts";
-import type { SharingParts } from "../parts.ts";
+import { includesThisShard, partitionOf } from "../endpoint-slices.ts";
+import type { ApiSharingDependencies } from "../parts.ts";
 import type { ExportRecord } from "../records.ts";
-import { type CachedRecord, type CachedSliceRecord, resourceServedBy } from "./records.ts";
+import { type CachedResourceRecord, type CachedSliceRecord, resourceServedBy } from "./records.ts";
 
 /** What a slice refers to; undefined for what is not there. */
 export interface SliceTargets {
   exportOf(slice: CachedSliceRecord): Promise<ExportRecord | undefined>;
-  resourceOf(slice: CachedSliceRecord): Promise<CachedRecord | undefined>;
+  resourceOf(slice: CachedSliceRecord): Promise<CachedResourceRecord | undefined>;
 }
 
 export async function cachedSliceStatus(
-  parts: SharingParts,
+  parts: ApiSharingDependencies,
   targets: SliceTargets,
   slice: CachedSliceRecord,
   { object, externalUrl }: { readonly object: JsonObject; readonly externalUrl: string },
@@ -29,7 +29,7 @@ export async function cachedSliceStatus(
     told.every(({ status }) => status === "True") &&
     exported !== undefined &&
     parts.bindings.hasBindingsTo(exported.cluster, exported.name) &&
-    (await isOurs(parts, partition));
+    (await includesThisShard(parts, partition));
   const { shardSelector: _, ...before } = member(object, "status");
   const nowMs = parts.clock.now();
   const { cluster, name } = slice;
@@ -46,7 +46,7 @@ export async function cachedSliceStatus(
 
 function resourceCondition(
   { cluster, resourcePath, resourceName }: CachedSliceRecord,
-  record: CachedRecord | undefined,
+  record: CachedResourceRecord | undefined,
 ): Condition {
   const type = "ResourceValid";
   if (record !== undefined) return { type, status: "True" };
@@ -57,7 +57,7 @@ function resourceCondition(
 
 function exportCondition(
   slice: CachedSliceRecord,
-  record: CachedRecord | undefined,
+  record: CachedResourceRecord | undefined,
   exported: ExportRecord | undefined,
 ): Condition {
   const type = "APIExportValid";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, RoleWriter } from "@kcp-ts/apiserver/testing";
 import { TestServer } from "../../testing/index.ts";
-import { apis, settle, until } from "../test-support/cowboys.ts";
+import { apis, flushPendingWork, until } from "../test-support/cowboys.ts";
 import {
   bindToLaw,
   cache,
@@ -38,7 +38,7 @@ describe("a resource with virtual storage", () => {
     ] as const)
       await test.must("POST", `${own}${sheriffs}`, { ...masters, body: sheriff(name, labels) });
     await bindToLaw(test, "b", "a");
-    await settle(test);
+    await flushPendingWork(test);
   });
   after(() => test.close());
 
@@ -278,7 +278,7 @@ describe("what a workspace publishes", () => {
         body: virtualExport(identityHash),
       });
     assert.equal((await offer("guessed")).status, 201);
-    await settle(test);
+    await flushPendingWork(test);
     await bindToLaw(test, "c", "b");
     assert.equal((await test.get(`/clusters/c${sheriffs}`, masters)).status, 500);
     await test.patch(

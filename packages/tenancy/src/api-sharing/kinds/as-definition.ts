@@ -7,7 +7,7 @@ export function groupInName(group: string): string {
   return group === "" ? "core" : group;
 }
 
-export function asDefinition(schema: JsonObject): JsonObject {
+export function toCustomResourceDefinition(schema: JsonObject): JsonObject {
   const spec = member(schema, "spec");
   const asked = member(spec, "names");
   const group = textOf(spec["group"]);

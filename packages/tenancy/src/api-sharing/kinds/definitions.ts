@@ -1,27 +1,27 @@
 /** The kinds of apis.kcp.io as resources: what their schemas cannot say. */
 
-import { definitionErrors, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
+import { exportedDefinitionErrors, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import {
   type Draft,
   type ResourceDefinition,
+  runValidation,
   type Strategy,
   type SubresourceStrategy,
-  wholeVerdict,
 } from "@kcp-ts/apiserver/registry";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
-import { asDefinition, groupInName, listOf, textOf } from "./as-definition.ts";
+import { groupInName, listOf, textOf, toCustomResourceDefinition } from "./as-definition.ts";
 import {
   bindingKind,
+  bindingKindV1alpha1,
   conversionKind,
   endpointSliceKind,
   exportKind,
-  oldBindingKind,
-  oldExportKind,
+  exportKindV1alpha1,
   resourceSchemaKind,
 } from "./schemas.ts";
-import { oldBindingForm, oldExportForm } from "./versions.ts";
+import { bindingCodecV1alpha1, exportCodecV1alpha1 } from "./versions.ts";
 
 const plainSchemas = systemDefinition(resourceSchemaKind);
 
@@ -29,7 +29,7 @@ export const apiResourceSchemas: ResourceDefinition = {
   ...plainSchemas,
   strategy: overriding(plainSchemas, {
     validate: (object) => [
-      ...wholeVerdict(plainSchemas.strategy.validate(object)),
+      ...runValidation(plainSchemas.strategy.validate(object)),
       ...schemaErrors(object),
     ],
   }),
@@ -70,7 +70,7 @@ function schemaErrors(object: JsonObject): FieldError[] {
       ),
     );
   if (errors.length > 0) return errors;
-  return definitionErrors(asDefinition(object)).map((error) => ({
+  return exportedDefinitionErrors(toCustomResourceDefinition(object)).map((error) => ({
     ...error,
     field: error.field.replace(/\.schema\.openAPIV3Schema/, ".schema"),
   }));
@@ -94,11 +94,11 @@ const plainExports = systemDefinition(exportKind);
 
 export const apiExports: ResourceDefinition = withOwnStatus(plainExports, {
   validate: (object) => [
-    ...wholeVerdict(plainExports.strategy.validate(object)),
+    ...runValidation(plainExports.strategy.validate(object)),
     ...exportErrors(object),
   ],
   validateUpdate: (updated, old) => [
-    ...wholeVerdict(plainExports.strategy.validateUpdate(updated, old)),
+    ...runValidation(plainExports.strategy.validateUpdate(updated, old)),
     ...exportErrors(updated),
   ],
 });
@@ -133,17 +133,17 @@ export const apiBindings: ResourceDefinition = withOwnStatus(plainBindings);
 const { group, resource, identity } = plainExports;
 const bindingCollection = { group, resource: plainBindings.resource, identity };
 
-export const oldApiExports: ResourceDefinition = {
-  ...withOwnStatus(systemDefinition(oldExportKind)),
+export const apiExportsV1alpha1: ResourceDefinition = {
+  ...withOwnStatus(systemDefinition(exportKindV1alpha1)),
   storageVersion: exportKind.version,
-  form: oldExportForm,
+  form: exportCodecV1alpha1,
   storedAs: { group, resource, identity },
 };
 
-export const oldApiBindings: ResourceDefinition = {
-  ...withOwnStatus(systemDefinition(oldBindingKind)),
+export const apiBindingsV1alpha1: ResourceDefinition = {
+  ...withOwnStatus(systemDefinition(bindingKindV1alpha1)),
   storageVersion: bindingKind.version,
-  form: oldBindingForm,
+  form: bindingCodecV1alpha1,
   storedAs: bindingCollection,
 };
 
@@ -153,13 +153,13 @@ export const apiExportEndpointSlices: ResourceDefinition = withOwnStatus(
 export const apiConversions: ResourceDefinition = systemDefinition(conversionKind);
 
 /** In the order of discovery: the preferred version of each first. */
-export const sharingKinds: readonly ResourceDefinition[] = [
+export const apiSharingKinds: readonly ResourceDefinition[] = [
   apiBindings,
   apiExports,
-  oldApiBindings,
+  apiBindingsV1alpha1,
   apiConversions,
   apiExportEndpointSlices,
-  oldApiExports,
+  apiExportsV1alpha1,
   apiResourceSchemas,
 ];
 

@@ -1,10 +1,10 @@
 /** What the kinds of apis.kcp.io look like; names, columns and rules as upstream has them. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { notation } from "../../workspaces/index.ts";
+import { schemaBuilders } from "../../workspaces/index.ts";
 
 const { ageColumn, atomic, column, conditions, flag, labelSelector, list, object, root, rules } =
-  notation;
-const { text } = notation;
+  schemaBuilders;
+const { text } = schemaBuilders;
 
 export const apisGroup = "apis.kcp.io";
 
@@ -252,7 +252,7 @@ export const exportKind = {
   }),
 };
 
-export const oldExportKind = {
+export const exportKindV1alpha1 = {
   ...exportNames,
   version: "v1alpha1",
   columns: [
@@ -347,7 +347,7 @@ export const bindingKind = {
   ),
 };
 
-export const oldBindingKind = {
+export const bindingKindV1alpha1 = {
   ...bindingNames,
   version: "v1alpha1",
   schema: root(

@@ -3,7 +3,7 @@
  * that is read and written in either loses nothing.
  */
 
-import type { StoredForm } from "@kcp-ts/apiserver/registry";
+import type { VersionCodec } from "@kcp-ts/apiserver/registry";
 import type { Entry } from "@kcp-ts/apiserver/storage";
 import { decodeObject, encodeObject } from "@kcp-ts/apiserver/stored-object";
 import {
@@ -28,12 +28,20 @@ const overhang = {
 const oldVersion = `${apisGroup}/v1alpha1`;
 const newVersion = `${apisGroup}/v1alpha2`;
 
-export const oldExportForm: StoredForm = formOf("apiexports-v1alpha1", oldExport, newExport);
-export const oldBindingForm: StoredForm = formOf("apibindings-v1alpha1", oldBinding, newBinding);
+export const exportCodecV1alpha1: VersionCodec = codecOf(
+  "apiexports-v1alpha1",
+  toV1alpha1Export,
+  toV1alpha2Export,
+);
+export const bindingCodecV1alpha1: VersionCodec = codecOf(
+  "apibindings-v1alpha1",
+  toV1alpha1Binding,
+  toV1alpha2Binding,
+);
 
 type Turn = (object: JsonObject) => JsonObject;
 
-function formOf(name: string, toOld: Turn, toNew: Turn): StoredForm {
+function codecOf(name: string, toOld: Turn, toNew: Turn): VersionCodec {
   const turned = new WeakMap<Entry, Entry>();
   const presentNow = (entry: Entry): Entry => {
     const known = turned.get(entry);
@@ -51,7 +59,7 @@ function formOf(name: string, toOld: Turn, toNew: Turn): StoredForm {
   };
 }
 
-function oldExport(object: JsonObject): JsonObject {
+function toV1alpha1Export(object: JsonObject): JsonObject {
   const { resources, permissionClaims, ...spec } = member(object, "spec");
   const plain = listOf(resources).filter(isPlainResource);
   const other = listOf(resources).filter((resource) => !isPlainResource(resource));
@@ -59,54 +67,54 @@ function oldExport(object: JsonObject): JsonObject {
   return withSpec(object, oldVersion, {
     annotations: {
       [overhang.resources]: other.length === 0 ? undefined : stringifyJson(other),
-      ...claimsOverhang(permissionClaims),
+      ...claimsLostInV1alpha1(permissionClaims),
     },
     spec: {
       ...spec,
       ...(resources === undefined ? {} : { latestResourceSchemas: schemas }),
-      ...oldClaims(object, permissionClaims),
+      ...toV1alpha1Claims(object, permissionClaims),
     },
   });
 }
 
-function newExport(object: JsonObject): JsonObject {
+function toV1alpha2Export(object: JsonObject): JsonObject {
   const { latestResourceSchemas, permissionClaims, ...spec } = member(object, "spec");
-  const kept = readOverhang(object, overhang.resources);
+  const kept = readLostClaims(object, overhang.resources);
   const plain = listOf(latestResourceSchemas).map((name) => resourceOf(textOf(name)));
   return withSpec(object, newVersion, {
-    annotations: { [overhang.resources]: undefined, ...oldClaimsOverhang(permissionClaims) },
+    annotations: { [overhang.resources]: undefined, ...claimsLostInV1alpha2(permissionClaims) },
     spec: {
       ...spec,
       ...(latestResourceSchemas === undefined && kept.length === 0
         ? {}
         : { resources: [...plain, ...kept] }),
-      ...newClaims(object, permissionClaims),
+      ...toV1alpha2Claims(object, permissionClaims),
     },
   });
 }
 
-function oldBinding(object: JsonObject): JsonObject {
+function toV1alpha1Binding(object: JsonObject): JsonObject {
   const { permissionClaims, ...spec } = member(object, "spec");
   return withSpec(object, oldVersion, {
-    annotations: claimsOverhang(permissionClaims),
-    spec: { ...spec, ...oldClaims(object, permissionClaims) },
+    annotations: claimsLostInV1alpha1(permissionClaims),
+    spec: { ...spec, ...toV1alpha1Claims(object, permissionClaims) },
   });
 }
 
-function newBinding(object: JsonObject): JsonObject {
+function toV1alpha2Binding(object: JsonObject): JsonObject {
   const { permissionClaims, ...spec } = member(object, "spec");
   return withSpec(object, newVersion, {
-    annotations: oldClaimsOverhang(permissionClaims),
-    spec: { ...spec, ...newClaims(object, permissionClaims) },
+    annotations: claimsLostInV1alpha2(permissionClaims),
+    spec: { ...spec, ...toV1alpha2Claims(object, permissionClaims) },
   });
 }
 
-interface Turned {
+interface ConvertedSpec {
   readonly annotations: Readonly<Record<string, string | undefined>>;
   readonly spec: JsonObject;
 }
 
-function withSpec(object: JsonObject, apiVersion: string, turned: Turned): JsonObject {
+function withSpec(object: JsonObject, apiVersion: string, turned: ConvertedSpec): JsonObject {
   const metadata = member(object, "metadata");
   const annotations: Record<string, JsonValue> = { ...member(metadata, "annotations") };
   for (const [key, value] of Object.entries(turned.annotations)) {
@@ -148,9 +156,9 @@ function keyOf(claim: JsonObject): string {
 }
 
 /** Claims of v1alpha2 in the words of v1alpha1. */
-function oldClaims(object: JsonObject, claims: JsonValue | undefined): JsonObject {
+function toV1alpha1Claims(object: JsonObject, claims: JsonValue | undefined): JsonObject {
   if (claims === undefined) return {};
-  const before = byKey(readOverhang(object, overhang.oldClaims));
+  const before = byKey(readLostClaims(object, overhang.oldClaims));
   const permissionClaims = objectsOf(claims).map((claim) => {
     const { verbs: _, selector, defaultSelector: __, ...rest } = claim;
     const kept = before.get(keyOf(claim));
@@ -169,9 +177,9 @@ function oldClaims(object: JsonObject, claims: JsonValue | undefined): JsonObjec
 }
 
 /** Claims of v1alpha1, which speak of no verbs and mean all of them. */
-function newClaims(object: JsonObject, claims: JsonValue | undefined): JsonObject {
+function toV1alpha2Claims(object: JsonObject, claims: JsonValue | undefined): JsonObject {
   if (claims === undefined) return {};
-  const before = byKey(readOverhang(object, overhang.claims));
+  const before = byKey(readLostClaims(object, overhang.claims));
   const isBinding = object["kind"] === "APIBinding";
   const permissionClaims = objectsOf(claims).map((claim) => {
     const { all: _, resourceSelector: __, ...rest } = claim;
@@ -187,7 +195,7 @@ function newClaims(object: JsonObject, claims: JsonValue | undefined): JsonObjec
 }
 
 /** What v1alpha1 cannot say of claims. */
-function claimsOverhang(claims: JsonValue | undefined): Record<string, string | undefined> {
+function claimsLostInV1alpha1(claims: JsonValue | undefined): Record<string, string | undefined> {
   const unsaid = objectsOf(claims).filter(
     ({ verbs, selector, defaultSelector }) =>
       stringifyJson(verbs ?? null) !== '["*"]' ||
@@ -201,7 +209,7 @@ function claimsOverhang(claims: JsonValue | undefined): Record<string, string | 
 }
 
 /** What v1alpha2 cannot say of claims. */
-function oldClaimsOverhang(claims: JsonValue | undefined): Record<string, string | undefined> {
+function claimsLostInV1alpha2(claims: JsonValue | undefined): Record<string, string | undefined> {
   const unsaid = objectsOf(claims).filter(
     ({ all, resourceSelector }) => all !== true || resourceSelector !== undefined,
   );
@@ -219,7 +227,7 @@ function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
   return listOf(value).filter(isJsonObject);
 }
 
-function readOverhang(object: JsonObject, key: string): readonly JsonValue[] {
+function readLostClaims(object: JsonObject, key: string): readonly JsonValue[] {
   const text = member(member(object, "metadata"), "annotations")[key];
   if (typeof text !== "string") return [];
   try {

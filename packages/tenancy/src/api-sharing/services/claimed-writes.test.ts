@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AnyObject } from "@kcp-ts/apiserver/testing";
 import { TestServer } from "../../testing/index.ts";
-import { apis, bind, offer, settle } from "../test-support/cowboys.ts";
+import { apis, bind, flushPendingWork, offer } from "../test-support/cowboys.ts";
 
 const view = (cluster: string) => `/services/apiexport/a/cowboys/clusters/${cluster}`;
 const inDefault = (resource: string) => `/api/v1/namespaces/default/${resource}`;
@@ -34,7 +34,7 @@ async function started(...agreed: readonly Agreed[]): Promise<TestServer> {
     ...{ selector, state: "Accepted" },
   }));
   await bind(test, "b", "a", "cowboys", accepted);
-  await settle(test);
+  await flushPendingWork(test);
   return test;
 }
 
@@ -186,7 +186,7 @@ describe("a claim", () => {
       const state = { spec: { permissionClaims: [] } };
       const own = `${apis("b")}/apibindings/cowboys`;
       assert.equal((await test.patch(own, "merge", state, asConsumer)).status, 200);
-      await settle(test);
+      await flushPendingWork(test);
       assert.equal((await test.get(at, asProvider)).status, 200);
       assert.equal((await test.patch(at, "merge", patch, asProvider)).status, 403);
       await test.close();
@@ -233,7 +233,7 @@ describe("a claim", () => {
         ...asConsumer,
         body: { metadata: { name, labels: { show } } },
       });
-    await settle(test);
+    await flushPendingWork(test);
     await test.must("DELETE", `${view("b")}${at}`, asProvider);
     assert.deepEqual((await test.get(`/clusters/b${at}`, asConsumer)).names, ["hidden"]);
     await test.close();

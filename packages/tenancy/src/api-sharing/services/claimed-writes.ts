@@ -10,14 +10,14 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import { member, uncancelled } from "../../workspaces/index.ts";
-import { acceptedIn, isSelected } from "../claims.ts";
+import { acceptedClaimIn, isSelected } from "../claims.ts";
 import { listOf, textOf } from "../kinds/as-definition.ts";
-import type { SharingParts } from "../parts.ts";
+import type { ApiSharingDependencies } from "../parts.ts";
 import type { Claim, ExportRecord } from "../records.ts";
 
 /** A write by an accepted claim. */
 export interface ClaimedWrite {
-  readonly parts: SharingParts;
+  readonly parts: ApiSharingDependencies;
   readonly record: ExportRecord;
   readonly cluster: ClusterName;
   readonly claim: Claim;
@@ -32,7 +32,7 @@ type Judge = (
 ) => Promise<void> | undefined;
 
 /** Throws a 403 when the object gives more than the claim. Undefined where there is nothing to find out. */
-export function judgeClaimedWrite(
+export function validateClaimedWrite(
   write: ClaimedWrite,
   draft: Draft,
   old: JsonObject | undefined,
@@ -42,7 +42,7 @@ export function judgeClaimedWrite(
 }
 
 /** A changed owner is a deletion by the garbage collector. */
-export function refuseOwnersWithoutDelete(
+export function denyOwnerChangeWithoutDelete(
   { parts, record, cluster, claim }: ClaimedWrite,
   draft: Draft,
   old: JsonObject | undefined,
@@ -52,9 +52,9 @@ export function refuseOwnersWithoutDelete(
     listOf(member(one, "metadata")["ownerReferences"]),
   );
   if (jsonEqual([...(now ?? [])], [...(before ?? [])])) return;
-  const verbs = acceptedIn(parts.bindings, cluster, record, claim)?.verbs ?? [];
+  const verbs = acceptedClaimIn(parts.bindings, cluster, record, claim)?.verbs ?? [];
   if (allows(verbs, "delete")) return;
-  throw refused(claim, draft, "cannot set an ownerRef on a resource you can't delete");
+  throw claimForbidden(claim, draft, "cannot set an ownerRef on a resource you can't delete");
 }
 
 const tokenType = "kubernetes.io/service-account-token";
@@ -64,7 +64,7 @@ const accountAnnotations = [
 ] as const;
 
 /** Whoever reads a token Secret is the ServiceAccount: that takes a claim by which such accounts are made. */
-function judgeSecret(
+function validateSecret(
   write: ClaimedWrite,
   draft: Draft,
   old: JsonObject | undefined,
@@ -75,16 +75,16 @@ function judgeSecret(
   );
   const isSame = accountAnnotations.every((key) => now?.[key] === before?.[key]);
   if (old?.["type"] === tokenType && isSame) return undefined;
-  return mustMakeAccount(write, draft, textOf(now?.[accountAnnotations[0]]));
+  return requireServiceAccountClaim(write, draft, textOf(now?.[accountAnnotations[0]]));
 }
 
-async function mustMakeAccount(
+async function requireServiceAccountClaim(
   { parts, record, cluster, claim, namespace = "" }: ClaimedWrite,
   draft: Draft,
   name: string,
 ): Promise<void> {
   const accounts = { group: "", resource: "serviceaccounts" };
-  const accepted = acceptedIn(parts.bindings, cluster, record, accounts);
+  const accepted = acceptedClaimIn(parts.bindings, cluster, record, accounts);
   const definition = parts.builtIns.find(
     ({ group, resource }) => group === accounts.group && resource === accounts.resource,
   );
@@ -99,11 +99,11 @@ async function mustMakeAccount(
     if (entry !== undefined && isSelected(accepted.claim, cachedLabels(entry))) return;
   }
   const message = `no accepted permission claim to create serviceaccounts covers service account ${quote(name)}`;
-  throw refused(claim, draft, message);
+  throw claimForbidden(claim, draft, message);
 }
 
 /** A claim is agreed to by the consumer, never by whoever makes it. */
-function judgeBinding(
+function validateBinding(
   { claim }: ClaimedWrite,
   draft: Draft,
   old: JsonObject | undefined,
@@ -111,7 +111,11 @@ function judgeBinding(
   const before = acceptedClaimsOf(old ?? {});
   const isAdded = (one: JsonObject) => !before.some((other) => jsonEqual(one, other));
   if (acceptedClaimsOf(draft).some(isAdded))
-    throw refused(claim, draft, "permission claims cannot be accepted by a permission claim");
+    throw claimForbidden(
+      claim,
+      draft,
+      "permission claims cannot be accepted by a permission claim",
+    );
   return undefined;
 }
 
@@ -121,7 +125,7 @@ function acceptedClaimsOf(binding: JsonObject): readonly JsonObject[] {
 }
 
 /** What intercepts writes sees the objects of others: those that the provider sees anyway, and, to change them, that it may change. */
-function judgeInterception(
+function validateInterception(
   verbs: readonly string[],
   rulesOf: (object: JsonObject) => Interception,
 ): Judge {
@@ -132,7 +136,7 @@ function judgeInterception(
     const isCovered = (group: string, resource: string) => {
       if (record.resources.some((one) => one.group === group && one.resource === resource))
         return true;
-      const accepted = acceptedIn(parts.bindings, cluster, record, { group, resource });
+      const accepted = acceptedClaimIn(parts.bindings, cluster, record, { group, resource });
       return (
         accepted?.claim.selector?.matchAll === true &&
         verbs.every((verb) => allows(accepted.verbs, verb))
@@ -145,7 +149,7 @@ function judgeInterception(
           if (isCovered(group, resource)) continue;
           const what = `${resource}${group === "" ? "" : `.${group}`}`;
           const message = `no accepted permission claim to ${verbs.join(" and ")} all ${what} allows to intercept them`;
-          throw refused(claim, draft, message);
+          throw claimForbidden(claim, draft, message);
         }
     }
     return undefined;
@@ -170,30 +174,30 @@ function constraintsOf(object: JsonObject): Interception {
 }
 
 /** A conversion webhook is sent every object of its definition. */
-function judgeDefinition(
+function validateDefinition(
   { claim }: ClaimedWrite,
   draft: Draft,
   old: JsonObject | undefined,
 ): undefined {
   const [now, before] = [draft, old ?? {}].map((one) => member(member(one, "spec"), "conversion"));
   if (now?.["strategy"] !== "Webhook" || jsonEqual(now, before ?? {})) return undefined;
-  throw refused(claim, draft, "conversion webhooks cannot be set by a permission claim");
+  throw claimForbidden(claim, draft, "conversion webhooks cannot be set by a permission claim");
 }
 
 const admissionGroup = "admissionregistration.k8s.io";
 const judges: ReadonlyMap<string, Judge> = new Map<string, Judge>([
-  ["/secrets", judgeSecret],
-  ["apis.kcp.io/apibindings", judgeBinding],
-  ["apiextensions.k8s.io/customresourcedefinitions", judgeDefinition],
-  [`${admissionGroup}/validatingwebhookconfigurations`, judgeInterception(["get"], webhooksOf)],
+  ["/secrets", validateSecret],
+  ["apis.kcp.io/apibindings", validateBinding],
+  ["apiextensions.k8s.io/customresourcedefinitions", validateDefinition],
+  [`${admissionGroup}/validatingwebhookconfigurations`, validateInterception(["get"], webhooksOf)],
   [
     `${admissionGroup}/mutatingwebhookconfigurations`,
-    judgeInterception(["get", "update"], webhooksOf),
+    validateInterception(["get", "update"], webhooksOf),
   ],
-  [`${admissionGroup}/validatingadmissionpolicies`, judgeInterception(["get"], constraintsOf)],
+  [`${admissionGroup}/validatingadmissionpolicies`, validateInterception(["get"], constraintsOf)],
   [
     `${admissionGroup}/mutatingadmissionpolicies`,
-    judgeInterception(["get", "update"], constraintsOf),
+    validateInterception(["get", "update"], constraintsOf),
   ],
 ]);
 
@@ -202,6 +206,6 @@ function allows(verbs: readonly string[], verb: string): boolean {
 }
 
 /** Kubernetes' words for what is not allowed, about the object that would be written. */
-export function refused(claim: Claim, object: JsonObject, message: string): Error {
+export function claimForbidden(claim: Claim, object: JsonObject, message: string): Error {
   return statusError.forbidden(claim, textOf(member(object, "metadata")["name"]), message);
 }

@@ -12,32 +12,32 @@ import { type JsonObject, setMember } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
-import { acceptedIn, claimHash, claimLabel, isClaimOn, isSelected } from "../claims.ts";
-import { apiBindings, oldApiBindings } from "../kinds/definitions.ts";
+import { acceptedClaimIn, claimHash, claimLabel, isClaimOn, isSelected } from "../claims.ts";
+import { apiBindings, apiBindingsV1alpha1 } from "../kinds/definitions.ts";
 import { exportHash } from "../kinds/hashes.ts";
 import { exportLabel } from "../marks.ts";
-import type { SharingParts } from "../parts.ts";
+import type { ApiSharingDependencies } from "../parts.ts";
 import type { Claim, ExportRecord } from "../records.ts";
-import type { SharingCatalog } from "../sharing-catalog.ts";
+import type { BoundResourceCatalog } from "../sharing-catalog.ts";
 import { isBuiltInIdentity, isSystemExport } from "../system-exports.ts";
 import {
   type ClaimedWrite,
-  judgeClaimedWrite,
-  refused,
-  refuseOwnersWithoutDelete,
+  claimForbidden,
+  denyOwnerChangeWithoutDelete,
+  validateClaimedWrite,
 } from "./claimed-writes.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
 const readVerbs: readonly string[] = ["get", "list", "watch"];
-const bindingVersions: readonly ResourceDefinition[] = [apiBindings, oldApiBindings];
+const bindingVersions: readonly ResourceDefinition[] = [apiBindings, apiBindingsV1alpha1];
 
-export class ExportView implements Catalog {
-  readonly #parts: SharingParts;
-  readonly #catalog: SharingCatalog;
+export class ApiExportVirtualWorkspace implements Catalog {
+  readonly #parts: ApiSharingDependencies;
+  readonly #catalog: BoundResourceCatalog;
   readonly #record: ExportRecord;
   #all: Promise<readonly ResourceDefinition[]> | undefined;
 
-  constructor(parts: SharingParts, catalog: SharingCatalog, record: ExportRecord) {
+  constructor(parts: ApiSharingDependencies, catalog: BoundResourceCatalog, record: ExportRecord) {
     this.#parts = parts;
     this.#catalog = catalog;
     this.#record = record;
@@ -137,7 +137,8 @@ export class ExportView implements Catalog {
       isWritable: isVisible,
       prepare: write && ((draft, old) => this.#enforce(write, draft, old)),
       judge:
-        write && ((draft, old, address) => judgeClaimedWrite({ ...write, ...address }, draft, old)),
+        write &&
+        ((draft, old, address) => validateClaimedWrite({ ...write, ...address }, draft, old)),
       onRetired: (callback) => this.#parts.onExportChanged(this.#record, callback),
     });
   }
@@ -160,7 +161,7 @@ export class ExportView implements Catalog {
   }
 
   #acceptedIn(cluster: ClusterName, group: string, resource: string): Claim | undefined {
-    return acceptedIn(this.#parts.bindings, cluster, this.#record, { group, resource })?.claim;
+    return acceptedClaimIn(this.#parts.bindings, cluster, this.#record, { group, resource })?.claim;
   }
 
   /** Labelled as claimed, and still agreed to. */
@@ -176,16 +177,16 @@ export class ExportView implements Catalog {
   /** What a provider writes must be covered by the claim that it writes it under, and is. */
   #enforce(write: ClaimedWrite, draft: Draft, old: JsonObject | undefined): void {
     const { claim } = write;
-    refuseOwnersWithoutDelete(write, draft, old);
+    denyOwnerChangeWithoutDelete(write, draft, old);
     const metadata = member(draft, "metadata");
     const labels: { [key: string]: string } = { ...(member(metadata, "labels") as object) };
     for (const [key, value] of Object.entries(claim.selector?.matchLabels ?? {})) {
       if (labels[key] === undefined) setMember(labels, key, value);
       else if (labels[key] !== value)
-        throw refused(claim, draft, `protected label ${key} must have value ${value}`);
+        throw claimForbidden(claim, draft, `protected label ${key} must have value ${value}`);
     }
     if (!isSelected(claim, labels))
-      throw refused(claim, draft, "object does not match required labels");
+      throw claimForbidden(claim, draft, "object does not match required labels");
     labels[claimLabel(this.#record.cluster, this.#record.name)] = claimHash(claim);
     draft["metadata"] = { ...metadata, labels };
   }

@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import {
   type Catalog,
   type ResourceDefinition,
+  runValidation,
   type SubresourceStrategy,
-  wholeVerdict,
 } from "@kcp-ts/apiserver/registry";
 import { cachedLabels } from "@kcp-ts/apiserver/watch-cache";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
@@ -57,7 +57,7 @@ export function isLogicalClusters(group: string, resource: string): boolean {
   return group === logicalClusters.group && resource === logicalClusters.resource;
 }
 
-export function lifecycleView(service: LifecycleService, id: string): Catalog {
+export function lifecycleVirtualWorkspace(service: LifecycleService, id: string): Catalog {
   const { list, word, phase, entersModified } = lifecycles[service];
   const [label, value] =
     service === "initializingworkspaces" ? initializerLabel(id) : terminatorLabel(id);
@@ -72,10 +72,10 @@ export function lifecycleView(service: LifecycleService, id: string): Catalog {
     status: {
       ...status,
       // Told before anything else: what is not this controller's is no question of who may do it.
-      validateSent: (updated, old) => onlyOwn({ updated, old, list, word, id }),
+      validateSent: (updated, old) => requireOwnEntryOnly({ updated, old, list, word, id }),
       validateUpdate: (updated, old) => [
-        ...wholeVerdict(status.validateUpdate(updated, old)),
-        ...onlyOwn({ updated, old, list, word, id }),
+        ...runValidation(status.validateUpdate(updated, old)),
+        ...requireOwnEntryOnly({ updated, old, list, word, id }),
       ],
     },
   });
@@ -123,7 +123,7 @@ interface Change {
   readonly id: string;
 }
 
-function onlyOwn({ updated, old, list, word, id }: Change): FieldError[] {
+function requireOwnEntryOnly({ updated, old, list, word, id }: Change): FieldError[] {
   const [now, before] = [listOf(statusOf(updated)[list]), listOf(statusOf(old)[list])];
   const without = before.filter((one) => one !== id);
   if (jsonEqual([...now], [...before]) || jsonEqual([...now], without)) return [];

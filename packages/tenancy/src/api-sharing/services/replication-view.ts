@@ -11,23 +11,27 @@ import { statusError } from "@kcp-ts/machinery/status";
 import { readVerbs } from "../cached-resources/cached-definition.ts";
 import type { CachedResources } from "../cached-resources/cached-resources.ts";
 import { resourceServedBy } from "../cached-resources/records.ts";
-import type { SharingParts } from "../parts.ts";
+import type { ApiSharingDependencies } from "../parts.ts";
 import type { ExportedResource, ExportRecord } from "../records.ts";
-import type { SharingCatalog } from "../sharing-catalog.ts";
+import type { BoundResourceCatalog } from "../sharing-catalog.ts";
 import type { ReplicationScope } from "./virtual-workspace-scope.ts";
-import type { ServiceAccess } from "./virtual-workspaces.ts";
+import type { VirtualWorkspaceAccess } from "./virtual-workspaces.ts";
 
-interface Offer {
+interface ReplicatedResource {
   readonly exported: ExportRecord;
   readonly resource: ExportedResource;
 }
 
-export class ReplicationViews {
-  readonly #parts: SharingParts;
-  readonly #catalog: SharingCatalog;
+export class ReplicationVirtualWorkspaces {
+  readonly #parts: ApiSharingDependencies;
+  readonly #catalog: BoundResourceCatalog;
   readonly #cached: CachedResources;
 
-  constructor(parts: SharingParts, catalog: SharingCatalog, cached: CachedResources) {
+  constructor(
+    parts: ApiSharingDependencies,
+    catalog: BoundResourceCatalog,
+    cached: CachedResources,
+  ) {
     this.#parts = parts;
     this.#catalog = catalog;
     this.#cached = cached;
@@ -36,7 +40,7 @@ export class ReplicationViews {
   async authorize(
     scope: ReplicationScope,
     attributes: Attributes,
-    access: Pick<ServiceAccess, "mayUseContent">,
+    access: Pick<VirtualWorkspaceAccess, "mayUseContent">,
   ): Promise<ServiceDecision> {
     const { user, verb, cluster, group, resource } = attributes;
     if (!readVerbs.includes(verb))
@@ -77,7 +81,10 @@ export class ReplicationViews {
     };
   }
 
-  async #offerOf({ cluster, slice: name }: ReplicationScope): Promise<Offer | undefined> {
+  async #offerOf({
+    cluster,
+    slice: name,
+  }: ReplicationScope): Promise<ReplicatedResource | undefined> {
     await this.#cached.loading;
     const slice = this.#cached.slice(cluster, name);
     const exported = slice && (await this.#cached.exportOf(slice));
@@ -90,7 +97,7 @@ export class ReplicationViews {
   /** What a binding to the export serves in a workspace of a consumer, if it is what is offered. */
   #served(
     cluster: ClusterName,
-    { exported, resource: offered }: Offer,
+    { exported, resource: offered }: ReplicatedResource,
     group: string,
     resource: string,
   ) {

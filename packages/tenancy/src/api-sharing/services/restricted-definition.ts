@@ -5,9 +5,9 @@ import type {
   Draft,
   OpenApiSource,
   ResourceDefinition,
-  StoredForm,
   Strategy,
   SubresourceStrategy,
+  VersionCodec,
 } from "@kcp-ts/apiserver/registry";
 import type { Entry } from "@kcp-ts/apiserver/storage";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -31,7 +31,7 @@ export interface Restriction {
   readonly onRetired?: ((callback: () => void) => () => void) | undefined;
   readonly servedFrom?: ClusterName | undefined;
   /** Stands in for how the base turns stored bytes into served ones. */
-  readonly form?: StoredForm | undefined;
+  readonly form?: VersionCodec | undefined;
 }
 
 export class RestrictedDefinition implements ResourceDefinition {
@@ -84,7 +84,7 @@ export class RestrictedDefinition implements ResourceDefinition {
   get storageVersion(): string {
     return this.#base.storageVersion ?? this.#base.version;
   }
-  get form(): StoredForm | undefined {
+  get form(): VersionCodec | undefined {
     return this.#restriction.form ?? this.#base.form;
   }
   get servedFrom(): ClusterName | undefined {

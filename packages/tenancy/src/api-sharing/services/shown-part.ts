@@ -2,14 +2,14 @@
 
 import type { Draft, ResourceDefinition, SubresourceStrategy } from "@kcp-ts/apiserver/registry";
 import { type Entry, parseObjectKey } from "@kcp-ts/apiserver/storage";
-import { decodeObject, mentions } from "@kcp-ts/apiserver/stored-object";
+import { decodeObject, mayContain } from "@kcp-ts/apiserver/stored-object";
 import { cachedLabels } from "@kcp-ts/apiserver/watch-cache";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
 /** An object that is about to be shown, or not. What costs something is a function. */
-export interface SeenObject {
+export interface FilteredObject {
   readonly cluster: ClusterName;
   readonly namespace: string;
   readonly name: string;
@@ -19,13 +19,13 @@ export interface SeenObject {
   object(): JsonObject;
 }
 
-export interface ShownPart {
+export interface ResourceFilter {
   readonly verbs: readonly string[];
   /** Of the status subresource; none, and there is no such subresource. */
   readonly statusVerbs?: readonly string[];
-  readonly isShown: (object: SeenObject) => boolean;
+  readonly isShown: (object: FilteredObject) => boolean;
   /** Whether a watch may have shown it before it changed; `isShown` if left out. For what depends on more than the object. */
-  readonly wasShown?: (object: SeenObject) => boolean;
+  readonly wasShown?: (object: FilteredObject) => boolean;
   /** Looks at what is about to be stored; throws when it may not be. `old` is undefined for what is created. */
   readonly check?: (draft: Draft, old: JsonObject | undefined) => void;
   /** The same for what is written through the status subresource. */
@@ -34,7 +34,10 @@ export interface ShownPart {
   readonly deletionRefusal?: (object: JsonObject) => string | undefined;
 }
 
-export function shownPart(base: ResourceDefinition, part: ShownPart): ResourceDefinition {
+export function filteredDefinition(
+  base: ResourceDefinition,
+  part: ResourceFilter,
+): ResourceDefinition {
   const { verbs, statusVerbs = [], isShown, wasShown, check, deletionRefusal } = part;
   const status = base.subresources.get("status");
   return new RestrictedDefinition(base, {
@@ -50,7 +53,7 @@ export function shownPart(base: ResourceDefinition, part: ShownPart): ResourceDe
 function limited(
   status: SubresourceStrategy,
   allowed: readonly string[],
-  check: ShownPart["checkStatus"],
+  check: ResourceFilter["checkStatus"],
 ): SubresourceStrategy {
   return {
     ...status,
@@ -63,7 +66,7 @@ function limited(
   };
 }
 
-function seen(entry: Entry): SeenObject {
+function seen(entry: Entry): FilteredObject {
   const { cluster, namespace, name } = parseObjectKey(entry.key);
   return {
     cluster,
@@ -72,7 +75,7 @@ function seen(entry: Entry): SeenObject {
     get labels() {
       return cachedLabels(entry);
     },
-    mentions: (text) => mentions(entry, text),
+    mentions: (text) => mayContain(entry, text),
     object: () => decodeObject(entry),
   };
 }

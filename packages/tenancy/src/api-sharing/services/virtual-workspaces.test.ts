@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AnyObject, TestUser } from "@kcp-ts/apiserver/testing";
 import { TestServer } from "../../testing/index.ts";
-import { apis, bind, cowboy, offer, settle } from "../test-support/cowboys.ts";
+import { apis, bind, cowboy, flushPendingWork, offer } from "../test-support/cowboys.ts";
 
 const view = (cluster: string) => `/services/apiexport/a/cowboys/clusters/${cluster}`;
 const cowboys = "/apis/wildwest.dev/v1alpha1/cowboys";
@@ -29,7 +29,7 @@ async function started(spec: object = {}, claims: object[] = []): Promise<TestSe
     });
     await bind(test, cluster, "a", "cowboys", claims);
   }
-  await settle(test);
+  await flushPendingWork(test);
   return test;
 }
 
@@ -104,14 +104,14 @@ describe("the virtual workspace of an export", () => {
     await bind(test, "b", "a", "second", [rejected]);
     // Its resources are the first one's, and what it agrees to is more than that one does.
     await bind(test, "b", "a", "third", [accepted("configmaps")]);
-    await settle(test);
+    await flushPendingWork(test);
     for (const [name, labels] of Object.entries({ shown: { show: "yes" }, hidden: {} }))
       await test.must("POST", `/clusters/b${configMaps}`, {
         user: "masters",
         body: { metadata: { name, labels } },
       });
     const isAsAgreed = async () => {
-      await settle(test);
+      await flushPendingWork(test);
       assert.equal((await test.get(`${view("b")}${inDefault}`, { user: "a" })).status, 200);
       const list = await test.must("GET", `${view("b")}${configMaps}`, { user: "a" });
       assert.deepEqual(names(list), ["shown"]);
@@ -129,7 +129,7 @@ describe("the virtual workspace of an export", () => {
     const taken = { spec: { permissionClaims: [] } };
     const at = `${apis("b")}/apibindings/cowboys`;
     assert.equal((await test.patch(at, "merge", taken, { user: "masters" })).status, 200);
-    await settle(test);
+    await flushPendingWork(test);
     const list = await test.must("GET", `${view("b")}${configMaps}`, { user: "a" });
     assert.deepEqual(names(list), ["hidden", "shown"]);
     await test.close();
@@ -230,7 +230,7 @@ describe("permission claims", () => {
     await put("c", "never");
     await bind(test, "b", "a", "cowboys", [accepted("configmaps")]);
     await bind(test, "c", "a");
-    await settle(test);
+    await flushPendingWork(test);
     await put("b", "after");
     await put("c", "never-either");
     const list = await test.must("GET", `${view("*")}/api/v1/configmaps`, { user: "a" });
@@ -254,7 +254,7 @@ describe("permission claims", () => {
     assert.equal((await test.get(`${view("b")}${configMaps}/x`, { user: "a" })).status, 403);
     const list = await test.must("GET", `${view("*")}/api/v1/configmaps`, { user: "a" });
     assert.deepEqual(names(list), []);
-    await settle(test);
+    await flushPendingWork(test);
     const object = await test.must("GET", `/clusters/b${configMaps}/x`, { user: "b" });
     assert.equal(object.metadata.labels, undefined);
     await test.close();

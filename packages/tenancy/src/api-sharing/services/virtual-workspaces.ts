@@ -8,8 +8,8 @@ import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { Attributes } from "@kcp-ts/apiserver/request/attributes";
 import type { ClusterScope, RequestScope } from "@kcp-ts/apiserver/request/request-scope";
 import {
-  isMaster,
-  isPowerful,
+  isPrivilegedGroup,
+  isSystemMaster,
   scopesKey,
   type UserInfo,
   warrantKey,
@@ -22,21 +22,21 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { logicalClusters, member, uncancelled, workspaceTypes } from "../../workspaces/index.ts";
 import type { CachedResources } from "../cached-resources/cached-resources.ts";
-import { acceptedIn, bindingsTo } from "../claims.ts";
+import { acceptedClaimIn, bindingsTo } from "../claims.ts";
 import { listOf, textOf } from "../kinds/as-definition.ts";
 import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definitions.ts";
-import { keyOf, type SharingParts } from "../parts.ts";
+import { type ApiSharingDependencies, keyOf } from "../parts.ts";
 import type { ExportRecord } from "../records.ts";
-import type { SharingCatalog } from "../sharing-catalog.ts";
+import type { BoundResourceCatalog } from "../sharing-catalog.ts";
 import { isSystemExport } from "../system-exports.ts";
-import { ConsumersOfExports, type ExportConsumers } from "./export-consumers.ts";
+import { ExportConsumerIndex, type ExportConsumers } from "./export-consumers.ts";
 import {
   isLogicalClusters,
   type LifecycleService,
   lifecycles,
-  lifecycleView,
+  lifecycleVirtualWorkspace,
 } from "./lifecycle-view.ts";
-import { ReplicationViews } from "./replication-view.ts";
+import { ReplicationVirtualWorkspaces } from "./replication-view.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 import { splitService } from "./split-service.ts";
 import {
@@ -46,7 +46,7 @@ import {
 } from "./virtual-workspace-scope.ts";
 
 /** What authorization is asked by virtual workspaces; wiring supplies it. */
-export interface ServiceAccess {
+export interface VirtualWorkspaceAccess {
   /** Any verb on the `content` of an export. */
   readonly mayUseContent: (
     user: UserInfo,
@@ -71,24 +71,24 @@ export interface ServiceAccess {
 }
 
 /** The virtual workspaces of syncers, which know kinds that this package does not: whoever composes the server supplies them. */
-export interface SyncerViews {
+export interface SyncerVirtualWorkspaces {
   authorize(service: SyncerScope, attributes: Attributes): MaybePromise<ServiceDecision>;
   /** Undefined for what is served as in the logical cluster itself. */
   catalogOf(service: SyncerScope, cluster: ClusterScope): Catalog | undefined;
 }
 
-interface SharedRooms {
-  readonly parts: SharingParts;
-  readonly catalog: SharingCatalog;
+interface VirtualWorkspaceDependencies {
+  readonly parts: ApiSharingDependencies;
+  readonly catalog: BoundResourceCatalog;
   readonly cached: CachedResources;
 }
 
 interface VirtualWorkspacesOptions {
-  readonly parts: SharingParts;
-  readonly access: ServiceAccess;
-  readonly syncerViews: SyncerViews | undefined;
-  readonly consumers: ConsumersOfExports;
-  readonly replication: ReplicationViews;
+  readonly parts: ApiSharingDependencies;
+  readonly access: VirtualWorkspaceAccess;
+  readonly syncerViews: SyncerVirtualWorkspaces | undefined;
+  readonly consumers: ExportConsumerIndex;
+  readonly replication: ReplicationVirtualWorkspaces;
 }
 
 const granted: ServiceDecision = { allowed: true, reason: "" };
@@ -101,12 +101,12 @@ export class VirtualWorkspaces implements ServiceViews {
   readonly #options: VirtualWorkspacesOptions;
 
   constructor(
-    { parts, catalog, cached }: SharedRooms,
-    access: ServiceAccess,
-    syncerViews?: (consumers: ExportConsumers) => SyncerViews,
+    { parts, catalog, cached }: VirtualWorkspaceDependencies,
+    access: VirtualWorkspaceAccess,
+    syncerViews?: (consumers: ExportConsumers) => SyncerVirtualWorkspaces,
   ) {
-    const consumers = new ConsumersOfExports({ parts, catalog });
-    const replication = new ReplicationViews(parts, catalog, cached);
+    const consumers = new ExportConsumerIndex({ parts, catalog });
+    const replication = new ReplicationVirtualWorkspaces(parts, catalog, cached);
     this.#options = {
       ...{ parts, access, consumers, replication, syncerViews: syncerViews?.(consumers) },
     };
@@ -169,14 +169,14 @@ export class VirtualWorkspaces implements ServiceViews {
         const isOwn =
           scope.cluster === "*" ||
           (scope.kind === "resource" && isLogicalClusters(scope.group, scope.resource));
-        return isOwn ? lifecycleView(service.name, service.id) : undefined;
+        return isOwn ? lifecycleVirtualWorkspace(service.name, service.id) : undefined;
       }
       default:
         return undefined;
     }
   }
 
-  get #syncerViews(): SyncerViews {
+  get #syncerViews(): SyncerVirtualWorkspaces {
     const { syncerViews } = this.#options;
     if (syncerViews === undefined) throw statusError.pathNotFound();
     return syncerViews;
@@ -217,7 +217,7 @@ export class VirtualWorkspaces implements ServiceViews {
     if (isServed) return true;
     const isOwnBinding = resource === apiBindings.resource && group === apiBindings.group;
     if (isOwnBinding && ["get", "list", "watch"].includes(verb)) return true;
-    const verbs = acceptedIn(bindings, cluster, record, { group, resource })?.verbs ?? [];
+    const verbs = acceptedClaimIn(bindings, cluster, record, { group, resource })?.verbs ?? [];
     return verbs.includes(verb) || verbs.includes("*");
   }
 
@@ -285,7 +285,7 @@ export class VirtualWorkspaces implements ServiceViews {
     const [typeCluster, typeName] = [id.slice(0, at) as ClusterName, id.slice(at + 1)];
     // Masters also look at what belongs to no type: identifiers of the system, and those of nobody.
     const mayRun =
-      isMaster(attributes.user) ||
+      isSystemMaster(attributes.user) ||
       (at > 0 &&
         !id.startsWith("system:") &&
         (await this.#options.access.mayRunType(attributes.user, typeCluster, typeName, verb)));
@@ -370,7 +370,7 @@ function creatorOf(logicalCluster: JsonObject, cluster: ClusterName): UserInfo |
   const { [warrantKey]: _, ...extras } = (extra ?? {}) as Record<string, readonly string[]>;
   return {
     username,
-    groups: known.filter((group) => !isPowerful(group)),
+    groups: known.filter((group) => !isPrivilegedGroup(group)),
     extra: { ...extras, [scopesKey]: [...(extras[scopesKey] ?? []), `cluster:${cluster}`] },
   };
 }

@@ -1,8 +1,8 @@
 /** The API of the tests: cowboys with an intent, offered by one workspace and bound by others. */
-import { type AnyObject, type RequestOptions, settle } from "@kcp-ts/apiserver/testing";
+import { type AnyObject, flushPendingWork, type RequestOptions } from "@kcp-ts/apiserver/testing";
 import type { TestServer } from "../../testing/index.ts";
 
-export { settle, until } from "@kcp-ts/apiserver/testing";
+export { flushPendingWork, until } from "@kcp-ts/apiserver/testing";
 
 export const apis = (cluster: string, version = "v1alpha2"): string =>
   `/clusters/${cluster}/apis/apis.kcp.io/${version}`;
@@ -59,7 +59,7 @@ export async function offer(test: TestServer, cluster: string, spec: object = {}
   await test.must("POST", `${apis(cluster, "v1alpha1")}/apiresourceschemas`, { ...masters, body });
   const exported = cowboyExport("today", spec);
   await test.must("POST", `${apis(cluster)}/apiexports`, { ...masters, body: exported });
-  await settle(test);
+  await flushPendingWork(test);
 }
 
 export function bindingTo(provider: string, name = "cowboys", permissionClaims: object[] = []) {

@@ -1,7 +1,7 @@
 /** The API of the tests of cached resources: sheriffs that one workspace has, publishes, and offers to others to be read. */
 import { type AnyObject, install } from "@kcp-ts/apiserver/testing";
 import type { TestServer } from "../../testing/index.ts";
-import { apis, settle, until } from "./cowboys.ts";
+import { apis, flushPendingWork, until } from "./cowboys.ts";
 
 export const masters = { user: "masters" } as const;
 export const cache = (cluster: string): string => `/clusters/${cluster}/apis/cache.kcp.io/v1alpha1`;
@@ -109,7 +109,7 @@ export async function publish(
   await test.must("POST", `${apis(cluster)}/apiexports`, { ...masters, body: exported });
   const slices = `${cache(cluster)}/clustercachedresourceendpointslices`;
   await test.must("POST", slices, { ...masters, body: cachedSlice() });
-  await settle(test);
+  await flushPendingWork(test);
   return made;
 }
 

@@ -8,7 +8,7 @@ import type {
   SubresourceStrategy,
 } from "@kcp-ts/apiserver/registry";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { settleLogicalCluster } from "./phases.ts";
+import { deriveLogicalClusterStatus } from "./phases.ts";
 import {
   logicalClusterKind,
   shardKind,
@@ -36,15 +36,15 @@ export const logicalClusters: ResourceDefinition = {
     nameErrors: (name) => (name === logicalClusterName ? [] : [`must be "${logicalClusterName}"`]),
     prepareForCreate(draft, { nowMs }) {
       (draft["metadata"] as Draft)["generation"] = 1;
-      settleLogicalCluster(draft, nowMs);
+      deriveLogicalClusterStatus(draft, nowMs);
     },
     prepareForUpdate(draft, old, { nowMs }) {
       keepStatus(draft, old);
-      settleLogicalCluster(draft, nowMs);
+      deriveLogicalClusterStatus(draft, nowMs);
     },
     prepareForDelete(draft) {
       // Deletion begins without a transition that a condition would tell of.
-      settleLogicalCluster(draft, 0);
+      deriveLogicalClusterStatus(draft, 0);
     },
   }),
   subresources: new Map([
@@ -54,7 +54,7 @@ export const logicalClusters: ResourceDefinition = {
         ...statusOfLogicalClusters,
         prepareForUpdate(draft, old, context) {
           statusOfLogicalClusters.prepareForUpdate(draft, old, context);
-          settleLogicalCluster(draft, context.nowMs);
+          deriveLogicalClusterStatus(draft, context.nowMs);
         },
       },
     ],
@@ -104,7 +104,7 @@ export const tenancyKinds = {
 export const systemWrite: SubresourceStrategy = {
   verbs: [],
   prepareForUpdate(draft, _old, { nowMs }) {
-    if (draft["kind"] === logicalClusters.kind) settleLogicalCluster(draft, nowMs);
+    if (draft["kind"] === logicalClusters.kind) deriveLogicalClusterStatus(draft, nowMs);
   },
   validateUpdate: () => [],
 };

@@ -41,7 +41,7 @@ export const ageColumn: JsonObject = {
 };
 
 /** A whole object; apiVersion, kind and metadata are every object's. */
-export function root(
+export function kindSchema(
   description: string,
   properties: Readonly<Record<string, JsonObject>>,
   more: JsonObject = {},
@@ -124,7 +124,7 @@ export const policyRules: JsonObject = list(
 );
 
 /** The words of this file, for kinds of other rooms. */
-export const notation = {
+export const schemaBuilders = {
   ageColumn,
   atomic,
   column,
@@ -133,7 +133,7 @@ export const notation = {
   labelSelector,
   list,
   object,
-  root,
+  root: kindSchema,
   rules,
   text,
 };

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import type { Draft } from "@kcp-ts/apiserver/registry";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { forgetGroups } from "../workspace-owner.ts";
+import { removeOwnerGroups } from "../workspace-owner.ts";
 import { type Condition, conditionsOf, setCondition } from "./conditions.ts";
 
 export const phaseLabel = "tenancy.kcp.io/phase";
@@ -28,7 +28,7 @@ export type Phase =
   | "Terminating"
   | "Deleting";
 
-export function settleLogicalCluster(draft: Draft, nowMs: number): void {
+export function deriveLogicalClusterStatus(draft: Draft, nowMs: number): void {
   const metadata = { ...(draft["metadata"] as Draft) };
   const spec = isJsonObject(draft["spec"]) ? draft["spec"] : {};
   const status: Draft = { ...(isJsonObject(draft["status"]) ? draft["status"] : {}) };
@@ -43,8 +43,8 @@ export function settleLogicalCluster(draft: Draft, nowMs: number): void {
   if (condition !== undefined)
     status["conditions"] = setCondition(conditionsOf(status), condition, nowMs);
   metadata["labels"] = labelsFor(metadata, phase, status);
-  settleFinalizers(metadata, status);
-  if (phase === "Ready") forgetGroups(metadata);
+  deriveFinalizers(metadata, status);
+  if (phase === "Ready") removeOwnerGroups(metadata);
   draft["metadata"] = metadata;
   draft["status"] = status;
 }
@@ -53,11 +53,11 @@ function phaseAfter(before: Phase, metadata: JsonObject, status: JsonObject): Ph
   if (metadata["deletionTimestamp"] !== undefined)
     return textsOf(status["terminators"]).length > 0 ? "Terminating" : "Deleting";
   if (before === "Scheduling" || before === "Initializing")
-    return textsOf(status["initializers"]).length > 0 ? "Initializing" : settled(metadata);
-  return before === "Ready" || before === "Inactive" ? settled(metadata) : before;
+    return textsOf(status["initializers"]).length > 0 ? "Initializing" : activePhaseOf(metadata);
+  return before === "Ready" || before === "Inactive" ? activePhaseOf(metadata) : before;
 }
 
-function settled(metadata: JsonObject): Phase {
+function activePhaseOf(metadata: JsonObject): Phase {
   return isInactive(metadata) ? "Inactive" : "Ready";
 }
 
@@ -110,7 +110,7 @@ export function terminatorLabel(id: string): readonly [key: string, value: strin
   return [`${terminatorPrefix}${hash.slice(0, 36)}`, hash];
 }
 
-function settleFinalizers(metadata: Draft, status: JsonObject): void {
+function deriveFinalizers(metadata: Draft, status: JsonObject): void {
   // Without it the object would go, and its content stay.
   if (metadata["deletionTimestamp"] === undefined) {
     const present = textsOf(metadata["finalizers"]);

@@ -9,13 +9,13 @@ import {
   column,
   conditions,
   flag,
+  kindSchema,
   labelSelector,
   lifecycleIds,
   list,
   object,
   phase,
   policyRules,
-  root,
   rules,
   text,
   textMap,
@@ -38,7 +38,7 @@ export const logicalClusterKind: SystemKind = {
     column("URL", ".status.URL", "Where its API is served."),
     ageColumn,
   ],
-  schema: root(
+  schema: kindSchema(
     "A logical cluster: it exists as long as this object, which is always named cluster, is in it.",
     {
       spec: object(
@@ -102,7 +102,7 @@ export const workspaceKind: SystemKind = {
     ageColumn,
   ],
   schema: {
-    ...root("A logical cluster under a name, in the tree of workspaces.", {
+    ...kindSchema("A logical cluster under a name, in the tree of workspaces.", {
       spec: object(
         {
           type: object(
@@ -190,7 +190,7 @@ export const workspaceTypeKind: SystemKind = {
   categories: kcp,
   hasStatus: true,
   columns: [ageColumn],
-  schema: root("What workspaces of this type begin with, and where they may be.", {
+  schema: kindSchema("What workspaces of this type begin with, and where they may be.", {
     spec: object({
       initializer: flag("Whether a controller of this type prepares new workspaces."),
       terminator: flag("Whether a controller of this type is asked before one is emptied."),
@@ -257,7 +257,7 @@ export const shardKind: SystemKind = {
     column("External URL", ".spec.externalURL", "Where it is reached by clients."),
     ageColumn,
   ],
-  schema: root("A process, or several, that serve logical clusters.", {
+  schema: kindSchema("A process, or several, that serve logical clusters.", {
     spec: object(
       {
         baseURL: text("Where other shards reach it.", { format: "uri", minLength: 1 }),
@@ -344,7 +344,7 @@ export const workspaceAuthenticationConfigurationKind: SystemKind = {
   categories: kcp,
   hasStatus: false,
   columns: [ageColumn],
-  schema: root(
+  schema: kindSchema(
     "Whose tokens are accepted in the workspaces of a type.",
     {
       spec: object(

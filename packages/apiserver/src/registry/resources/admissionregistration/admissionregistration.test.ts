@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
-import { refuses } from "../refusals.ts";
+import { itRejects } from "../refusals.ts";
 import { expressionsLengthMax, valuesMax } from "./admission-limits.ts";
 
 const base = "/clusters/a/apis/admissionregistration.k8s.io/v1";
@@ -79,7 +79,7 @@ describe("validating admission policies", () => {
   const changed = (change: object) => ({ spec: { ...spec, ...change } });
   const validation = (change: object) =>
     changed({ validations: [{ expression: "true", ...change }] });
-  refuses(() => server, "POST", path, { metadata }, [
+  itRejects(() => server, "POST", path, { metadata }, [
     [changed({ matchConstraints: undefined }), "spec.matchConstraints: Required value"],
     [changed({ matchConstraints: {} }), "spec.matchConstraints.resourceRules: Required value"],
     [
@@ -182,7 +182,7 @@ describe("mutating admission policies", () => {
     mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: "[JSONPatch{op: 'test'}]" } }],
   };
   const changed = (change: object) => ({ spec: { ...good, ...change } });
-  refuses(() => server, "POST", `${base}/mutatingadmissionpolicies`, { metadata }, [
+  itRejects(() => server, "POST", `${base}/mutatingadmissionpolicies`, { metadata }, [
     [changed({ reinvocationPolicy: undefined }), "spec.reinvocationPolicy: Required value"],
     [
       changed({ mutations: [] }),
@@ -301,7 +301,7 @@ describe("conditions of a policy", () => {
 describe("bindings of admission policies", () => {
   const good = { policyName: "p", validationActions: ["Deny"] };
   const changed = (change: object) => ({ spec: { ...good, ...change } });
-  refuses(() => server, "POST", `${base}/validatingadmissionpolicybindings`, { metadata }, [
+  itRejects(() => server, "POST", `${base}/validatingadmissionpolicybindings`, { metadata }, [
     [changed({ policyName: "" }), "spec.policyName: Required value"],
     [
       changed({ validationActions: [] }),

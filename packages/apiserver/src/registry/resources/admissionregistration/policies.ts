@@ -8,6 +8,7 @@ import { conditionErrors } from "../condition-errors.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   itemErrors,
@@ -15,9 +16,8 @@ import {
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   objectIn,
-  restore,
+  restoreMembers,
   startGeneration,
   textIn,
 } from "../standard.ts";
@@ -29,7 +29,7 @@ const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   resetFields: resetFieldsOf(["spec"], ["metadata"]),
   prepareForUpdate(draft, old) {
-    restore(draft, old, "spec");
+    restoreMembers(draft, old, "spec");
     restoreMetadata(draft, old);
   },
   validateUpdate: (updated) => statusErrors(objectIn(updated, "status")),
@@ -45,7 +45,7 @@ export const validatingAdmissionPolicies = builtIn({
   isSeenOnAnswer: true,
   subresources: new Map([["status", statusEndpoint]]),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     shape: validatingAdmissionPolicy,
     prepareForCreate(draft) {
@@ -55,7 +55,7 @@ export const validatingAdmissionPolicies = builtIn({
     },
     prepareForUpdate(draft, old) {
       fillPolicy(draft);
-      restore(draft, old, "status");
+      restoreMembers(draft, old, "status");
     },
     validate: validatingPolicyErrors,
     validateUpdate: validatingPolicyErrors,
@@ -73,7 +73,7 @@ export const mutatingAdmissionPolicies = builtIn({
   categories: ["api-extensions"],
   isSeenOnAnswer: true,
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     shape: mutatingAdmissionPolicy,
     prepareForCreate(draft) {

@@ -13,12 +13,12 @@ import type { Draft } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   objectIn,
   startGeneration,
   textIn,
@@ -27,7 +27,7 @@ import { mutatingBindingErrors, validatingBindingErrors } from "./binding-rules.
 import { fillMatch } from "./policies.ts";
 
 const shared = {
-  ...noOwnRules,
+  ...baseStrategy,
   ...namespacedNames,
   prepareForCreate(draft: Draft) {
     fillBinding(draft);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
-import { refuses } from "../refusals.ts";
+import { itRejects } from "../refusals.ts";
 
 const base = "/clusters/a/apis/admissionregistration.k8s.io/v1";
 
@@ -72,7 +72,7 @@ describe("webhook configurations", () => {
   const withService = (change: object) =>
     changed({ clientConfig: { service: { namespace: "n", name: "s", ...change } } });
   const form = "; desired format: https://host[/path]";
-  refuses(() => server, "POST", path, { metadata }, [
+  itRejects(() => server, "POST", path, { metadata }, [
     [changed({ name: "" }), "webhooks[0].name: Required value"],
     [
       changed({ name: "a.b" }),

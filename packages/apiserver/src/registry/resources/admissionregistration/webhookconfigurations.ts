@@ -8,19 +8,19 @@ import type { Draft } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   listIn,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   startGeneration,
 } from "../standard.ts";
 import { fillWebhooks, webhookErrors } from "./webhook-rules.ts";
 
 const shared = {
-  ...noOwnRules,
+  ...baseStrategy,
   ...namespacedNames,
   validate: webhookErrors,
   validateUpdate: webhookErrors,

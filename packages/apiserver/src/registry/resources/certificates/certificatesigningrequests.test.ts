@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, sampleRequest, TestServer } from "../../../testing/index.ts";
-import { refuses } from "../refusals.ts";
+import { itRejects } from "../refusals.ts";
 import { requestLengthMax } from "./request-rules.ts";
 import { certificate } from "./test-vectors.ts";
 
@@ -151,7 +151,7 @@ describe("certificate signing requests", () => {
     assert.deepEqual((await server.get(`${path}?fieldSelector=spec.signerName%3Dx`)).names, []);
   });
 
-  refuses(() => server, "POST", path, { metadata: { name: "x" } }, [
+  itRejects(() => server, "POST", path, { metadata: { name: "x" } }, [
     [
       { spec: { ...spec, request: base64("x") } },
       `spec.request: Invalid value: "${base64("x")}": PEM block type must be CERTIFICATE REQUEST`,

@@ -7,14 +7,14 @@ import type { Draft, SubresourceStrategy, WriteContext } from "../../strategy.ts
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   listIn,
   nameCell,
   nameColumn,
-  noOwnRules,
   objectIn,
-  restore,
+  restoreMembers,
   textIn,
   unrestrictedNames,
 } from "../standard.ts";
@@ -25,7 +25,7 @@ const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   resetFields: resetFieldsOf(["spec"], ["status", "conditions"]),
   prepareForUpdate(draft, old, { nowMs }) {
-    restore(draft, old, "spec");
+    restoreMembers(draft, old, "spec");
     keepDecision(draft, old);
     stampConditions(draft, old, nowMs);
   },
@@ -39,7 +39,7 @@ const approvalEndpoint: SubresourceStrategy = {
   prepareForUpdate(draft, old, { nowMs }) {
     stampConditions(draft, old, nowMs);
     const { conditions } = objectIn(draft, "status");
-    restore(draft, old, "spec");
+    restoreMembers(draft, old, "spec");
     const { conditions: _, ...status } = objectIn(old, "status");
     draft["status"] = conditions === undefined ? status : { ...status, conditions };
   },
@@ -58,7 +58,7 @@ export const certificateSigningRequests = builtIn({
     ["status", statusEndpoint],
   ]),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...unrestrictedNames,
     shape: certificateSigningRequest,
     resetFields: resetFieldsOf(["spec"], ["status"]),
@@ -68,8 +68,8 @@ export const certificateSigningRequests = builtIn({
       draft["status"] = {};
     },
     prepareForUpdate(draft, old) {
-      restore(draft, old, "spec");
-      restore(draft, old, "status");
+      restoreMembers(draft, old, "spec");
+      restoreMembers(draft, old, "status");
     },
     validate: requestErrors,
     selectableFields: new Map([

@@ -6,12 +6,12 @@ import type { Draft } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   objectIn,
   textIn,
 } from "../standard.ts";
@@ -23,7 +23,7 @@ export const leases = builtIn({
   kind: "Lease",
   isNamespaced: true,
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     isOwnedAsSent: true,
     shape: lease,

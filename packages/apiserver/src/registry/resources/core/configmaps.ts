@@ -7,10 +7,10 @@ import type { ResourceDefinition } from "../../definition.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   standardVerbs,
 } from "../standard.ts";
 import { immutabilityErrors, keyErrors, sizeOf } from "./keyed-data.ts";
@@ -33,13 +33,13 @@ export const configMaps: ResourceDefinition = {
   itemsCarryKind: false,
   subresources: new Map(),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     shape: configMap,
     allowsUnconditionalUpdate: true,
-    validate: (object) => verdict(object),
+    validate: (object) => dataErrors(object),
     validateUpdate: (updated, old) =>
-      verdict(updated, immutabilityErrors(updated, old, ["data", "binaryData"])),
+      dataErrors(updated, immutabilityErrors(updated, old, ["data", "binaryData"])),
     columns: [
       nameColumn,
       {
@@ -59,7 +59,10 @@ export const configMaps: ResourceDefinition = {
 const restedAfter = 1000;
 
 /** Rests now and then where there are many keys. */
-function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Resumable<FieldError[]> {
+function* dataErrors(
+  object: JsonObject,
+  errors: readonly FieldError[] = [],
+): Resumable<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
   const binaryData = (object["binaryData"] ?? {}) as JsonObject;
   const keys = Object.keys(data);

@@ -1,7 +1,7 @@
 /** The rules of the core kinds, through the server. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type AnyObject, brief, TestServer } from "../../../testing/index.ts";
+import { type AnyObject, summarizeEvent, TestServer } from "../../../testing/index.ts";
 
 const base = "/clusters/a/api/v1";
 const inDefault = `${base}/namespaces/default`;
@@ -326,7 +326,7 @@ describe("namespaces", () => {
     assert.equal(done.status, 200, done.text);
     assert.equal((await server.get(`${path}/mortal`)).status, 404);
     const events = await watch.take(2);
-    assert.deepEqual(events.map(brief), ["MODIFIED mortal", "DELETED mortal"]);
+    assert.deepEqual(events.map(summarizeEvent), ["MODIFIED mortal", "DELETED mortal"]);
     await watch.leave();
   });
 

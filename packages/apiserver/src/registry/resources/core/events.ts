@@ -4,7 +4,7 @@ import type { ResourceDefinition } from "../../definition.ts";
 import { eventErrors } from "../events/event-rules.ts";
 import { coreEventFields } from "../events/event-selectors.ts";
 import { eventCells, eventColumns } from "../events/event-table.ts";
-import { noOwnRules, standardVerbs, unrestrictedNames } from "../standard.ts";
+import { baseStrategy, standardVerbs, unrestrictedNames } from "../standard.ts";
 
 export const events: ResourceDefinition = {
   group: "",
@@ -21,7 +21,7 @@ export const events: ResourceDefinition = {
   itemsCarryKind: false,
   subresources: new Map(),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...unrestrictedNames,
     shape: event,
     allowsUnconditionalUpdate: true,

@@ -1,5 +1,5 @@
 /** What ConfigMaps and Secrets have in common: maps of file-like keys, and the promise not to change. */
-import { Pace, type Resumable } from "@kcp-ts/machinery/base";
+import { type Resumable, YieldCounter } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMapKeyErrors } from "@kcp-ts/machinery/names";
@@ -9,7 +9,7 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 const judgedAtOnce = 1000;
 
 export function* keyErrors(field: string, keys: readonly string[]): Resumable<FieldError[]> {
-  const pace = new Pace(judgedAtOnce);
+  const pace = new YieldCounter(judgedAtOnce);
   const errors: FieldError[] = [];
   for (const key of keys) {
     for (const message of configMapKeyErrors(key)) {
@@ -31,7 +31,7 @@ export interface KeyedData {
 
 /** The bytes that the values stand for, as far as they are no more than `max`. */
 export function* sizeOf({ data, keys, encoding }: KeyedData, max: number): Resumable<number> {
-  const pace = new Pace(judgedAtOnce);
+  const pace = new YieldCounter(judgedAtOnce);
   let size = 0;
   for (const key of keys) {
     if (size > max) break;

@@ -4,7 +4,14 @@ import { namespace } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../../definition.ts";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
-import { ageCell, ageColumn, nameCell, nameColumn, noOwnRules, restore } from "../standard.ts";
+import {
+  ageCell,
+  ageColumn,
+  baseStrategy,
+  nameCell,
+  nameColumn,
+  restoreMembers,
+} from "../standard.ts";
 
 /** The finalizer that stands for the content of the namespace. */
 export const contentFinalizer = "kubernetes";
@@ -13,7 +20,7 @@ const immortal = new Set(["default", "kube-system", "kube-public"]);
 
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
-  prepareForUpdate: (draft, old) => restore(draft, old, "spec"),
+  prepareForUpdate: (draft, old) => restoreMembers(draft, old, "spec"),
   validateUpdate: phaseErrors,
 };
 
@@ -31,7 +38,7 @@ function phaseErrors(updated: JsonObject): FieldError[] {
 /** Where the namespace controller says that a namespace is empty. */
 const finalizeEndpoint: SubresourceStrategy = {
   verbs: ["update"],
-  prepareForUpdate: (draft, old) => restore(draft, old, "status"),
+  prepareForUpdate: (draft, old) => restoreMembers(draft, old, "status"),
   validateUpdate: (object) => finalizerErrors(object, (i) => `spec.finalizers[${i}]`),
 };
 
@@ -73,7 +80,7 @@ export const namespaces: ResourceDefinition = {
     ["status", statusEndpoint],
   ]),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     shape: namespace,
     nameErrors: dnsLabelErrors,
     allowsUnconditionalUpdate: true,
@@ -92,8 +99,8 @@ export const namespaces: ResourceDefinition = {
     },
     validate: (object) => finalizerErrors(object, () => "spec.finalizers"),
     prepareForUpdate(draft, old) {
-      restore(draft, old, "spec");
-      restore(draft, old, "status");
+      restoreMembers(draft, old, "spec");
+      restoreMembers(draft, old, "status");
     },
     prepareForDelete(draft) {
       draft["status"] = { ...(draft["status"] as JsonObject), phase: "Terminating" };

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { qualifiedNameErrors } from "@kcp-ts/machinery/names";
-import { isNegativeQuantity, isWholeQuantity } from "@kcp-ts/machinery/shape";
+import { isIntegerQuantity, isNegativeQuantity } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 
@@ -103,7 +103,7 @@ function quantityErrors(name: string, quantity: string, field: string): FieldErr
   }
   const isExtended =
     name.includes("/") && !name.includes("kubernetes.io/") && !name.startsWith("requests.");
-  if ((objectCounts.has(name) || isExtended) && !isWholeQuantity(quantity))
+  if ((objectCounts.has(name) || isExtended) && !isIntegerQuantity(quantity))
     errors.push(fieldError.invalid(field, quantity, "must be an integer"));
   return errors;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
-import { refuses } from "../refusals.ts";
+import { itRejects } from "../refusals.ts";
 import { quotaLimitsMax } from "./quota-rules.ts";
 
 const inDefault = "/clusters/a/api/v1/namespaces/default";
@@ -52,7 +52,7 @@ describe("resource quotas", () => {
   });
 
   const limited = (hard: object) => ({ spec: { hard } });
-  refuses(() => server, "POST", path, { metadata }, [
+  itRejects(() => server, "POST", path, { metadata }, [
     [
       limited({ pods: "-1" }),
       'spec.hard[pods]: Invalid value: "-1": must be greater than or equal to 0',
@@ -159,7 +159,7 @@ describe("service accounts", () => {
 
 describe("leases", () => {
   const path = "/clusters/a/apis/coordination.k8s.io/v1/namespaces/default/leases";
-  refuses(() => server, "POST", path, { metadata }, [
+  itRejects(() => server, "POST", path, { metadata }, [
     [
       { spec: { leaseDurationSeconds: 0 } },
       "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",

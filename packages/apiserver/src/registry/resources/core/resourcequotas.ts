@@ -6,21 +6,21 @@ import type { SubresourceStrategy } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   listIn,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   objectIn,
-  restore,
+  restoreMembers,
 } from "../standard.ts";
 import { limitErrors, scopeErrors } from "./quota-rules.ts";
 
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
-  prepareForUpdate: (draft, old) => restore(draft, old, "spec"),
+  prepareForUpdate: (draft, old) => restoreMembers(draft, old, "spec"),
   validateUpdate: (updated) => statusErrors(updated),
 };
 
@@ -33,7 +33,7 @@ export const resourceQuotas = builtIn({
   shortNames: ["quota"],
   subresources: new Map([["status", statusEndpoint]]),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     shape: resourceQuota,
     allowsUnconditionalUpdate: true,
@@ -41,7 +41,7 @@ export const resourceQuotas = builtIn({
     prepareForCreate: (draft) => {
       draft["status"] = {};
     },
-    prepareForUpdate: (draft, old) => restore(draft, old, "status"),
+    prepareForUpdate: (draft, old) => restoreMembers(draft, old, "status"),
     validate: specErrors,
     validateUpdate: (updated, old) => [...specErrors(updated), ...scopeChanges(updated, old)],
     columns: [

@@ -8,10 +8,10 @@ import type { Draft } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   standardVerbs,
 } from "../standard.ts";
 import { immutabilityErrors, keyErrors, sizeOf } from "./keyed-data.ts";
@@ -34,19 +34,19 @@ export const secrets: ResourceDefinition = {
   itemsCarryKind: false,
   subresources: new Map(),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     shape: secret,
     allowsUnconditionalUpdate: true,
     prepareForCreate: prepareSecret,
     prepareForUpdate: prepareSecret,
-    validate: (object) => verdict(object),
+    validate: (object) => dataErrors(object),
     validateUpdate: (updated, old) => {
       const errors = [...immutabilityErrors(updated, old, ["data"])];
       if (updated["type"] !== old["type"]) {
         errors.push(fieldError.invalid("type", updated["type"] as JsonValue, "field is immutable"));
       }
-      return verdict(updated, errors);
+      return dataErrors(updated, errors);
     },
     selectableFields: new Map([["type", (object: JsonObject) => String(object["type"] ?? "")]]),
     columns: [
@@ -90,7 +90,10 @@ function prepareSecret(draft: Draft): void {
 }
 
 /** Rests now and then where there are many keys. */
-function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Resumable<FieldError[]> {
+function* dataErrors(
+  object: JsonObject,
+  errors: readonly FieldError[] = [],
+): Resumable<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
   const keys = Object.keys(data);
   const found = yield* keyErrors("data", keys);

@@ -4,12 +4,12 @@ import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   listIn,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
 } from "../standard.ts";
 
 /** Makes tokens; see handlers/token-request.ts. */
@@ -34,7 +34,7 @@ export const serviceAccounts = builtIn({
   shortNames: ["sa"],
   subresources: new Map([["token", tokenEndpoint]]),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     shape: serviceAccount,
     allowsUnconditionalUpdate: true,

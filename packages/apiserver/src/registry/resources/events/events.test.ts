@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, TestServer } from "../../../testing/index.ts";
-import { refuses } from "../refusals.ts";
+import { itRejects } from "../refusals.ts";
 
 const core = "/clusters/a/api/v1/namespaces/default/events";
 const view = "/clusters/a/apis/events.k8s.io/v1/namespaces/default/events";
@@ -133,7 +133,7 @@ describe("both event APIs", () => {
 });
 
 describe("core events", () => {
-  refuses(() => server, "POST", core, { metadata: { name: "x" } }, [
+  itRejects(() => server, "POST", core, { metadata: { name: "x" } }, [
     [
       { involvedObject: { namespace: "other" } },
       'involvedObject.namespace: Invalid value: "other": does not match event.namespace',
@@ -165,7 +165,7 @@ describe("core events", () => {
 });
 
 describe("events.k8s.io events", () => {
-  refuses(() => server, "POST", view, { metadata: { name: "x" }, ...strict }, [
+  itRejects(() => server, "POST", view, { metadata: { name: "x" }, ...strict }, [
     [{ eventTime: undefined }, "eventTime: Required value"],
     [{ type: "Odd" }, 'type: Invalid value: "": has invalid value: Odd'],
     [{ deprecatedCount: 1 }, 'count: Invalid value: "": needs to be unset'],

@@ -44,14 +44,14 @@ const catchAllLevel: JsonObject = {
   },
 };
 
-export function fixedSchemaErrors(name: string, spec: JsonObject): FieldError[] {
+export function mandatorySchemaErrors(name: string, spec: JsonObject): FieldError[] {
   const fixed = fixedSchemas.get(name);
   if (fixed === undefined || jsonEqual(fixed, spec)) return [];
   return [fieldError.invalid("spec", spec, `spec of '${name}' must equal the fixed value`)];
 }
 
 /** Of the exempt level, the seats are the operator's to choose. */
-export function fixedLevelErrors(name: string, spec: JsonObject): FieldError[] {
+export function mandatoryLevelErrors(name: string, spec: JsonObject): FieldError[] {
   if (name === "exempt") {
     const { exempt: _, ...rest } = spec;
     if (jsonEqual(rest, { type: "Exempt" })) return [];

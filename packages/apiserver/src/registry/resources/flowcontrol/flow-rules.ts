@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
-import { fixedSchemaErrors } from "./fixed-objects.ts";
+import { mandatorySchemaErrors } from "./fixed-objects.ts";
 
 const precedenceMax = 10_000;
 const methods = ["ByNamespace", "ByUser"];
@@ -44,7 +44,7 @@ export function flowSchemaErrors(object: JsonObject): FieldError[] {
   return [
     ...errors,
     ...itemErrors<JsonObject>(spec["rules"], "spec.rules", ruleErrors),
-    ...fixedSchemaErrors(name, spec),
+    ...mandatorySchemaErrors(name, spec),
   ];
 }
 
@@ -131,7 +131,7 @@ function verbErrors(rule: JsonObject, at: string): FieldError[] {
     return list.every((verb) => verbs.includes(verb))
       ? []
       : [fieldError.notSupported(field, list as unknown as string, verbs)];
-  return lonelyStar(list, field, "verbs");
+  return wildcardNotAloneError(list, field, "verbs");
 }
 
 function resourceErrors(rule: JsonObject, at: string): FieldError[] {
@@ -145,7 +145,7 @@ function resourceErrors(rule: JsonObject, at: string): FieldError[] {
       errors.push(
         fieldError.required(`${at}.${member}`, `resource rules must supply at least one ${one}`),
       );
-    else errors.push(...lonelyStar(list, `${at}.${member}`, many));
+    else errors.push(...wildcardNotAloneError(list, `${at}.${member}`, many));
   }
   const namespaces = listIn(rule["namespaces"]).map(String);
   const field = `${at}.namespaces`;
@@ -156,7 +156,8 @@ function resourceErrors(rule: JsonObject, at: string): FieldError[] {
         "resource rules that are not cluster scoped must supply at least one namespace",
       ),
     );
-  else if (namespaces.includes("*")) errors.push(...lonelyStar(namespaces, field, "namespaces"));
+  else if (namespaces.includes("*"))
+    errors.push(...wildcardNotAloneError(namespaces, field, "namespaces"));
   else errors.push(...itemErrors<string>(rule["namespaces"], field, namespaceErrors));
   return errors;
 }
@@ -177,7 +178,8 @@ function pathErrors(rule: JsonObject, at: string): FieldError[] {
   const field = `${at}.nonResourceURLs`;
   if (list.length === 0)
     errors.push(fieldError.required(field, "nonResourceURLs must contain at least one value"));
-  else if (list.includes("*")) errors.push(...lonelyStar(list, field, "non-resource URLs"));
+  else if (list.includes("*"))
+    errors.push(...wildcardNotAloneError(list, field, "non-resource URLs"));
   else
     errors.push(
       ...itemErrors<string>(list as JsonValue, field, (path, each) => {
@@ -199,7 +201,11 @@ function pathProblem(path: string): string | undefined {
   return "wildcard can only do suffix matching";
 }
 
-function lonelyStar(list: readonly string[], field: string, others: string): FieldError[] {
+function wildcardNotAloneError(
+  list: readonly string[],
+  field: string,
+  others: string,
+): FieldError[] {
   if (list.length < 2 || !list.includes("*")) return [];
   const why = `if '*' is present, must not specify other ${others}`;
   return [fieldError.invalid(field, [...list], why)];

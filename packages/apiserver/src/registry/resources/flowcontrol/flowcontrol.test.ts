@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
-import { refuses } from "../refusals.ts";
+import { itRejects } from "../refusals.ts";
 
 const base = "/clusters/root/apis/flowcontrol.apiserver.k8s.io/v1";
 const schemas = `${base}/flowschemas`;
@@ -60,7 +60,7 @@ describe("flow schemas", () => {
       rules: [{ ...rule, subjects: [{ kind: "ServiceAccount", serviceAccount }] }],
     },
   });
-  refuses(() => server, "POST", schemas, { metadata: { name: "x" }, spec: schemaSpec }, [
+  itRejects(() => server, "POST", schemas, { metadata: { name: "x" }, spec: schemaSpec }, [
     [
       { spec: { ...schemaSpec, distinguisherMethod: { type: "ByStar" } } },
       'spec.distinguisherMethod.type: Unsupported value: {"Type":"ByStar"}: supported values: "ByNamespace", "ByUser"',
@@ -160,7 +160,7 @@ describe("priority levels", () => {
   const withQueuing = (queuing: object) => ({
     spec: { type: "Limited", limited: { limitResponse: { type: "Queue", queuing } } },
   });
-  refuses(() => server, "POST", levels, good, [
+  itRejects(() => server, "POST", levels, good, [
     [
       { spec: { type: "Exempt" } },
       "spec.type: Invalid value: \"Exempt\": must be 'Exempt' if and only if `name` is 'exempt'",

@@ -7,6 +7,7 @@ import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   itemErrors,
@@ -14,9 +15,8 @@ import {
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   objectIn,
-  restore,
+  restoreMembers,
   startGeneration,
   textIn,
 } from "../standard.ts";
@@ -28,7 +28,7 @@ const group = "flowcontrol.apiserver.k8s.io";
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   resetFields: resetFieldsOf(["spec"], ["metadata"]),
-  prepareForUpdate: (draft, old) => restore(draft, old, "spec"),
+  prepareForUpdate: (draft, old) => restoreMembers(draft, old, "spec"),
   validateUpdate: statusErrors,
 };
 
@@ -40,7 +40,7 @@ export const flowSchemas = builtIn({
   isNamespaced: false,
   subresources: new Map([["status", statusEndpoint]]),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     shape: flowSchema,
     allowsUnconditionalUpdate: true,
@@ -51,7 +51,7 @@ export const flowSchemas = builtIn({
     },
     prepareForUpdate(draft, old) {
       fillSchema(draft);
-      restore(draft, old, "status");
+      restoreMembers(draft, old, "status");
     },
     validate: flowSchemaErrors,
     validateUpdate: flowSchemaErrors,
@@ -75,7 +75,7 @@ export const priorityLevelConfigurations = builtIn({
   isNamespaced: false,
   subresources: new Map([["status", statusEndpoint]]),
   strategy: {
-    ...noOwnRules,
+    ...baseStrategy,
     ...namespacedNames,
     shape: priorityLevelConfiguration,
     allowsUnconditionalUpdate: true,
@@ -86,7 +86,7 @@ export const priorityLevelConfigurations = builtIn({
     },
     prepareForUpdate(draft, old) {
       fillLevel(draft);
-      restore(draft, old, "status");
+      restoreMembers(draft, old, "status");
     },
     validate: levelErrors,
     validateUpdate: levelErrors,

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { objectIn, textIn } from "../standard.ts";
-import { fixedLevelErrors } from "./fixed-objects.ts";
+import { mandatoryLevelErrors } from "./fixed-objects.ts";
 
 const types = ["Exempt", "Limited"];
 const responses = ["Queue", "Reject"];
@@ -19,7 +19,7 @@ export function levelErrors(object: JsonObject): FieldError[] {
     errors.push(
       fieldError.invalid("spec.type", type, "must be 'Exempt' if and only if `name` is 'exempt'"),
     );
-  return [...errors, ...typeErrors(spec, type), ...fixedLevelErrors(name, spec)];
+  return [...errors, ...typeErrors(spec, type), ...mandatoryLevelErrors(name, spec)];
 }
 
 function typeErrors(spec: JsonObject, type: string): FieldError[] {

@@ -1,23 +1,23 @@
 /** What Pods and nodes use at the moment, as `kubectl top` asks for it. Who knows is handed in. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { nodeMetrics, podMetrics } from "@kcp-ts/machinery/shape";
-import type { ComputedObjects } from "../../computed.ts";
+import type { ComputedResource } from "../../computed.ts";
 import type { ResourceDefinition } from "../../definition.ts";
 import {
+  baseStrategy,
   builtIn,
   column,
   listIn,
   nameCell,
   nameColumn,
   namespacedNames,
-  noOwnRules,
   objectIn,
 } from "../standard.ts";
 
 const names = { group: "metrics.k8s.io", version: "v1beta1", singular: "" } as const;
 const verbs = ["get", "list"];
 
-export function podMetricsKind(computed: ComputedObjects): ResourceDefinition {
+export function podMetricsKind(computed: ComputedResource): ResourceDefinition {
   return builtIn({
     ...{ ...names, resource: "pods", kind: "PodMetrics", isNamespaced: true, verbs, computed },
     strategy: {
@@ -37,7 +37,7 @@ export function podMetricsKind(computed: ComputedObjects): ResourceDefinition {
   });
 }
 
-export function nodeMetricsKind(computed: ComputedObjects): ResourceDefinition {
+export function nodeMetricsKind(computed: ComputedResource): ResourceDefinition {
   return builtIn({
     ...{ ...names, resource: "nodes", kind: "NodeMetrics", isNamespaced: false, verbs, computed },
     strategy: {
@@ -63,4 +63,4 @@ export function nodeMetricsKind(computed: ComputedObjects): ResourceDefinition {
 }
 
 /** Nobody writes them. */
-const readOnly = { ...noOwnRules, ...namespacedNames };
+const readOnly = { ...baseStrategy, ...namespacedNames };

@@ -7,13 +7,13 @@ import type { Draft } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
+  baseStrategy,
   builtIn,
   column,
   itemErrors,
   listIn,
   nameCell,
   nameColumn,
-  noOwnRules,
   objectIn,
   textIn,
   unrestrictedNames,
@@ -23,7 +23,7 @@ import {
 const group = "rbac.authorization.k8s.io";
 
 const shared = {
-  ...noOwnRules,
+  ...baseStrategy,
   ...unrestrictedNames,
   allowsUnconditionalUpdate: true,
   allowsCreateOnUpdate: true,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { ObjectMeta } from "@kcp-ts/machinery/meta";
 import { TestServer } from "../../../testing/index.ts";
-import { refuses } from "../refusals.ts";
+import { itRejects } from "../refusals.ts";
 
 const group = "rbac.authorization.k8s.io";
 const base = `/clusters/a/apis/${group}/v1`;
@@ -19,7 +19,7 @@ const metadata = { name: "x" };
 const rule = { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] };
 
 describe("roles", () => {
-  refuses(() => server, "POST", `${inDefault}/roles`, { metadata }, [
+  itRejects(() => server, "POST", `${inDefault}/roles`, { metadata }, [
     [
       { rules: [{ ...rule, verbs: [] }] },
       "rules[0].verbs: Required value: verbs must contain at least one value",
@@ -80,7 +80,7 @@ describe("roles", () => {
 });
 
 describe("cluster roles", () => {
-  refuses(() => server, "POST", `${base}/clusterroles`, { metadata }, [
+  itRejects(() => server, "POST", `${base}/clusterroles`, { metadata }, [
     [
       { rules: [{ ...rule, nonResourceURLs: ["/x"] }] },
       'rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular resources and non-resource URLs',
@@ -131,7 +131,7 @@ describe("bindings", () => {
   const roleRef = { apiGroup: group, kind: "Role", name: "r" };
   const path = `${inDefault}/rolebindings`;
 
-  refuses(() => server, "POST", path, { metadata, roleRef }, [
+  itRejects(() => server, "POST", path, { metadata, roleRef }, [
     [
       { roleRef: { ...roleRef, apiGroup: "x" } },
       `roleRef.apiGroup: Unsupported value: "x": supported values: "${group}"`,
@@ -160,7 +160,7 @@ describe("bindings", () => {
     ],
   ]);
 
-  refuses(
+  itRejects(
     () => server,
     "POST",
     `${base}/clusterrolebindings`,

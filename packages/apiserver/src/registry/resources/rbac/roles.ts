@@ -5,6 +5,7 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { Draft } from "../../strategy.ts";
 import { labelSelectorErrors } from "../label-selector-errors.ts";
 import {
+  baseStrategy,
   builtIn,
   createdAtCell,
   createdAtColumn,
@@ -12,12 +13,11 @@ import {
   listIn,
   nameCell,
   nameColumn,
-  noOwnRules,
   unrestrictedNames,
 } from "../standard.ts";
 
 const shared = {
-  ...noOwnRules,
+  ...baseStrategy,
   ...unrestrictedNames,
   allowsUnconditionalUpdate: true,
   allowsCreateOnUpdate: true,

@@ -7,7 +7,7 @@ import { Channel, type ChannelOptions } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { type Endpoint, parseEndpoint } from "./endpoint.ts";
 import { GrpcError, grpcCode } from "./grpc-error.ts";
-import { answerWith, type Peer, startPeer } from "./hostile-peer.ts";
+import { type Peer, respondWith, startPeer } from "./hostile-peer.ts";
 
 describe("a channel", () => {
   it("stays with the endpoint that works", async () => {
@@ -124,7 +124,7 @@ function acquire(channel: Channel): Promise<Connection> {
 }
 
 async function withPeers(count: number, body: (peers: Peer[]) => Promise<void>): Promise<void> {
-  const start = () => startPeer((stream) => answerWith(stream, new Uint8Array()));
+  const start = () => startPeer((stream) => respondWith(stream, new Uint8Array()));
   const peers = await Promise.all(Array.from({ length: count }, start));
   try {
     await body(peers);

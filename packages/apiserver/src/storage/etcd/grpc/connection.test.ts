@@ -9,7 +9,7 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 import { type Endpoint, parseEndpoint } from "./endpoint.ts";
 import { encodeFrame } from "./frames.ts";
 import { grpcCode } from "./grpc-error.ts";
-import { answerRaw, answerWith, startPeer, startTcpPeer } from "./hostile-peer.ts";
+import { respondRaw, respondWith, startPeer, startTcpPeer } from "./hostile-peer.ts";
 import { MessageStream } from "./message-stream.ts";
 import { callUnary } from "./unary.ts";
 
@@ -21,7 +21,7 @@ describe("a gRPC call", () => {
     await check({
       answer: (stream) => {
         stream.on("data", (chunk: Buffer) => received.push(chunk));
-        stream.on("end", () => answerWith(stream, bytes("pong")));
+        stream.on("end", () => respondWith(stream, bytes("pong")));
       },
       expect: async (call) => {
         assert.equal(new TextDecoder().decode(await call()), "pong");
@@ -50,7 +50,7 @@ describe("a gRPC call", () => {
   it("fails with the status of the trailers", async () => {
     await check({
       answer: (stream) =>
-        answerRaw(stream, encodeFrame(bytes("half")), {
+        respondRaw(stream, encodeFrame(bytes("half")), {
           "grpc-status": "14",
           "grpc-message": "bad %zz",
         }),
@@ -61,36 +61,36 @@ describe("a gRPC call", () => {
 
   const malformed: Record<string, { answer: (stream: ServerHttp2Stream) => void; code: number }> = {
     "ends without a status": {
-      answer: (stream) => answerRaw(stream, encodeFrame(bytes("x"))),
+      answer: (stream) => respondRaw(stream, encodeFrame(bytes("x"))),
       code: grpcCode.unavailable,
     },
     "says OK without a message": {
-      answer: (stream) => answerRaw(stream, new Uint8Array(), { "grpc-status": "0" }),
+      answer: (stream) => respondRaw(stream, new Uint8Array(), { "grpc-status": "0" }),
       code: grpcCode.internal,
     },
     "sends two messages": {
       answer: (stream) =>
-        answerRaw(stream, Buffer.concat([encodeFrame(bytes("a")), encodeFrame(bytes("b"))]), {
+        respondRaw(stream, Buffer.concat([encodeFrame(bytes("a")), encodeFrame(bytes("b"))]), {
           "grpc-status": "0",
         }),
       code: grpcCode.internal,
     },
     "ends inside a message": {
       answer: (stream) =>
-        answerRaw(stream, encodeFrame(bytes("abcdef")).subarray(0, 8), { "grpc-status": "0" }),
+        respondRaw(stream, encodeFrame(bytes("abcdef")).subarray(0, 8), { "grpc-status": "0" }),
       code: grpcCode.internal,
     },
     "announces a message over the limit": {
       answer: (stream) =>
-        answerRaw(stream, Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 1]), { "grpc-status": "0" }),
+        respondRaw(stream, Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 1]), { "grpc-status": "0" }),
       code: grpcCode.resourceExhausted,
     },
     "sends garbage for a message": {
-      answer: (stream) => answerRaw(stream, Buffer.alloc(64, 0xee), { "grpc-status": "0" }),
+      answer: (stream) => respondRaw(stream, Buffer.alloc(64, 0xee), { "grpc-status": "0" }),
       code: grpcCode.internal,
     },
     "sends a status that is no number": {
-      answer: (stream) => answerRaw(stream, new Uint8Array(), { "grpc-status": "fine" }),
+      answer: (stream) => respondRaw(stream, new Uint8Array(), { "grpc-status": "fine" }),
       code: grpcCode.unknown,
     },
     "answers a page of HTML": {
@@ -171,7 +171,7 @@ describe("a gRPC connection", () => {
     const peer = await startPeer((stream) => {
       stream.session?.goaway(constants.NGHTTP2_NO_ERROR, stream.id ?? 0);
       stream.once("aborted", () => undefined);
-      setImmediate(() => answerWith(stream, bytes("last")));
+      setImmediate(() => respondWith(stream, bytes("last")));
     });
     const connection = await Connection.open(peer.endpoint, options());
     try {

@@ -67,12 +67,12 @@ export async function startTcpPeer(onSocket: (socket: Socket) => void): Promise<
 }
 
 /** A well-behaved answer: one message, status OK. */
-export function answerWith(stream: ServerHttp2Stream, message: Uint8Array): void {
-  answerRaw(stream, encodeFrame(message), { "grpc-status": "0" });
+export function respondWith(stream: ServerHttp2Stream, message: Uint8Array): void {
+  respondRaw(stream, encodeFrame(message), { "grpc-status": "0" });
 }
 
 /** Any bytes, and trailers if given. */
-export function answerRaw(
+export function respondRaw(
   stream: ServerHttp2Stream,
   bytes: Uint8Array,
   trailers?: Record<string, string>,

@@ -8,56 +8,56 @@ import type { ObjectKey } from "@kcp-ts/sdk";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { podsResource } from "../../../api/index.ts";
 import {
-  type Allowance,
-  builtIn,
-  Ledger,
-  type News,
-  readUnderWay,
+  defaultPolicy,
+  type LocationLimits,
+  observedCopyOf,
+  ReservationCache,
+  readInFlight,
   reservationOf,
   type Scheduler,
-  type SchedulingFacts,
-  type Subject,
-  seenPart,
+  type SchedulingNotification,
+  type SchedulingSnapshot,
+  type SchedulingSubject,
 } from "../../../scheduling/index.ts";
-import { type Decision, schedulable } from "../../decide.ts";
+import { type Decision, schedulableOf } from "../../decide.ts";
 import { Reservations } from "../../reservations.ts";
 import type { Strategy } from "../../strategy.ts";
-import { clusterOf, type Whole } from "./whole.ts";
+import { clusterOf, type SimulatedWorkload } from "./whole.ts";
 
-export interface BoundedLocation {
+export interface LimitedLocation {
   readonly name: string;
-  readonly includes: Allowance["includes"];
+  readonly includes: LocationLimits["includes"];
   pods: number;
   /** The highest that it ever was: bounds that are lowered stop nothing. */
   podsMost: number;
 }
 
-const places: Readonly<Record<string, Allowance["includes"]>> = {
+const places: Readonly<Record<string, LocationLimits["includes"]>> = {
   everything: () => true,
   "zone-a": ({ labels }) => labels?.["zone"] === "a",
 };
 
-export class FleetBounds {
+export class LocationLimitsModel {
   readonly random: SeededRandom;
-  readonly locations: readonly BoundedLocation[];
+  readonly locations: readonly LimitedLocation[];
   isLifted = false;
-  readonly #onNews: (whole: Whole) => void;
-  #memory: Memory;
+  readonly #onNews: (whole: SimulatedWorkload) => void;
+  #memory: SchedulerMemory;
 
-  constructor(seed: number, onNews: (whole: Whole) => void) {
+  constructor(seed: number, onNews: (whole: SimulatedWorkload) => void) {
     this.random = new SeededRandom(seed);
     this.#onNews = onNews;
     this.locations = Object.entries(places).map(([name, includes]) => {
       const pods = this.random.integer(12);
       return { name, includes, pods, podsMost: pods };
     });
-    this.#memory = new Memory(this, this.#onNews);
+    this.#memory = new SchedulerMemory(this, this.#onNews);
   }
 
   /** More or less; the one that was. */
-  change(): BoundedLocation {
+  change(): LimitedLocation {
     const [first, ...others] = this.locations;
-    const location = this.random.pick([first as BoundedLocation, ...others]);
+    const location = this.random.pick([first as LimitedLocation, ...others]);
     location.pods = this.random.integer(12);
     location.podsMost = Math.max(location.podsMost, location.pods);
     return location;
@@ -65,32 +65,32 @@ export class FleetBounds {
 
   /** The process that decides has ended, and another one has begun. */
   restart(): void {
-    this.#memory = new Memory(this, this.#onNews);
+    this.#memory = new SchedulerMemory(this, this.#onNews);
   }
 
   /** What watches bring: who waits hears of room that was given back. */
-  see(wholes: readonly Whole[]): void {
+  see(wholes: readonly SimulatedWorkload[]): void {
     this.#memory.see(wholes);
   }
 
-  facts(whole: Whole): SchedulingFacts {
+  facts(whole: SimulatedWorkload): SchedulingSnapshot {
     return this.#memory.reservationsOf(whole).facts(keyOf(whole), whole.parent);
   }
 
-  hold(whole: Whole, decision: Decision): void {
+  hold(whole: SimulatedWorkload, decision: Decision): void {
     this.#memory.reservationsOf(whole).hold(keyOf(whole), whole.parent, decision);
     this.#memory.goals.set(whole, decision.plan.goal);
   }
 
   /** What was decided for it last, in these clusters together, in Pods; since the last restart. */
-  promised(whole: Whole, isIn: (cluster: string) => boolean): number {
+  promised(whole: SimulatedWorkload, isIn: (cluster: string) => boolean): number {
     let sum = 0;
     for (const [cluster, share] of this.#memory.goals.get(whole) ?? [])
       if (isIn(cluster)) sum += podsOf(whole, share);
     return sum;
   }
 
-  allowances(): readonly Allowance[] {
+  allowances(): readonly LocationLimits[] {
     if (this.isLifted) return [];
     return this.locations.map(({ name: location, includes, pods }) => ({
       ...{ location, includes, bounds: { [podsResource]: String(pods) } },
@@ -98,42 +98,42 @@ export class FleetBounds {
   }
 }
 
-export function podsOf({ kind, parent }: Whole, share: number): number {
-  const { requests } = schedulable(kind.strategy, parent);
+export function podsOf({ kind, parent }: SimulatedWorkload, share: number): number {
+  const { requests } = schedulableOf(kind.strategy, parent);
   return (reservationOf(requests, share).get(podsResource) ?? 0) / 1000;
 }
 
-function keyOf({ tenant, parent }: Whole): ObjectKey {
+function keyOf({ tenant, parent }: SimulatedWorkload): ObjectKey {
   return { cluster: tenant as ClusterName, namespace: "demo", name: parent.metadata.name };
 }
 
 /** What one process knows. */
-class Memory {
-  readonly goals = new Map<Whole, ReadonlyMap<string, number>>();
-  readonly #bounds: FleetBounds;
-  readonly #onNews: (whole: Whole) => void;
-  readonly #ledger: Ledger;
+class SchedulerMemory {
+  readonly goals = new Map<SimulatedWorkload, ReadonlyMap<string, number>>();
+  readonly #bounds: LocationLimitsModel;
+  readonly #onNews: (whole: SimulatedWorkload) => void;
+  readonly #ledger: ReservationCache;
   readonly #parts = new Set<string>();
-  readonly #reservations = new Map<Whole, Reservations>();
-  readonly #listeners: ((news: News) => void)[] = [];
+  readonly #reservations = new Map<SimulatedWorkload, Reservations>();
+  readonly #listeners: ((news: SchedulingNotification) => void)[] = [];
 
-  constructor(bounds: FleetBounds, onNews: (whole: Whole) => void) {
+  constructor(bounds: LocationLimitsModel, onNews: (whole: SimulatedWorkload) => void) {
     this.#bounds = bounds;
     this.#onNews = onNews;
     const tell = () => {
       for (const listener of this.#listeners) listener({ kind: "room" });
     };
-    this.#ledger = new Ledger({ placeOf: (_cluster, target) => target, onFreed: tell });
+    this.#ledger = new ReservationCache({ placeOf: (_cluster, target) => target, onFreed: tell });
   }
 
-  see(wholes: readonly Whole[]): void {
+  see(wholes: readonly SimulatedWorkload[]): void {
     const gone = new Set(this.#parts);
     for (const whole of wholes) {
       const resource = formatGroupResource(whole.kind.strategy.parts);
       this.reservationsOf(whole).see(keyOf(whole), whole.parent);
       for (const part of whole.parts.values()) {
         const { name } = part.metadata;
-        const seen = seenPart(part, { ...keyOf(whole), name }, resource);
+        const seen = observedCopyOf(part, { ...keyOf(whole), name }, resource);
         if (seen === undefined) continue;
         gone.delete(seen.key);
         this.#parts.add(seen.key);
@@ -147,7 +147,7 @@ class Memory {
   }
 
   /** As a coordinator has them; who waits hears of room. */
-  reservationsOf(whole: Whole): Reservations {
+  reservationsOf(whole: SimulatedWorkload): Reservations {
     const known = this.#reservations.get(whole);
     if (known !== undefined) return known;
     const made = new Reservations(this.#scheduler(), whole.kind.strategy as Strategy);
@@ -158,8 +158,8 @@ class Memory {
   }
 
   #scheduler(): Scheduler {
-    const factsFor = (subject: Subject): SchedulingFacts => ({
-      policy: builtIn,
+    const factsFor = (subject: SchedulingSubject): SchedulingSnapshot => ({
+      policy: defaultPolicy,
       allowances: this.#bounds.allowances(),
       usage: {
         inCluster: ({ name, home }) => this.#ledger.usedByOthers(subject)(name, home),
@@ -171,14 +171,15 @@ class Memory {
       this.#ledger.hold(subject, held, subject.labels);
     const seeUnderWay: Scheduler["seeUnderWay"] = (subject, all) =>
       this.#ledger.seeUnderWay(subject, all, subject.labels);
-    const subscribe = (listener: (news: News) => void) => void this.#listeners.push(listener);
+    const subscribe = (listener: (news: SchedulingNotification) => void) =>
+      void this.#listeners.push(listener);
     return { factsFor, hold, seeUnderWay, subscribe, follow() {} } as unknown as Scheduler;
   }
 }
 
 /** What the parts of a tenant's wholes ask for in some clusters, in Pods. */
-export function podsAsked(
-  wholes: readonly Whole[],
+export function podsRequested(
+  wholes: readonly SimulatedWorkload[],
   tenant: string,
   isIn: (cluster: string) => boolean,
 ): number {
@@ -191,14 +192,14 @@ export function podsAsked(
 }
 
 /** What they say is on its way to some clusters, in Pods. */
-export function podsUnderWay(
-  wholes: readonly Whole[],
+export function podsInFlight(
+  wholes: readonly SimulatedWorkload[],
   tenant: string,
   isIn: (cluster: string) => boolean,
 ): number {
   let sum = 0;
   for (const whole of wholes.filter((one) => one.tenant === tenant))
-    for (const [cluster, { replicas }] of readUnderWay(whole.parent.metadata.annotations))
+    for (const [cluster, { replicas }] of readInFlight(whole.parent.metadata.annotations))
       if (isIn(cluster)) sum += podsOf(whole, replicas);
   return sum;
 }

@@ -1,11 +1,11 @@
 /** A claim of one number of a set, and who makes and moves claims: late, by what is asked for on the whole, and not while somebody may use it. */
-import { stateLabel, volumesAnnotation, volumesInAnnotation } from "../../../api/index.ts";
-import { asksOf } from "../../ordinal-volumes.ts";
+import { stateLabel, volumeClusterAnnotation, volumesAnnotation } from "../../../api/index.ts";
+import { requestedOrdinals } from "../../ordinal-volumes.ts";
 import type { Workload } from "../../workload.ts";
-import type { Fleet } from "./fleet.ts";
-import type { Whole } from "./whole.ts";
+import type { ClusterSet } from "./fleet.ts";
+import type { SimulatedWorkload } from "./whole.ts";
 
-export class FleetClaim {
+export class SimulatedClaim {
   readonly number: number;
   home: string;
   isBound = false;
@@ -38,7 +38,7 @@ export class FleetClaim {
         namespace: "demo",
         labels: { [stateLabel(home)]: "Sync" },
         annotations: {
-          [volumesInAnnotation]: home,
+          [volumeClusterAnnotation]: home,
           [volumesAnnotation]: JSON.stringify(places),
         },
       },
@@ -48,8 +48,8 @@ export class FleetClaim {
   }
 }
 
-export function moveClaims(fleet: Fleet, whole: Whole): void {
-  const asks = asksOf(whole.parent);
+export function moveClaims(fleet: ClusterSet, whole: SimulatedWorkload): void {
+  const asks = requestedOrdinals(whole.parent);
   for (const claim of whole.claims.values()) {
     const isUp = fleet.clusters.get(claim.home)?.isUp === true;
     if (!claim.isBound && isUp && fleet.random.chance(0.3)) claim.isBound = true;
@@ -66,7 +66,7 @@ export function moveClaims(fleet: Fleet, whole: Whole): void {
     if (fleet.random.chance(0.5)) continue;
     const claim = whole.claims.get(number);
     if (!fleet.targets.has(cluster)) continue;
-    if (claim === undefined) whole.claims.set(number, new FleetClaim(number, cluster));
+    if (claim === undefined) whole.claims.set(number, new SimulatedClaim(number, cluster));
     else if (claim.home !== cluster && mayMove(fleet, whole, claim)) {
       fleet.note(`claim ${number} of ${whole.name} from ${claim.home} to ${cluster}`);
       claim.home = cluster;
@@ -76,7 +76,11 @@ export function moveClaims(fleet: Fleet, whole: Whole): void {
   }
 }
 
-function mayMove(fleet: Fleet, whole: Whole, { number, home, stays, isBound }: FleetClaim) {
+function mayMove(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  { number, home, stays, isBound }: SimulatedClaim,
+) {
   if (stays || !isBound) return false;
   const isSeen = fleet.clusters.get(home)?.isUp === true && fleet.targets.get(home)?.isReady;
   return isSeen === true && !fleet.mayRun(whole, home, number);

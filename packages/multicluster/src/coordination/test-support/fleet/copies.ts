@@ -4,21 +4,21 @@ import type { SeededRandom } from "@kcp-ts/testkit";
 import { specCount, type Workload } from "../../workload.ts";
 import {
   amount,
-  boundsOf,
   objectOf,
-  type RollingBounds,
+  type RollingLimits,
   type RollingPod,
-  rolledPods,
+  rollingLimitsOf,
+  rollPods,
 } from "../rolling-pods.ts";
 
-export interface Told {
+export interface DeliveredSpec {
   readonly spec: JsonObject;
   readonly generation: number;
 }
 
-export abstract class Copy {
+export abstract class SimulatedCopy {
   protected readonly random: SeededRandom;
-  told: Told | undefined;
+  told: DeliveredSpec | undefined;
 
   constructor(random: SeededRandom) {
     this.random = random;
@@ -60,7 +60,9 @@ export abstract class Copy {
   }
 
   protected count(field: string, otherwise: number): number {
-    return this.told === undefined ? 0 : specCount(this.told as Workload & Told, field, otherwise);
+    return this.told === undefined
+      ? 0
+      : specCount(this.told as Workload & DeliveredSpec, field, otherwise);
   }
 
   protected get generation(): number {
@@ -69,7 +71,7 @@ export abstract class Copy {
 }
 
 /** Pods of which two things are known: when each is ready, and what it was made from. */
-abstract class ReadyCopy extends Copy {
+abstract class PodSetCopy extends SimulatedCopy {
   protected pods: RollingPod[] = [];
 
   get running(): number {
@@ -99,7 +101,7 @@ abstract class ReadyCopy extends Copy {
 }
 
 /** Replicas that are all alike: of a Deployment, or of a kind of somebody's own. */
-export class PodsCopy extends ReadyCopy {
+export class ReplicatedCopy extends PodSetCopy {
   readonly #field: string;
 
   constructor(random: SeededRandom, field = "replicas") {
@@ -111,8 +113,9 @@ export class PodsCopy extends ReadyCopy {
     const replicas = this.count(this.#field, 1);
     const start = () => this.startedMs(nowMs, isBroken);
     const spec = this.told?.spec ?? {};
-    const bounds = this.#field === "replicas" ? boundsOf(spec, replicas) : heedless(replicas);
-    this.pods = rolledPods(this.pods, { template: this.template, bounds, nowMs, start });
+    const bounds =
+      this.#field === "replicas" ? rollingLimitsOf(spec, replicas) : withoutReadiness(replicas);
+    this.pods = rollPods(this.pods, { template: this.template, bounds, nowMs, start });
   }
 
   status(nowMs: number): JsonObject {
@@ -128,12 +131,12 @@ export class PodsCopy extends ReadyCopy {
 }
 
 /** Nobody promises anything of kinds of people's own: all may be stopped before the first is started. */
-function heedless(replicas: number): RollingBounds {
+function withoutReadiness(replicas: number): RollingLimits {
   return { replicas, unavailable: replicas, surge: 0, isRecreate: false };
 }
 
 /** Pods with numbers, of a StatefulSet: one after the other, the next when the last is ready; replaced from the highest down to the partition. */
-export class NumberedCopy extends Copy {
+export class StatefulSetCopy extends SimulatedCopy {
   readonly numbers = new Map<number, number>();
   readonly #templates = new Map<number, string>();
   #before: string | undefined;
@@ -236,7 +239,7 @@ export function startOf(spec: JsonObject | undefined): number {
 }
 
 /** One on each of its nodes, of a DaemonSet. */
-export class NodesCopy extends ReadyCopy {
+export class DaemonSetCopy extends PodSetCopy {
   readonly #nodes: number;
 
   constructor(random: SeededRandom) {
@@ -253,9 +256,9 @@ export class NodesCopy extends ReadyCopy {
     const start = () => this.startedMs(nowMs, isBroken);
     const { template } = this;
     if (this.isMixed && wanted > 0) {
-      const { unavailable, surge } = nodeBounds(this.told?.spec ?? {}, wanted);
+      const { unavailable, surge } = daemonSetRollingLimits(this.told?.spec ?? {}, wanted);
       const bounds = { replicas: wanted, unavailable, surge, isRecreate: false };
-      this.pods = rolledPods(this.pods, { template, bounds, nowMs, start });
+      this.pods = rollPods(this.pods, { template, bounds, nowMs, start });
     } else if (this.pods.length > wanted) this.pods.length = wanted;
     else if (this.pods.length < wanted) this.pods.push({ template, readyAtMs: start() });
   }
@@ -275,7 +278,7 @@ export class NodesCopy extends ReadyCopy {
 }
 
 /** By `updateStrategy` of a DaemonSet. */
-export function nodeBounds(spec: JsonObject, nodes: number) {
+export function daemonSetRollingLimits(spec: JsonObject, nodes: number) {
   const { rollingUpdate } = objectOf(spec["updateStrategy"]);
   const { maxUnavailable = 1, maxSurge = 0 } = objectOf(rollingUpdate);
   const surge = amount(maxSurge, nodes, Math.ceil);
@@ -284,7 +287,7 @@ export function nodeBounds(spec: JsonObject, nodes: number) {
 }
 
 /** Work that comes to an end: of a Job. */
-export class WorkCopy extends Copy {
+export class JobCopy extends SimulatedCopy {
   #endsAtMs: number[] = [];
   #completedAtMs: number | undefined;
   succeeded = 0;
@@ -334,7 +337,7 @@ export class WorkCopy extends Copy {
 }
 
 /** Keeps a schedule: now and then something runs for a while. */
-export class ScheduleCopy extends Copy {
+export class CronJobCopy extends SimulatedCopy {
   #endsAtMs: number | undefined;
   /** How often something was started. */
   starts = 0;
@@ -373,7 +376,7 @@ export class ScheduleCopy extends Copy {
 }
 
 /** A bare Pod that is to run for ever. */
-export class PodCopy extends Copy {
+export class PodCopy extends SimulatedCopy {
   #readyAtMs: number | undefined;
 
   step(nowMs: number, isBroken: boolean): void {

@@ -12,13 +12,13 @@ import { podStrategy } from "../../kinds/pod.ts";
 import { statefulSetStrategy } from "../../kinds/stateful-set.ts";
 import type { Strategy } from "../../strategy.ts";
 import {
-  type Copy,
-  NodesCopy,
-  NumberedCopy,
+  CronJobCopy,
+  DaemonSetCopy,
+  JobCopy,
   PodCopy,
-  PodsCopy,
-  ScheduleCopy,
-  WorkCopy,
+  ReplicatedCopy,
+  type SimulatedCopy,
+  StatefulSetCopy,
 } from "./copies.ts";
 
 /**
@@ -28,12 +28,12 @@ import {
  * - single: in no two clusters that can be seen
  * - ending: as much as asked for is done, and what can be seen is not done twice
  */
-export type Law = "divided" | "numbered" | "everywhere" | "single" | "ending";
+export type InvariantClass = "divided" | "numbered" | "everywhere" | "single" | "ending";
 
-export interface FleetKind {
+export interface SimulatedKind {
   readonly name: string;
   readonly strategy: Strategy;
-  readonly law: Law;
+  readonly law: InvariantClass;
   readonly hasClaims?: boolean;
   /** Its replicas are Pods that need room. */
   readonly hasPods?: boolean;
@@ -42,7 +42,7 @@ export interface FleetKind {
   spec(random: SeededRandom): JsonObject;
   /** What its author changes: how many there are to be, or what runs. */
   edited(spec: JsonObject, random: SeededRandom): JsonObject;
-  copy(random: SeededRandom): Copy;
+  copy(random: SeededRandom): SimulatedCopy;
 }
 
 const podTemplate = (image: string) => ({ spec: { containers: [{ name: "app", image }] } });
@@ -88,7 +88,7 @@ function counted(
   field: string,
   most: number,
   pacing: Pacing = unsaid,
-): Pick<FleetKind, "spec" | "edited"> {
+): Pick<SimulatedKind, "spec" | "edited"> {
   return {
     spec: (random) => ({ [field]: random.integer(most), ...made(random, pacing) }),
     edited: (spec, random) =>
@@ -98,7 +98,7 @@ function counted(
   };
 }
 
-function uncounted(pacing: Pacing = unsaid): Pick<FleetKind, "spec" | "edited"> {
+function uncounted(pacing: Pacing = unsaid): Pick<SimulatedKind, "spec" | "edited"> {
   return {
     spec: (random) => made(random, pacing),
     edited: (spec, random) => ({ ...spec, ...made(random, pacing) }),
@@ -131,21 +131,21 @@ function databases(strategy: "Divide" | "Duplicate" | "Single"): Strategy {
 
 const templates = [{ metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"] } }];
 
-export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
+export const simulatedKinds: readonly [SimulatedKind, ...SimulatedKind[]] = [
   {
     name: "web",
     strategy: deploymentStrategy,
     law: "divided",
     hasPods: true,
     ...counted("replicas", 15, oneOf(deploymentPaces, "strategy")),
-    copy: (random) => new PodsCopy(random),
+    copy: (random) => new ReplicatedCopy(random),
   },
   {
     name: "size",
     strategy: databases("Divide"),
     law: "divided",
     ...counted("size", 9),
-    copy: (random) => new PodsCopy(random, "size"),
+    copy: (random) => new ReplicatedCopy(random, "size"),
   },
   {
     name: "db",
@@ -153,7 +153,7 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     law: "numbered",
     hasPods: true,
     ...counted("replicas", 7, oneOf(setPaces, "updateStrategy")),
-    copy: (random) => new NumberedCopy(random),
+    copy: (random) => new StatefulSetCopy(random),
   },
   {
     name: "store",
@@ -163,14 +163,14 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     hasPods: true,
     spec: (random) => ({ ...inTwo(random.integer(6)), volumeClaimTemplates: templates }),
     edited: (spec, random) => ({ ...spec, ...inTwo(random.integer(6)) }),
-    copy: (random) => new NumberedCopy(random),
+    copy: (random) => new StatefulSetCopy(random),
   },
   {
     name: "node",
     strategy: daemonSetStrategy,
     law: "everywhere",
     ...uncounted(oneOf(nodePaces, "updateStrategy")),
-    copy: (random) => new NodesCopy(random),
+    copy: (random) => new DaemonSetCopy(random),
   },
   {
     name: "edge",
@@ -178,21 +178,21 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     law: "everywhere",
     spec: (random) => ({ template: { spec: inTwo(1 + random.integer(3)) } }),
     edited: (_spec, random) => ({ template: { spec: inTwo(1 + random.integer(3)) } }),
-    copy: (random) => new PodsCopy(random),
+    copy: (random) => new ReplicatedCopy(random),
   },
   {
     name: "mirror",
     strategy: databases("Duplicate"),
     law: "everywhere",
     ...uncounted(),
-    copy: (random) => new PodsCopy(random, "size"),
+    copy: (random) => new ReplicatedCopy(random, "size"),
   },
   {
     name: "night",
     strategy: cronJobStrategy,
     law: "single",
     ...uncounted(),
-    copy: (random) => new ScheduleCopy(random),
+    copy: (random) => new CronJobCopy(random),
   },
   {
     name: "one",
@@ -209,6 +209,6 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     law: "ending",
     spec: (random) => ({ completions: 1 + random.integer(9), parallelism: 1 + random.integer(4) }),
     edited: (spec, random) => ({ ...spec, parallelism: 1 + random.integer(4) }),
-    copy: (random) => new WorkCopy(random),
+    copy: (random) => new JobCopy(random),
   },
 ];

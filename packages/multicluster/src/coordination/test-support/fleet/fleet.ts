@@ -5,37 +5,48 @@
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { SeededRandom } from "@kcp-ts/testkit";
 import {
-  canBeFenced,
   type DrainSpec,
   type DrainStatus,
   evictAnnotation,
+  isFenceable,
 } from "../../../api/index.ts";
-import { type Occupant, wholeBlock } from "../../../drain/index.ts";
+import { type DrainedObject, workloadBlock } from "../../../drain/index.ts";
 import type { Decision } from "../../decide.ts";
 import { placementHistoryAnnotation } from "../../placement-history.ts";
-import { atMostOneAnnotation } from "../../rollout.ts";
-import { type Judgement, judge, type Patience, type Target } from "../../standing.ts";
+import { failoverStrategyAnnotation } from "../../rollout.ts";
+import {
+  type ClusterEvaluation,
+  type ClusterInfo,
+  evaluateCluster,
+  type GracePeriods,
+} from "../../standing.ts";
 import type { Workload } from "../../workload.ts";
 import { leaseMs, stopLateMsMax } from "../lease.ts";
-import { FleetBounds } from "./bounds.ts";
+import { LocationLimitsModel } from "./bounds.ts";
 import { moveClaims } from "./claims.ts";
-import { type Copy, NumberedCopy, ScheduleCopy, startOf } from "./copies.ts";
-import { fleetKinds } from "./fleet-kinds.ts";
-import { afterStep, beforeAsking, beforeBringing, beforeCreation, checkedWrite } from "./laws.ts";
-import { checkPromises } from "./laws-of-bounds.ts";
-import { type Product, product as realProduct } from "./product.ts";
-import { clusterOf, type Seen, Whole } from "./whole.ts";
+import { CronJobCopy, type SimulatedCopy, StatefulSetCopy, startOf } from "./copies.ts";
+import { simulatedKinds } from "./fleet-kinds.ts";
+import {
+  checkAfterStep,
+  checkBeforeCreation,
+  checkBeforeDelivery,
+  checkBeforeVolumeRequest,
+  checkedWrite,
+} from "./laws.ts";
+import { checkReservations } from "./laws-of-bounds.ts";
+import { type Implementation, implementation as realProduct } from "./product.ts";
+import { clusterOf, type ObservedWorkload, SimulatedWorkload } from "./whole.ts";
 
-export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
+export const gracePeriods: GracePeriods = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
 /** So long a cluster that leaves waits for what is there. */
-export const leavingMsMax = 120_000;
+export const drainMsMax = 120_000;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-export class Machine {
+export class PhysicalCluster {
   /** By namespace and name, as the cluster knows them. */
-  readonly copies = new Map<string, Copy>();
+  readonly copies = new Map<string, SimulatedCopy>();
   /** Whose each namespace is. */
   readonly tenants = new Map<string, string>();
   readonly uid: string;
@@ -49,44 +60,47 @@ export class Machine {
   }
 }
 
-export interface FleetOptions {
-  readonly product?: Product | undefined;
+export interface ClusterSetOptions {
+  readonly product?: Implementation | undefined;
   /** Whether Locations bound what tenants use. */
   readonly isBounded?: boolean | undefined;
 }
 
-export interface FleetTarget extends Mutable<Target> {
+export interface SimulatedTarget extends Mutable<ClusterInfo> {
   drainSpec: DrainSpec | undefined;
   drainStatus: DrainStatus | undefined;
   leavingSinceMs: number | undefined;
 }
 
-export class Fleet {
+export class ClusterSet {
   readonly random: SeededRandom;
   readonly history: string[] = [];
-  readonly clusters = new Map<string, Machine>();
-  readonly targets = new Map<string, FleetTarget>();
-  readonly wholes: Whole[] = [];
+  readonly clusters = new Map<string, PhysicalCluster>();
+  readonly targets = new Map<string, SimulatedTarget>();
+  readonly wholes: SimulatedWorkload[] = [];
   nowMs = Date.UTC(2026, 0, 1);
   /** Nothing happens any more: no schedule is due. */
   isAtRest = false;
   #targetsText = "";
   #targetsVersion = 0;
-  #seenTargets: ReadonlyMap<string, Target> = new Map();
-  readonly #judgements = new Map<string, Judgement>();
-  readonly #looks = new Map<Whole, Seen>();
-  readonly #settled = new Map<Whole, { readonly state: string; readonly untilMs: number }>();
-  readonly #product: Product;
+  #seenTargets: ReadonlyMap<string, ClusterInfo> = new Map();
+  readonly #judgements = new Map<string, ClusterEvaluation>();
+  readonly #looks = new Map<SimulatedWorkload, ObservedWorkload>();
+  readonly #settled = new Map<
+    SimulatedWorkload,
+    { readonly state: string; readonly untilMs: number }
+  >();
+  readonly #product: Implementation;
   readonly #namespaces = new Map<string, string>();
   /** Locations that bound what tenants use; undefined where nobody has any. */
-  readonly bounds: FleetBounds | undefined;
+  readonly bounds: LocationLimitsModel | undefined;
   #joins = 0;
 
-  constructor(seed: number, { product = realProduct, isBounded = false }: FleetOptions = {}) {
+  constructor(seed: number, { product = realProduct, isBounded = false }: ClusterSetOptions = {}) {
     this.random = new SeededRandom(seed);
     this.#product = product;
-    const onNews = (whole: Whole) => this.#settled.delete(whole);
-    this.bounds = isBounded ? new FleetBounds(seed, onNews) : undefined;
+    const onNews = (whole: SimulatedWorkload) => this.#settled.delete(whole);
+    this.bounds = isBounded ? new LocationLimitsModel(seed, onNews) : undefined;
     const count = 2 + this.random.integer(3);
     for (let index = 0; index < count; index++) this.#deploy(`tenant-${this.random.integer(2)}`);
   }
@@ -96,12 +110,12 @@ export class Fleet {
   }
 
   #deploy(tenant: string): void {
-    const kind = this.random.pick(fleetKinds);
+    const kind = this.random.pick(simulatedKinds);
     if (this.wholes.some((one) => one.tenant === tenant && one.kind === kind)) return;
     const isOnce = kind.law === "ending" ? this.random.seed % 4 === 0 : this.random.chance(0.25);
     const spec = kind.spec(this.random);
-    const whole = new Whole({ tenant, kind, isOnce }, spec, (text) => this.note(text));
-    if (isOnce) whole.annotate({ [atMostOneAnnotation]: "true" });
+    const whole = new SimulatedWorkload({ tenant, kind, isOnce }, spec, (text) => this.note(text));
+    if (isOnce) whole.annotate({ [failoverStrategyAnnotation]: "true" });
     this.note(`${whole.name}${isOnce ? " (at most one)" : ""}: ${JSON.stringify(spec)}`);
     this.wholes.push(whole);
   }
@@ -111,7 +125,7 @@ export class Fleet {
   }
 
   join(name: string): void {
-    this.clusters.set(name, new Machine(`uid-${this.#joins++}`));
+    this.clusters.set(name, new PhysicalCluster(`uid-${this.#joins++}`));
     const labels = { zone: this.random.pick(["a", "b"]) };
     this.targets.set(name, {
       name,
@@ -127,15 +141,15 @@ export class Fleet {
       drainStatus: undefined,
       leavingSinceMs: undefined,
       allocatable: undefined,
-    } as unknown as FleetTarget);
+    } as unknown as SimulatedTarget);
     this.note(`${name} joins in ${labels.zone}`);
   }
 
   /** As of the last look at the clusters. */
-  judgement(name: string): Judgement {
+  judgement(name: string): ClusterEvaluation {
     const known = this.#judgements.get(name);
     if (known !== undefined) return known;
-    const judged = judge(this.#seenTargets.get(name), this.nowMs, patience);
+    const judged = evaluateCluster(this.#seenTargets.get(name), this.nowMs, gracePeriods);
     this.#judgements.set(name, judged);
     return judged;
   }
@@ -157,7 +171,7 @@ export class Fleet {
       this.#keepLease(name, machine);
       for (const whole of this.wholes) this.#sync(name, machine, whole);
       for (const copy of machine.copies.values()) {
-        if (copy instanceof ScheduleCopy) copy.mayStart = !this.isAtRest;
+        if (copy instanceof CronJobCopy) copy.mayStart = !this.isAtRest;
         copy.step(this.nowMs, machine.isBroken);
       }
       this.#leave(name, machine);
@@ -169,12 +183,12 @@ export class Fleet {
     for (const whole of this.wholes) {
       if (whole.kind.hasClaims === true) moveClaims(this, whole);
       if (this.random.chance(0.6) && this.#isNews(whole)) this.coordinate(whole);
-      afterStep(this, whole);
+      checkAfterStep(this, whole);
     }
   }
 
   /** The namespace that a tenant's objects are in, in a cluster. */
-  namespaceOf(cluster: string, { uid }: Machine, tenant: string): string {
+  namespaceOf(cluster: string, { uid }: PhysicalCluster, tenant: string): string {
     const key = `${uid} ${tenant}`;
     const known = this.#namespaces.get(key);
     if (known !== undefined) return known;
@@ -185,15 +199,19 @@ export class Fleet {
     return namespace;
   }
 
-  copyOf(whole: Whole, { metadata: { name } }: Workload, cluster: string): Copy | undefined {
+  copyOf(
+    whole: SimulatedWorkload,
+    { metadata: { name } }: Workload,
+    cluster: string,
+  ): SimulatedCopy | undefined {
     const machine = this.clusters.get(cluster);
     if (machine === undefined) return undefined;
     return machine.copies.get(`${this.namespaceOf(cluster, machine, whole.tenant)}/${name}`);
   }
 
   /** By cluster. */
-  copiesOf(whole: Whole): readonly (readonly [cluster: string, copy: Copy])[] {
-    const found: (readonly [string, Copy])[] = [];
+  copiesOf(whole: SimulatedWorkload): readonly (readonly [cluster: string, copy: SimulatedCopy])[] {
+    const found: (readonly [string, SimulatedCopy])[] = [];
     for (const [cluster, machine] of this.clusters) {
       if (machine.copies.size === 0) continue;
       const namespace = this.namespaceOf(cluster, machine, whole.tenant);
@@ -205,7 +223,7 @@ export class Fleet {
   }
 
   /** Whether a number runs in a cluster, or may be started there without anybody being asked. */
-  mayRun(whole: Whole, cluster: string, number: number): boolean {
+  mayRun(whole: SimulatedWorkload, cluster: string, number: number): boolean {
     const isTold = whole.partsIn(cluster).some((part) => {
       const { replicas } = whole.kind.strategy.shareOf(part);
       const start = startOf(part.spec);
@@ -213,13 +231,13 @@ export class Fleet {
     });
     if (isTold) return true;
     return this.copiesOf(whole).some(([where, copy]) => {
-      if (where !== cluster || !(copy instanceof NumberedCopy)) return false;
+      if (where !== cluster || !(copy instanceof StatefulSetCopy)) return false;
       const { start, end } = copy.range;
       return copy.numbers.has(number) || (number >= start && number < end);
     });
   }
 
-  #watchHealth(name: string, machine: Machine): void {
+  #watchHealth(name: string, machine: PhysicalCluster): void {
     const target = this.targets.get(name);
     if (target === undefined || target.isReady === machine.isUp) return;
     if (!this.random.chance(0.3)) return;
@@ -229,13 +247,14 @@ export class Fleet {
   }
 
   /** Heartbeats count while the API says that they are heard. */
-  #keepLease(name: string, machine: Machine): void {
+  #keepLease(name: string, machine: PhysicalCluster): void {
     if (machine.isUp && this.targets.get(name)?.isReady === true) {
       machine.leaseUntilMs = this.nowMs + leaseMs;
       machine.stopsAtMs = machine.leaseUntilMs + this.random.integer(stopLateMsMax);
     } else if (this.nowMs >= machine.stopsAtMs) {
       // Of what it knows how to stop.
-      const isStopped = ({ isOnce, kind }: Whole) => isOnce && canBeFenced(kind.strategy.parts);
+      const isStopped = ({ isOnce, kind }: SimulatedWorkload) =>
+        isOnce && isFenceable(kind.strategy.parts);
       for (const whole of this.wholes.filter(isStopped))
         for (const [cluster, copy] of this.copiesOf(whole))
           if (cluster === name) {
@@ -245,7 +264,7 @@ export class Fleet {
     }
   }
 
-  #sync(cluster: string, machine: Machine, whole: Whole): void {
+  #sync(cluster: string, machine: PhysicalCluster, whole: SimulatedWorkload): void {
     if (!machine.isUp || !this.targets.has(cluster)) return;
     // Without its lease an agent starts nothing that may run once at most.
     const mayHear = !whole.isOnce || this.nowMs < machine.leaseUntilMs;
@@ -255,7 +274,7 @@ export class Fleet {
     for (const part of parts) {
       const id = `${namespace}/${part.metadata.name}`;
       if (mayHear && this.random.chance(0.5)) {
-        beforeBringing(machine, namespace, whole);
+        checkBeforeDelivery(machine, namespace, whole);
         this.#bring(machine, id, whole, part);
       }
       const [current, copy] = [whole.parts.get(part.metadata.name), machine.copies.get(id)];
@@ -264,7 +283,7 @@ export class Fleet {
     }
   }
 
-  #bring(machine: Machine, id: string, whole: Whole, part: Workload): void {
+  #bring(machine: PhysicalCluster, id: string, whole: SimulatedWorkload, part: Workload): void {
     const copy = machine.copies.get(id);
     if (part.metadata.deletionTimestamp !== undefined) {
       copy?.halt();
@@ -280,12 +299,12 @@ export class Fleet {
   }
 
   /** A SyncTarget that is deleted goes when nothing is assigned to it, or after a while; whoever took the cluster down sees to what ran there. */
-  #leave(name: string, machine: Machine): void {
+  #leave(name: string, machine: PhysicalCluster): void {
     const target = this.targets.get(name);
     if (target?.isDeleting !== true) return;
     target.leavingSinceMs ??= this.nowMs;
     const isEmpty = this.wholes.every((whole) => whole.partsIn(name).length === 0);
-    if (!isEmpty && this.nowMs < target.leavingSinceMs + leavingMsMax) return;
+    if (!isEmpty && this.nowMs < target.leavingSinceMs + drainMsMax) return;
     this.targets.delete(name);
     machine.copies.clear();
     machine.isUp = false;
@@ -298,7 +317,7 @@ export class Fleet {
     }
   }
 
-  #lookAtDrain(name: string, target: FleetTarget): void {
+  #lookAtDrain(name: string, target: SimulatedTarget): void {
     const { drainSpec: spec } = target;
     const occupants = this.#occupantsOf(name);
     if (spec === undefined) {
@@ -313,17 +332,17 @@ export class Fleet {
     const step = this.#product.drainStep({ target: name, spec, ...facts });
     target.drainStatus = step.status;
     for (const one of step.toMark) {
-      const { whole, part } = one as FleetOccupant;
+      const { whole, part } = one as SimulatedOccupant;
       whole.annotatePart(part, { [evictAnnotation]: "true" });
     }
   }
 
-  #occupantsOf(cluster: string): readonly FleetOccupant[] {
+  #occupantsOf(cluster: string): readonly SimulatedOccupant[] {
     return this.wholes.flatMap((whole) =>
-      whole.partsIn(cluster).map((part): FleetOccupant => {
+      whole.partsIn(cluster).map((part): SimulatedOccupant => {
         const { name, annotations, deletionTimestamp } = part.metadata;
         const isGoing = deletionTimestamp !== undefined;
-        const block = isGoing ? undefined : wholeBlock(whole.parent, cluster);
+        const block = isGoing ? undefined : workloadBlock(whole.parent, cluster);
         const { replicas } = whole.kind.strategy.shareOf(part);
         return {
           kind: part.kind,
@@ -340,7 +359,7 @@ export class Fleet {
   }
 
   /** Reads now or, at times, has read a while ago; and may be stopped in the middle of its writes. */
-  coordinate(whole: Whole): void {
+  coordinate(whole: SimulatedWorkload): void {
     const fresh = whole.seen();
     const known = this.#looks.get(whole);
     const seen = known !== undefined && this.random.chance(0.2) ? known : fresh;
@@ -358,17 +377,22 @@ export class Fleet {
     else this.#settled.delete(whole);
   }
 
-  #decide(whole: Whole, { parent, parts, related }: Seen): Decision {
+  #decide(whole: SimulatedWorkload, { parent, parts, related }: ObservedWorkload): Decision {
     const targets = [...this.#seenTargets.values()];
     const { strategy } = whole.kind;
-    const facts = { takenNames: new Set<string>(), targets, patience, nowMs: this.nowMs };
+    const facts = {
+      takenNames: new Set<string>(),
+      targets,
+      patience: gracePeriods,
+      nowMs: this.nowMs,
+    };
     const known = { strategy, parent, parts, related, ...facts };
     const { bounds } = this;
     if (bounds === undefined) return this.#product.decide(known);
     bounds.see(this.wholes);
     const surroundings = bounds.facts(whole);
     const decision = this.#product.decide({ ...known, surroundings });
-    checkPromises(this, bounds, { whole, read: parent }, () => bounds.hold(whole, decision));
+    checkReservations(this, bounds, { whole, read: parent }, () => bounds.hold(whole, decision));
     return decision;
   }
 
@@ -380,23 +404,28 @@ export class Fleet {
   }
 
   /** Locations allow more or less: everybody looks. */
-  changeBounds(change: (bounds: FleetBounds) => string): void {
+  changeBounds(change: (bounds: LocationLimitsModel) => string): void {
     if (this.bounds === undefined) return;
     this.note(change(this.bounds));
     this.#settled.clear();
   }
 
-  #isNews(whole: Whole): boolean {
+  #isNews(whole: SimulatedWorkload): boolean {
     const known = this.#settled.get(whole);
     return known === undefined || this.nowMs >= known.untilMs || known.state !== this.#state(whole);
   }
 
-  #state(whole: Whole): string {
+  #state(whole: SimulatedWorkload): string {
     const claims = whole.kind.hasClaims === true ? JSON.stringify(whole.seen().related) : "";
     return `${whole.version} ${this.#targetsVersion} ${claims}`;
   }
 
-  #execute(whole: Whole, decision: Decision, seen: Seen, writesMax: number): void {
+  #execute(
+    whole: SimulatedWorkload,
+    decision: Decision,
+    seen: ObservedWorkload,
+    writesMax: number,
+  ): void {
     let left = writesMax;
     const may = () => left-- > 0;
     const { annotations, obsolete } = decision;
@@ -404,14 +433,14 @@ export class Fleet {
       // With the version that was read: somebody else's write makes it fail.
       if (whole.parent !== seen.parent || !may()) return;
       const gone = Object.fromEntries((obsolete ?? []).map((name) => [name, null]));
-      beforeAsking(this, annotations);
+      checkBeforeVolumeRequest(this, annotations);
       whole.annotate({ ...annotations, ...gone });
       whole.writes++;
       return;
     }
     for (const part of decision.creations) {
       if (!may()) return;
-      beforeCreation(this, whole, part as Workload, seen);
+      checkBeforeCreation(this, whole, part as Workload, seen);
       if (!whole.create(part)) return;
     }
     for (const part of decision.updates) {
@@ -440,18 +469,18 @@ export class Fleet {
 }
 
 /** As whoever decides sees it. */
-function asTarget(target: FleetTarget): Target {
+function asTarget(target: SimulatedTarget): ClusterInfo {
   const { drainSpec, isReady, changedAtMs } = target;
   const silentSinceMs = isReady ? undefined : changedAtMs;
   const drain = drainSpec && (drainSpec.budget === undefined ? "all" : "inTurn");
   return { ...target, drain, synced, lease: { durationMs: leaseMs, silentSinceMs } };
 }
 
-interface FleetOccupant extends Occupant {
-  readonly whole: Whole;
+interface SimulatedOccupant extends DrainedObject {
+  readonly whole: SimulatedWorkload;
   readonly part: string;
 }
 
-const synced = [...fleetKinds.map(({ strategy }) => strategy.name), "persistentvolumeclaims"];
+const synced = [...simulatedKinds.map(({ strategy }) => strategy.name), "persistentvolumeclaims"];
 
 export { clusterOf };

@@ -10,39 +10,39 @@ import {
   progressDeadlineAnnotation,
 } from "../../rollout.ts";
 import { conditionsOf } from "../../workload.ts";
-import { tellingSeed } from "../tell-seed.ts";
-import { NumberedCopy, ScheduleCopy } from "./copies.ts";
-import { Fleet, type FleetOptions, leavingMsMax, tickMs } from "./fleet.ts";
-import { checkBoundsAtRest, isHeldByBounds } from "./laws-of-bounds.ts";
-import { checkRolledOut } from "./laws-of-rolling.ts";
+import { withSeed } from "../tell-seed.ts";
+import { CronJobCopy, StatefulSetCopy } from "./copies.ts";
+import { ClusterSet, type ClusterSetOptions, drainMsMax, tickMs } from "./fleet.ts";
+import { checkLimitsWhenQuiescent, isLimited } from "./laws-of-bounds.ts";
+import { checkRolloutComplete } from "./laws-of-rolling.ts";
 import { isSelected } from "./permissions.ts";
 import { reliablyReady } from "./readiness.ts";
-import type { Whole } from "./whole.ts";
+import type { SimulatedWorkload } from "./whole.ts";
 
 /** Fails with its seed and its history. */
-export function playHistory(seed: number, options?: FleetOptions): void {
+export function runHistory(seed: number, options?: ClusterSetOptions): void {
   new History(seed, options).play();
 }
 
-type Happening = (history: History, name: string) => void;
+type HistoryEvent = (history: History, name: string) => void;
 
 /** Longer than a deadline, a grace, a lease with what is added, and a move in steps of one. */
 const restMs = 1_800_000;
 /** Then time passes faster: what is waited for is few steps of many seconds. */
 const restTickMs = 2000;
 /** Longer than any single wait. */
-const quietMs = leavingMsMax + 30_000;
+const quietMs = drainMsMax + 30_000;
 
 class History {
-  readonly fleet: Fleet;
+  readonly fleet: ClusterSet;
   readonly names: readonly [string, ...string[]];
   readonly #flapping = new Map<string, number>();
   /** In every other history clusters are not alike: they have room for so many, and authors weigh them. */
   readonly #sizes: SeededRandom | undefined;
   #events = 0;
 
-  constructor(seed: number, options?: FleetOptions) {
-    this.fleet = new Fleet(seed, options);
+  constructor(seed: number, options?: ClusterSetOptions) {
+    this.fleet = new ClusterSet(seed, options);
     const count = 2 + this.fleet.random.integer(11);
     const [first = "c1", ...others] = Array.from({ length: count }, (_, index) => `c${index + 1}`);
     this.names = [first, ...others];
@@ -53,7 +53,7 @@ class History {
     return this.fleet.random;
   }
 
-  get whole(): Whole {
+  get whole(): SimulatedWorkload {
     const [first, ...others] = this.fleet.wholes;
     assert.ok(first !== undefined);
     return this.random.pick([first, ...others]);
@@ -61,7 +61,7 @@ class History {
 
   play(): void {
     const { fleet, random } = this;
-    tellingSeed(random.seed, fleet.history, () => {
+    withSeed(random.seed, fleet.history, () => {
       for (const name of this.names) if (random.chance(0.6)) fleet.join(name);
       const ticks = 100 + random.integer(300);
       for (let tick = 0; tick < ticks; tick++) {
@@ -148,9 +148,10 @@ class History {
     }
     this.#untilQuiet();
     if (fleet.bounds !== undefined) {
-      checkBoundsAtRest(fleet, fleet.bounds);
+      checkLimitsWhenQuiescent(fleet, fleet.bounds);
       // A schedule cannot say that it is held.
-      const mayBeHeld = (whole: Whole) => whole.kind.law === "single" || isHeldByBounds(whole);
+      const mayBeHeld = (whole: SimulatedWorkload) =>
+        whole.kind.law === "single" || isLimited(whole);
       for (const whole of fleet.wholes) if (!mayBeHeld(whole)) this.#checkAtRest(whole);
       fleet.changeBounds((bounds) => {
         bounds.isLifted = true;
@@ -178,7 +179,7 @@ class History {
     }
   }
 
-  #checkAtRest(whole: Whole): void {
+  #checkAtRest(whole: SimulatedWorkload): void {
     const { fleet } = this;
     const open = [...fleet.targets.values()].filter(
       (target) =>
@@ -188,12 +189,12 @@ class History {
     const { law } = whole.kind;
     const asked = whole.asked();
     const copies = fleet.copiesOf(whole);
-    checkRolledOut(fleet, whole);
+    checkRolloutComplete(fleet, whole);
     if (law === "divided")
       assert.equal(reliablyReady(fleet, whole, asked), asked, `${whole.name} at rest`);
     else if (law === "numbered") {
       const numbers = copies.flatMap(([, copy]) =>
-        copy instanceof NumberedCopy ? [...copy.numbers.keys()] : [],
+        copy instanceof StatefulSetCopy ? [...copy.numbers.keys()] : [],
       );
       const wanted = Array.from({ length: asked }, (_, index) => index);
       assert.deepEqual(
@@ -205,7 +206,7 @@ class History {
       for (const { name } of open)
         assert.equal(whole.partsIn(name).length, 1, `${whole.name} is in ${name} at rest`);
     } else if (law === "single") {
-      const keepers = copies.filter(([, copy]) => copy instanceof ScheduleCopy && copy.keeps);
+      const keepers = copies.filter(([, copy]) => copy instanceof CronJobCopy && copy.keeps);
       assert.equal(keepers.length, 1, `${whole.name} is kept by one at rest`);
     } else {
       const isComplete = conditionsOf(whole.parent).some(({ type }) => type === "Complete");
@@ -232,14 +233,14 @@ class History {
 }
 
 /** It says that somebody has to do something: a cluster has one range of numbers, and what was given up waits for its author. */
-function isHelpless({ parent }: Whole): boolean {
+function isHelpless({ parent }: SimulatedWorkload): boolean {
   const placed = conditionsOf(parent).find(({ type }) => type === "Placed");
   return placed?.reason === "OutOfRange" || placed?.reason === "RolledBack";
 }
 
-const joining: Happening = ({ fleet }, name) => fleet.join(name);
+const joining: HistoryEvent = ({ fleet }, name) => fleet.join(name);
 
-const toWholes: readonly Happening[] = [
+const toWholes: readonly HistoryEvent[] = [
   ({ whole, random }) => whole.edit(whole.kind.edited(whole.parent.spec, random)),
   ({ whole, random }) => whole.edit(whole.kind.edited(whole.parent.spec, random)),
   said(selectorAnnotation, ({ random }) => `zone in (${random.pick(["a", "b", "a,b"])})`),
@@ -255,7 +256,7 @@ const toWholes: readonly Happening[] = [
   },
 ];
 
-function said(annotation: string, draw: (history: History) => string): Happening {
+function said(annotation: string, draw: (history: History) => string): HistoryEvent {
   return (history) => {
     const { whole, random, fleet } = history;
     const value = random.chance(0.3) ? null : draw(history);
@@ -264,7 +265,7 @@ function said(annotation: string, draw: (history: History) => string): Happening
   };
 }
 
-const toClusters: readonly Happening[] = [
+const toClusters: readonly HistoryEvent[] = [
   (history, name) => {
     history.fleet.note(`${name} flaps`);
     history.flap(name);

@@ -1,22 +1,22 @@
 /** What Locations bound: nobody is promised more than they allow, what has no place says so, and nothing waits that there is room for. */
 import assert from "node:assert/strict";
-import { readUnderWay, replicasUnderWay } from "../../../scheduling/index.ts";
-import { moveRecordOf } from "../../move-record.ts";
-import { meantBy, readPlacementHistory } from "../../placement-history.ts";
+import { inFlightReplicas, readInFlight } from "../../../scheduling/index.ts";
+import { readMoveRecord } from "../../move-record.ts";
+import { desiredReplicasIn, readPlacementHistory } from "../../placement-history.ts";
 import { rolloutOf } from "../../rollout.ts";
 import { conditionsOf, type Workload } from "../../workload.ts";
 import {
-  type BoundedLocation,
-  type FleetBounds,
-  podsAsked,
+  type LimitedLocation,
+  type LocationLimitsModel,
+  podsInFlight,
   podsOf,
-  podsUnderWay,
+  podsRequested,
 } from "./bounds.ts";
-import type { Fleet, FleetTarget } from "./fleet.ts";
+import type { ClusterSet, SimulatedTarget } from "./fleet.ts";
 import { isSelected } from "./permissions.ts";
-import type { Seen, Whole } from "./whole.ts";
+import type { ObservedWorkload, SimulatedWorkload } from "./whole.ts";
 
-function isInside(fleet: Fleet, { includes }: BoundedLocation): (cluster: string) => boolean {
+function isInside(fleet: ClusterSet, { includes }: LimitedLocation): (cluster: string) => boolean {
   return (cluster) => {
     const target = fleet.targets.get(cluster);
     return target !== undefined && includes(target);
@@ -24,15 +24,15 @@ function isInside(fleet: Fleet, { includes }: BoundedLocation): (cluster: string
 }
 
 /** Of a whole that is given more than before: all promises to its tenant keep to what a Location has ever allowed. */
-export function checkPromises(
-  fleet: Fleet,
-  bounds: FleetBounds,
-  { whole, read }: { readonly whole: Whole; readonly read: Workload },
+export function checkReservations(
+  fleet: ClusterSet,
+  bounds: LocationLimitsModel,
+  { whole, read }: { readonly whole: SimulatedWorkload; readonly read: Workload },
   decide: () => void,
 ): void {
   const before = bounds.locations.map((one) => {
     const isIn = isInside(fleet, one);
-    return Math.max(bounds.promised(whole, isIn), podsAsked([whole], whole.tenant, isIn));
+    return Math.max(bounds.promised(whole, isIn), podsRequested([whole], whole.tenant, isIn));
   });
   decide();
   // Where moves are paused, or were when it was read, what is there twice stays for a while.
@@ -52,23 +52,27 @@ export function checkPromises(
   }
 }
 
-function mostOf(whole: Whole): number {
+function mostOf(whole: SimulatedWorkload): number {
   const isCopied = whole.kind.strategy.sharing === "duplicate";
   return isCopied ? Number.POSITIVE_INFINITY : podsOf(whole, whole.asked());
 }
 
 /** How many there were to be where not all of them may; of what is meant to be nowhere for a moment, what was meant before. */
-export function meantOf({ bounds }: Fleet, whole: Whole, seen: Seen): number {
+export function desiredReplicasOf(
+  { bounds }: ClusterSet,
+  whole: SimulatedWorkload,
+  seen: ObservedWorkload,
+): number {
   if (bounds === undefined) return Number.POSITIVE_INFINITY;
   const records = readPlacementHistory(seen.parent.metadata.annotations);
-  const last = records.find((one) => meantBy(one) > 0);
-  const meant = last === undefined ? Number.POSITIVE_INFINITY : meantBy(last);
+  const last = records.find((one) => desiredReplicasIn(one) > 0);
+  const meant = last === undefined ? Number.POSITIVE_INFINITY : desiredReplicasIn(last);
   // Of numbers that went with a cluster, none comes back while bounds are lower.
   return whole.kind.law === "numbered" ? Math.min(meant, thereOf(whole, seen)) : meant;
 }
 
-function thereOf({ kind }: Whole, { parent, parts }: Seen): number {
-  let there = replicasUnderWay(readUnderWay(parent.metadata.annotations));
+function thereOf({ kind }: SimulatedWorkload, { parent, parts }: ObservedWorkload): number {
+  let there = inFlightReplicas(readInFlight(parent.metadata.annotations));
   for (const part of parts) there += kind.strategy.shareOf(part).replicas;
   return there;
 }
@@ -77,13 +81,13 @@ function placedOf(parent: Workload) {
   return conditionsOf(parent).find(({ type }) => type === "Placed");
 }
 
-export function isHeldByBounds({ parent }: Whole): boolean {
+export function isLimited({ parent }: SimulatedWorkload): boolean {
   const placed = placedOf(parent);
   return placed?.reason === "NoCapacity" && /Location (everything|zone-a)/.test(placed.message);
 }
 
 /** When nothing happens any more, bounds as they are. */
-export function checkBoundsAtRest(fleet: Fleet, bounds: FleetBounds): void {
+export function checkLimitsWhenQuiescent(fleet: ClusterSet, bounds: LocationLimitsModel): void {
   for (const location of bounds.locations)
     for (const tenant of new Set(fleet.wholes.map((one) => one.tenant))) {
       const asked = fleet.wholes
@@ -96,13 +100,17 @@ export function checkBoundsAtRest(fleet: Fleet, bounds: FleetBounds): void {
       );
     }
   for (const whole of fleet.wholes)
-    if (isHeldByBounds(whole) && !hasFailed(whole)) checkWaiting(fleet, bounds, whole);
+    if (isLimited(whole) && !hasFailed(whole)) checkWaiting(fleet, bounds, whole);
 }
 
 /** What is there; of what is held, what has nowhere to go stays beside what has replaced a part of it (ADR 0054), and does not count. */
-function leftOf(fleet: Fleet, whole: Whole, isIn: (cluster: string) => boolean): number {
+function leftOf(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  isIn: (cluster: string) => boolean,
+): number {
   const { parent, tenant } = whole;
-  if (placedOf(parent)?.status !== "False") return podsAsked([whole], tenant, isIn);
+  if (placedOf(parent)?.status !== "False") return podsRequested([whole], tenant, isIn);
   const [last] = readPlacementHistory(parent.metadata.annotations);
   const stays = (cluster: string) => {
     const target = fleet.targets.get(cluster);
@@ -112,18 +120,23 @@ function leftOf(fleet: Fleet, whole: Whole, isIn: (cluster: string) => boolean):
   let kept = 0;
   for (const [cluster, share] of Object.entries(last?.kept ?? {}))
     if (stays(cluster)) kept += podsOf(whole, share);
-  return podsAsked([whole], tenant, stays) - kept;
+  return podsRequested([whole], tenant, stays) - kept;
 }
 
 /** Of what is in every cluster: a copy that is not on record, where a Location allows no more than there are. Bounds that are lowered stop nothing that was decided. */
-export function isBeyondBounds(fleet: Fleet, whole: Whole, seen: Seen, cluster: string): boolean {
+export function isBeyondLimits(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  seen: ObservedWorkload,
+  cluster: string,
+): boolean {
   const { bounds } = fleet;
   if (whole.kind.law !== "everywhere" || bounds?.isLifted !== false) return false;
   const [last] = readPlacementHistory(seen.parent.metadata.annotations);
-  if (last === undefined || meantBy(last, (name) => name === cluster) > 0) return false;
+  if (last === undefined || desiredReplicasIn(last, (name) => name === cluster) > 0) return false;
   return bounds.locations.some((location) => {
     const isIn = isInside(fleet, location);
-    const own = podsAsked([whole], whole.tenant, isIn) - askedIn(whole, cluster);
+    const own = podsRequested([whole], whole.tenant, isIn) - askedIn(whole, cluster);
     const others = fleet.wholes
       .filter((one) => one.tenant === whole.tenant && one !== whole)
       .reduce((sum, one) => sum + Math.max(bounds.promised(one, isIn), takenBy(one, isIn)), own);
@@ -131,34 +144,42 @@ export function isBeyondBounds(fleet: Fleet, whole: Whole, seen: Seen, cluster: 
   });
 }
 
-function takenBy(whole: Whole, isIn: (cluster: string) => boolean): number {
+function takenBy(whole: SimulatedWorkload, isIn: (cluster: string) => boolean): number {
   const { tenant } = whole;
-  return podsAsked([whole], tenant, isIn) + podsUnderWay([whole], tenant, isIn);
+  return podsRequested([whole], tenant, isIn) + podsInFlight([whole], tenant, isIn);
 }
 
-function askedIn(whole: Whole, cluster: string): number {
-  return podsAsked([whole], whole.tenant, (name) => name === cluster);
+function askedIn(whole: SimulatedWorkload, cluster: string): number {
+  return podsRequested([whole], whole.tenant, (name) => name === cluster);
 }
 
-function isOpen(fleet: Fleet, { parent }: Whole, target: FleetTarget): boolean {
+function isOpen(
+  fleet: ClusterSet,
+  { parent }: SimulatedWorkload,
+  target: SimulatedTarget,
+): boolean {
   return fleet.judgement(target.name).standing === "accepting" && isSelected(parent, target);
 }
 
 /** What was given up is not tried again before its author asks for something else. */
-function hasFailed({ parts }: Whole): boolean {
+function hasFailed({ parts }: SimulatedWorkload): boolean {
   return [...parts.values()].some(
-    ({ metadata }) => moveRecordOf(metadata.annotations)?.isRolledBack === true,
+    ({ metadata }) => readMoveRecord(metadata.annotations)?.isRolledBack === true,
   );
 }
 
 /** Nothing waits that would fit into a cluster that takes it. */
-function checkWaiting(fleet: Fleet, bounds: FleetBounds, whole: Whole): void {
+function checkWaiting(
+  fleet: ClusterSet,
+  bounds: LocationLimitsModel,
+  whole: SimulatedWorkload,
+): void {
   const each = podsOf(whole, 1);
   for (const target of fleet.targets.values()) {
     if (!isOpen(fleet, whole, target) || whole.kind.law !== "divided") continue;
     const isFull = bounds.locations.some((location) => {
       if (!location.includes(target)) return false;
-      const asked = podsAsked(fleet.wholes, whole.tenant, isInside(fleet, location));
+      const asked = podsRequested(fleet.wholes, whole.tenant, isInside(fleet, location));
       return asked + each > location.pods;
     });
     assert.ok(isFull, `${whole.name} waits though ${target.name} would take it`);

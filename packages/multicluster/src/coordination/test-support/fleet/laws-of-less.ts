@@ -3,17 +3,17 @@ import assert from "node:assert/strict";
 import { softFinalizersOf } from "../../../api/index.ts";
 import { budgetOf, rolloutOf } from "../../rollout.ts";
 import type { Workload } from "../../workload.ts";
-import { startOf, WorkCopy } from "./copies.ts";
-import type { Fleet } from "./fleet.ts";
-import { isBeyondBounds } from "./laws-of-bounds.ts";
-import { isOpenTo, mustLeave } from "./permissions.ts";
-import { mayBeReady, type Reported, reliablyReady, shareWithin } from "./readiness.ts";
-import { clusterOf, type Seen, type Whole } from "./whole.ts";
+import { JobCopy, startOf } from "./copies.ts";
+import type { ClusterSet } from "./fleet.ts";
+import { isBeyondLimits } from "./laws-of-bounds.ts";
+import { isOpenTo, mustMove } from "./permissions.ts";
+import { mayBeReady, type ReportedReadiness, reliablyReady, shareWithin } from "./readiness.ts";
+import { clusterOf, type ObservedWorkload, type SimulatedWorkload } from "./whole.ts";
 
-export interface Less {
-  readonly fleet: Fleet;
-  readonly whole: Whole;
-  readonly seen: Seen;
+export interface ScaleDown {
+  readonly fleet: ClusterSet;
+  readonly whole: SimulatedWorkload;
+  readonly seen: ObservedWorkload;
   readonly before: Workload;
   /** Undefined: it is removed. */
   readonly after: Workload | undefined;
@@ -24,10 +24,10 @@ export interface Less {
   readonly isToLeave: boolean;
   /** As it was, and as it was known to be. */
   readonly ready: number;
-  readonly reported: Reported;
+  readonly reported: ReportedReadiness;
 }
 
-export function checkLess(less: Less): void {
+export function checkScaleDown(less: ScaleDown): void {
   const { law } = less.whole.kind;
   checkHold(less);
   checkLost(less);
@@ -40,7 +40,7 @@ export function checkLess(less: Less): void {
   }
 }
 
-function checkHold({ fleet, before }: Less): void {
+function checkHold({ fleet, before }: ScaleDown): void {
   const cluster = clusterOf(before);
   const { standing } = fleet.judgement(cluster);
   const holders = softFinalizersOf(before.metadata.annotations, cluster);
@@ -50,7 +50,7 @@ function checkHold({ fleet, before }: Less): void {
 }
 
 /** What cannot be seen is not taken away, unless somebody wants the cluster empty; at most one: unless it has surely stopped. */
-function checkLost({ fleet, whole, isToLeave, before, after }: Less): void {
+function checkLost({ fleet, whole, isToLeave, before, after }: ScaleDown): void {
   const cluster = clusterOf(before);
   if (fleet.judgement(cluster).standing !== "lost") return;
   if (whole.isOnce) {
@@ -68,9 +68,9 @@ function checkLost({ fleet, whole, isToLeave, before, after }: Less): void {
  * What is known to be ready stays so, as much of it as the budget does not spare; but for what clusters have lost without saying so. While fewer are, nothing is taken away
  * that may be ready.
  */
-function checkFloor(less: Less): void {
+function checkFloor(less: ScaleDown): void {
   const { fleet, whole, asked, ready, reported, before, after } = less;
-  const least = leastOf(less);
+  const least = minimumOf(less);
   const left = reliablyReady(fleet, whole, asked);
   const cluster = clusterOf(before);
   const text = `${left} of ${whole.name} are ready after a cut in ${cluster}, ${ready} before it, ${reported.ready} reported, ${asked} asked for`;
@@ -87,7 +87,7 @@ function checkFloor(less: Less): void {
 }
 
 /** What is to stay at least. */
-export function leastOf(less: Pick<Less, "whole" | "seen" | "asked" | "meant">): number {
+export function minimumOf(less: Pick<ScaleDown, "whole" | "seen" | "asked" | "meant">): number {
   const { whole, seen } = less;
   const asked = Math.min(less.asked, less.meant);
   const { law } = whole.kind;
@@ -103,25 +103,25 @@ export function leastOf(less: Pick<Less, "whole" | "seen" | "asked" | "meant">):
  * A part goes where somebody wants its cluster empty; what is there or not, also where it is too much: another one is there, and stays. So does a copy that is more than may be, because it was to be
  * elsewhere.
  */
-function checkMayGo({ fleet, whole, seen, isToLeave, before }: Less): void {
+function checkMayGo({ fleet, whole, seen, isToLeave, before }: ScaleDown): void {
   const cluster = clusterOf(before);
   const others = [...whole.parts.values()].filter(({ metadata }) => {
     return metadata.name !== before.metadata.name && metadata.deletionTimestamp === undefined;
   });
   const isSuperfluous = whole.kind.isWhole === true && others.some((one) => isInSight(fleet, one));
   const isStopped = whole.isOnce && fleet.judgement(cluster).standing === "lost";
-  const isTooMany = isBeyondBounds(fleet, whole, seen, cluster);
+  const isTooMany = isBeyondLimits(fleet, whole, seen, cluster);
   const mayGo = isToLeave || isSuperfluous || isStopped || isTooMany;
   assert.ok(mayGo, `${whole.name} is removed from ${cluster}, which may keep it`);
 }
 
-function isInSight(fleet: Fleet, part: Workload): boolean {
+function isInSight(fleet: ClusterSet, part: Workload): boolean {
   const { standing } = fleet.judgement(clusterOf(part));
   return standing !== "lost" && standing !== "gone";
 }
 
 /** None whose claim may not go; and only of clusters that are to be emptied, or that make room for those. */
-function checkRange(less: Less): void {
+function checkRange(less: ScaleDown): void {
   const { fleet, whole, seen, before, after, asked } = less;
   const cluster = clusterOf(before);
   const range = (one: Workload | undefined) => {
@@ -133,7 +133,7 @@ function checkRange(less: Less): void {
   // What a lost cluster's agent has stopped is so already.
   if (fleet.judgement(cluster).standing === "lost") return;
   const isAnybodyLeaving = [...whole.parts.values()].some((part) =>
-    mustLeave(fleet, whole, clusterOf(part), seen),
+    mustMove(fleet, whole, clusterOf(part), seen),
   );
   for (let number = was.start; number < Math.min(was.end, asked); number++) {
     if (number >= is.start && number < is.end) continue;
@@ -146,20 +146,20 @@ function checkRange(less: Less): void {
 }
 
 /** Nothing that can be seen is stopped before its end, unless all is done. */
-function checkWork({ fleet, whole, before }: Less): void {
+function checkWork({ fleet, whole, before }: ScaleDown): void {
   const cluster = clusterOf(before);
   const { standing } = fleet.judgement(cluster);
   const copy = fleet.copyOf(whole, before, cluster);
   if (standing === "gone" || copy === undefined) return;
   // What a lost cluster's agent has stopped is so already.
   if (whole.isOnce && standing === "lost") return;
-  const isDone = copy instanceof WorkCopy && copy.isComplete;
+  const isDone = copy instanceof JobCopy && copy.isComplete;
   const isSuperfluous = whole.asked() === 0;
   assert.ok(isDone || isSuperfluous, `${before.metadata.name} is taken away before its end`);
 }
 
 /** A schedule is kept where it is, while nobody else can keep it. */
-function checkSchedule({ fleet, whole, seen, before }: Less): void {
+function checkSchedule({ fleet, whole, seen, before }: ScaleDown): void {
   const cluster = clusterOf(before);
   const others = [...fleet.targets.values()].filter(({ name }) => name !== cluster);
   const isKept = others.some(

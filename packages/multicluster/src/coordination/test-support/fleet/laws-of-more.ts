@@ -1,22 +1,22 @@
 /** Who may be given more. */
 import assert from "node:assert/strict";
 import { assignedCluster } from "../../../api/index.ts";
-import { moveRecordOf } from "../../move-record.ts";
+import { readMoveRecord } from "../../move-record.ts";
 import type { Workload } from "../../workload.ts";
-import type { Fleet } from "./fleet.ts";
+import type { ClusterSet } from "./fleet.ts";
 import { isOpenTo } from "./permissions.ts";
-import type { Seen, Whole } from "./whole.ts";
+import type { ObservedWorkload, SimulatedWorkload } from "./whole.ts";
 
-export interface More {
-  readonly fleet: Fleet;
-  readonly whole: Whole;
-  readonly seen: Seen;
+export interface ScaleUp {
+  readonly fleet: ClusterSet;
+  readonly whole: SimulatedWorkload;
+  readonly seen: ObservedWorkload;
   /** Undefined: it is made. */
   readonly before: Workload | undefined;
   readonly after: Workload;
 }
 
-export function checkMore(more: More): void {
+export function checkScaleUp(more: ScaleUp): void {
   const { fleet, whole, seen, after } = more;
   const cluster = assignedCluster(after.metadata.labels) ?? "";
   const target = fleet.targets.get(cluster);
@@ -32,13 +32,13 @@ export function checkMore(more: More): void {
 }
 
 /** What did not become available elsewhere in time, or whose claim may not leave, goes back to where it was; a schedule at rest goes on where it is when its move is paused. */
-function isReturn({ whole, before, after }: More): boolean {
+function isReturn({ whole, before, after }: ScaleUp): boolean {
   const cluster = assignedCluster(after.metadata.labels);
   const claims = [...whole.claims.values()];
   if (claims.some(({ stays, home }) => stays && home === cluster)) return true;
   if (before === undefined) return false;
   if (whole.kind.law === "single") return true;
   const { replicas } = whole.kind.strategy.shareOf(after);
-  const record = moveRecordOf(before.metadata.annotations);
+  const record = readMoveRecord(before.metadata.annotations);
   return record !== undefined && replicas <= record.from;
 }

@@ -8,12 +8,12 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { pausedAnnotation, rolloutOf } from "../../rollout.ts";
 import type { Workload } from "../../workload.ts";
-import { amount, boundsOf, objectOf } from "../rolling-pods.ts";
-import { NodesCopy, nodeBounds } from "./copies.ts";
-import type { Fleet } from "./fleet.ts";
-import { clusterOf, type Seen, type Whole } from "./whole.ts";
+import { amount, objectOf, rollingLimitsOf } from "../rolling-pods.ts";
+import { DaemonSetCopy, daemonSetRollingLimits } from "./copies.ts";
+import type { ClusterSet } from "./fleet.ts";
+import { clusterOf, type ObservedWorkload, type SimulatedWorkload } from "./whole.ts";
 
-export interface Stake {
+export interface AvailabilityAtRisk {
   /** So many stay ready, whatever clusters do by what they are told. */
   readonly sure: number;
   /** So many of these are in the part that is written. */
@@ -22,16 +22,16 @@ export interface Stake {
   readonly lost: number;
 }
 
-interface Roll {
-  readonly fleet: Fleet;
-  readonly whole: Whole;
-  readonly seen: Seen;
+interface RolloutWrite {
+  readonly fleet: ClusterSet;
+  readonly whole: SimulatedWorkload;
+  readonly seen: ObservedWorkload;
   readonly before: Workload;
   readonly after: Workload;
-  readonly stake: Stake;
+  readonly stake: AvailabilityAtRisk;
 }
 
-export function checkRoll({ fleet, whole, seen, before, after, stake }: Roll): void {
+export function checkRollout({ fleet, whole, seen, before, after, stake }: RolloutWrite): void {
   const { strategy } = whole.kind;
   if (strategy.rolling === undefined || templateOf(before.spec) === templateOf(after.spec)) return;
   const cluster = clusterOf(before);
@@ -44,7 +44,7 @@ export function checkRoll({ fleet, whole, seen, before, after, stake }: Roll): v
   const asked = Math.min(...parents.map((one) => whole.asked(one)));
   const total = isEverywhere ? all : Math.min(all, asked);
   const spared = Math.max(...parents.map((one) => sparedBy(whole, one, all)), owned(whole, after));
-  const { sure } = stakeOf(fleet, whole, seen, before);
+  const { sure } = availabilityAtRisk(fleet, whole, seen, before);
   // What is taken away beside that is another law's business.
   const taken = Math.max(0, stake.own - podsOf(whole, after));
   const known = stake.sure - taken;
@@ -54,11 +54,14 @@ export function checkRoll({ fleet, whole, seen, before, after, stake }: Roll): v
 }
 
 /** A smaller share lets a cluster that replaces Pods stop more of them: what moves take away is counted by what may come of it, too. Together they may cost what the larger budget spares. */
-export function checkCut({ fleet, whole, seen, before, after, stake }: Roll, least: number): void {
+export function checkScaleDownDuringRollout(
+  { fleet, whole, seen, before, after, stake }: RolloutWrite,
+  least: number,
+): void {
   const parents = [seen.parent, whole.parent];
   if (templateOf(before.spec) !== templateOf(after.spec)) return;
   if (parents.some((one) => isUnbounded(specOf(whole, one)))) return;
-  const { sure } = stakeOf(fleet, whole, seen, before);
+  const { sure } = availabilityAtRisk(fleet, whole, seen, before);
   const asked = Math.min(...parents.map((one) => whole.asked(one)));
   const largest = Math.max(...[...whole.parts.values()].map((one) => owned(whole, one)));
   const spared = Math.max(...parents.map((one) => sparedBy(whole, one, asked)), largest);
@@ -68,7 +71,7 @@ export function checkCut({ fleet, whole, seen, before, after, stake }: Roll, lea
 }
 
 /** When nothing happens any more, everybody has the newest. */
-export function checkRolledOut(fleet: Fleet, whole: Whole): void {
+export function checkRolloutComplete(fleet: ClusterSet, whole: SimulatedWorkload): void {
   if (whole.kind.strategy.rolling === undefined) return;
   const wanted = templateOf(specOf(whole, whole.parent));
   for (const part of whole.parts.values()) {
@@ -78,7 +81,12 @@ export function checkRolledOut(fleet: Fleet, whole: Whole): void {
 }
 
 /** When a part is written that was so before. */
-export function stakeOf(fleet: Fleet, whole: Whole, seen: Seen, written: Workload): Stake {
+export function availabilityAtRisk(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  seen: ObservedWorkload,
+  written: Workload,
+): AvailabilityAtRisk {
   let [sure, own, lost] = [0, 0, 0];
   if (whole.kind.strategy.rolling === undefined) return { sure, own, lost };
   for (const part of whole.parts.values()) {
@@ -95,17 +103,17 @@ export function stakeOf(fleet: Fleet, whole: Whole, seen: Seen, written: Workloa
 }
 
 /** What is left of a part when its cluster has used all that it is allowed. */
-function worstOf(fleet: Fleet, whole: Whole, part: Workload): number {
+function worstOf(fleet: ClusterSet, whole: SimulatedWorkload, part: Workload): number {
   const copy = fleet.copyOf(whole, part, clusterOf(part));
   if (copy === undefined) return 0;
-  const pods = copy instanceof NodesCopy ? copy.nodes : podsOf(whole, part);
+  const pods = copy instanceof DaemonSetCopy ? copy.nodes : podsOf(whole, part);
   const isRolling = copy.isMixed || copy.template !== templateOf(part.spec);
   const ready = Math.min(copy.ready(fleet.nowMs), pods);
   return isRolling ? Math.max(0, Math.min(ready, pods - mayStop(whole, part.spec, pods))) : ready;
 }
 
 /** The same, by what was read. */
-function knownOf(whole: Whole, read: Workload, part: Workload): number {
+function knownOf(whole: SimulatedWorkload, read: Workload, part: Workload): number {
   const form = whole.kind.strategy.rolling;
   if (form === undefined || !whole.kind.strategy.report(read).isObserved) return 0;
   const pods = podsOf(whole, { ...read, spec: part.spec });
@@ -115,31 +123,31 @@ function knownOf(whole: Whole, read: Workload, part: Workload): number {
 }
 
 /** What was sure by what its cluster has said, if that is about its newest spec: what is more, nobody knows of. */
-function saidOf(whole: Whole, read: Workload, written: Workload): number {
+function saidOf(whole: SimulatedWorkload, read: Workload, written: Workload): number {
   const { isObserved } = whole.kind.strategy.report(read);
   return isObserved ? knownOf(whole, read, written) : Infinity;
 }
 
-function podsOf({ kind }: Whole, part: Workload): number {
+function podsOf({ kind }: SimulatedWorkload, part: Workload): number {
   return kind.strategy.rolling?.pods(part, part.spec) ?? 0;
 }
 
 /** What a part is to have in a cluster that can be seen. */
-function inSight(fleet: Fleet, whole: Whole, part: Workload): number {
+function inSight(fleet: ClusterSet, whole: SimulatedWorkload, part: Workload): number {
   const { standing } = fleet.judgement(clusterOf(part));
   const isOut = standing === "lost" || standing === "gone";
   return isOut || part.metadata.deletionTimestamp !== undefined ? 0 : podsOf(whole, part);
 }
 
 /** What a cluster may stop at a time, by the numbers of its part. */
-function mayStop({ kind }: Whole, spec: JsonObject, pods: number): number {
+function mayStop({ kind }: SimulatedWorkload, spec: JsonObject, pods: number): number {
   const { resource } = kind.strategy.parts;
   if (resource === "deployments") {
-    const { unavailable, isRecreate } = boundsOf(spec, pods);
+    const { unavailable, isRecreate } = rollingLimitsOf(spec, pods);
     return isRecreate ? pods : unavailable;
   }
   if (isUnbounded(spec)) return 0;
-  if (resource === "daemonsets") return nodeBounds(spec, pods).unavailable;
+  if (resource === "daemonsets") return daemonSetRollingLimits(spec, pods).unavailable;
   return resource === "statefulsets" ? 1 : pods;
 }
 
@@ -150,14 +158,15 @@ function isUnbounded(spec: JsonObject): boolean {
 }
 
 /** What may be unavailable by what is said, in all clusters together. */
-function sparedBy(whole: Whole, parent: Workload, all: number): number {
+function sparedBy(whole: SimulatedWorkload, parent: Workload, all: number): number {
   const { strategy } = whole.kind;
   const { resource } = strategy.parts;
   if (resource === "databases") return 0;
   if (resource === "statefulsets") return 1;
   const total = strategy.sharing === "duplicate" ? all : whole.asked(parent);
   const spec = specOf(whole, parent);
-  const own = resource === "daemonsets" ? nodeBounds(spec, total) : boundsOf(spec, total);
+  const own =
+    resource === "daemonsets" ? daemonSetRollingLimits(spec, total) : rollingLimitsOf(spec, total);
   const { maxUnavailable, maxSurge } = rolloutOf(parent.metadata.annotations);
   const limit = (said: number | string | undefined, round: (exact: number) => number) =>
     said === undefined ? Infinity : amount(numeric(said), total, round);
@@ -168,7 +177,7 @@ function sparedBy(whole: Whole, parent: Workload, all: number): number {
 }
 
 /** Of kinds of people's own a cluster may stop all that it has. */
-function owned(whole: Whole, part: Workload): number {
+function owned(whole: SimulatedWorkload, part: Workload): number {
   return whole.kind.strategy.parts.resource === "databases" ? podsOf(whole, part) : 0;
 }
 
@@ -176,7 +185,7 @@ function numeric(limit: number | string): number | string {
   return typeof limit === "string" && !limit.endsWith("%") ? Number(limit) : limit;
 }
 
-function specOf({ kind: { strategy } }: Whole, parent: Workload): JsonObject {
+function specOf({ kind: { strategy } }: SimulatedWorkload, parent: Workload): JsonObject {
   return strategy.specFor(parent, { replicas: strategy.asked(parent) }, "");
 }
 

@@ -5,47 +5,52 @@
 import assert from "node:assert/strict";
 import {
   assignedCluster,
-  canBeFenced,
+  isFenceable,
+  requestedOrdinalsAnnotation,
   softFinalizersOf,
-  volumesForAnnotation,
 } from "../../../api/index.ts";
-import { completedOf, unitsOf } from "../../kinds/job-facts.ts";
-import { asksOf } from "../../ordinal-volumes.ts";
+import { completedByCopy, desiredCompletions } from "../../kinds/job-facts.ts";
+import { requestedOrdinals } from "../../ordinal-volumes.ts";
 import { statusCount, type Workload } from "../../workload.ts";
-import { NumberedCopy, ScheduleCopy } from "./copies.ts";
-import type { Fleet, Machine } from "./fleet.ts";
-import { meantOf } from "./laws-of-bounds.ts";
-import { checkLess, leastOf } from "./laws-of-less.ts";
-import { checkMore } from "./laws-of-more.ts";
-import { checkCut, checkRoll, stakeOf } from "./laws-of-rolling.ts";
-import { mustLeave } from "./permissions.ts";
+import { CronJobCopy, StatefulSetCopy } from "./copies.ts";
+import type { ClusterSet, PhysicalCluster } from "./fleet.ts";
+import { desiredReplicasOf } from "./laws-of-bounds.ts";
+import { checkScaleDown, minimumOf } from "./laws-of-less.ts";
+import { checkScaleUp } from "./laws-of-more.ts";
+import {
+  availabilityAtRisk,
+  checkRollout,
+  checkScaleDownDuringRollout,
+} from "./laws-of-rolling.ts";
+import { mustMove } from "./permissions.ts";
 import { reliablyReady, reportedReady } from "./readiness.ts";
-import { clusterOf, type Seen, type Whole } from "./whole.ts";
+import { clusterOf, type ObservedWorkload, type SimulatedWorkload } from "./whole.ts";
 
 /** After every step of the world. */
-export function afterStep(fleet: Fleet, whole: Whole): void {
+export function checkAfterStep(fleet: ClusterSet, whole: SimulatedWorkload): void {
   const { law } = whole.kind;
-  if (law === "numbered") checkNumbers(fleet, whole);
+  if (law === "numbered") checkOrdinals(fleet, whole);
   if (!whole.isOnce) return;
   const copies = fleet.copiesOf(whole);
   const running = copies.reduce((sum, [, copy]) => sum + copy.running, 0);
   if (law === "single") {
-    const keepers = copies.filter(([, copy]) => copy instanceof ScheduleCopy && copy.keeps);
+    const keepers = copies.filter(([, copy]) => copy instanceof CronJobCopy && copy.keeps);
     assert.ok(keepers.length <= 1, `${whole.name} is kept by ${names(keepers)}`);
   } else if (law === "divided") {
     const asked = askedOfLate(fleet, whole);
     assert.ok(running <= asked, `${running} of ${whole.name} run, ${asked} are asked for`);
   } else if (law === "ending") {
-    const left = unitsOf(whole.parent) - completedUnits(whole);
+    const left = desiredCompletions(whole.parent) - completedUnits(whole);
     assert.ok(running <= left, `${running} of ${whole.name} run, ${left} are left to do`);
   }
 }
 
 /** What clusters have said that they have done. */
-function completedUnits(whole: Whole): number {
+function completedUnits(whole: SimulatedWorkload): number {
   let done = 0;
   for (const part of whole.parts.values()) done += statusCount(part, "succeeded");
-  for (const [name, units] of completedOf(whole.parent)) if (!whole.parts.has(name)) done += units;
+  for (const [name, units] of completedByCopy(whole.parent))
+    if (!whole.parts.has(name)) done += units;
   return done;
 }
 
@@ -55,22 +60,22 @@ function completedUnits(whole: Whole): number {
  */
 const lateMs = 120_000;
 
-function askedOfLate(fleet: Fleet, whole: Whole): number {
+function askedOfLate(fleet: ClusterSet, whole: SimulatedWorkload): number {
   const { askedAtMs } = whole;
   const { nowMs } = fleet;
   askedAtMs.set(Math.max(whole.asked(), heldOf(whole)), nowMs);
-  const isStoppable = canBeFenced(whole.kind.strategy.parts);
+  const isStoppable = isFenceable(whole.kind.strategy.parts);
   if (!isStoppable && fleet.copiesOf(whole).some(([name]) => isOutOfReach(fleet, name)))
     for (const asked of askedAtMs.keys()) askedAtMs.set(asked, nowMs);
   for (const [asked, atMs] of askedAtMs) if (atMs < nowMs - lateMs) askedAtMs.delete(asked);
   return Math.max(...askedAtMs.keys());
 }
 
-function isOutOfReach(fleet: Fleet, name: string): boolean {
+function isOutOfReach(fleet: ClusterSet, name: string): boolean {
   return fleet.targets.get(name)?.isReady !== true || fleet.clusters.get(name)?.isUp !== true;
 }
 
-function heldOf({ parts, kind }: Whole): number {
+function heldOf({ parts, kind }: SimulatedWorkload): number {
   let held = 0;
   for (const part of parts.values())
     if (softFinalizersOf(part.metadata.annotations, clusterOf(part)).length > 0)
@@ -83,10 +88,10 @@ function names(copies: readonly (readonly [string, unknown])[]): string {
 }
 
 /** No number in two clusters; with claims, only where its claim is. */
-function checkNumbers(fleet: Fleet, whole: Whole): void {
+function checkOrdinals(fleet: ClusterSet, whole: SimulatedWorkload): void {
   const found = new Map<number, string>();
   for (const [cluster, copy] of fleet.copiesOf(whole)) {
-    if (!(copy instanceof NumberedCopy)) continue;
+    if (!(copy instanceof StatefulSetCopy)) continue;
     for (const number of copy.numbers.keys()) {
       const other = found.get(number);
       const text = `${number} of ${whole.name} runs in ${other} and ${cluster}`;
@@ -104,26 +109,35 @@ function checkNumbers(fleet: Fleet, whole: Whole): void {
 }
 
 /** A namespace in a cluster is of one tenant. */
-export function beforeBringing(machine: Machine, namespace: string, { tenant, name }: Whole): void {
+export function checkBeforeDelivery(
+  machine: PhysicalCluster,
+  namespace: string,
+  { tenant, name }: SimulatedWorkload,
+): void {
   const owner = machine.tenants.get(namespace) ?? tenant;
   assert.equal(owner, tenant, `${name} is brought into ${namespace}, which is ${owner}'s`);
   machine.tenants.set(namespace, tenant);
 }
 
 /** Data goes to clusters that are registered. */
-export function beforeAsking(
-  fleet: Fleet,
+export function checkBeforeVolumeRequest(
+  fleet: ClusterSet,
   annotations: Readonly<Record<string, string>> | undefined,
 ): void {
-  if (annotations?.[volumesForAnnotation] === undefined) return;
-  for (const cluster of asksOf({ metadata: { name: "", annotations } }).keys())
+  if (annotations?.[requestedOrdinalsAnnotation] === undefined) return;
+  for (const cluster of requestedOrdinals({ metadata: { name: "", annotations } }).keys())
     assert.ok(fleet.targets.has(cluster), `claims are sent to ${cluster}, which is not registered`);
 }
 
 /** Before a part is made: what is in one place only is nowhere else that can be seen. */
-export function beforeCreation(fleet: Fleet, whole: Whole, made: Workload, seen: Seen): void {
+export function checkBeforeCreation(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  made: Workload,
+  seen: ObservedWorkload,
+): void {
   const { law, strategy } = whole.kind;
-  checkMore({ fleet, whole, seen, before: undefined, after: made });
+  checkScaleUp({ fleet, whole, seen, before: undefined, after: made });
   if (law === "ending") checkUnits(fleet, whole, made, seen);
   if (law !== "single") return;
   const others = [...whole.parts.values()].filter(
@@ -135,23 +149,29 @@ export function beforeCreation(fleet: Fleet, whole: Whole, made: Workload, seen:
 }
 
 /** Nothing is begun that a cluster that can be seen does, or has done; of one that cannot, nothing that it was known to have done: when it is about to be back, it may report between the read and the write. */
-function checkUnits(fleet: Fleet, whole: Whole, made: Workload, seen: Seen): void {
+function checkUnits(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  made: Workload,
+  seen: ObservedWorkload,
+): void {
   if (whole.isOnce) {
     const running = fleet
       .copiesOf(whole)
       .filter(([name, copy]) => fleet.judgement(name).standing === "lost" && copy.running > 0);
     assert.equal(names(running), "", `${whole.name} is begun though it may run in a lost cluster`);
   }
-  let units = unitsOf(made);
+  let units = desiredCompletions(made);
   for (const part of whole.parts.values()) {
     const { standing } = fleet.judgement(clusterOf(part));
     const isSeen = standing !== "lost" && standing !== "gone";
     const isGoing = part.metadata.deletionTimestamp !== undefined;
     const known = isSeen ? part : (seen.parts.find(isSame(part)) ?? part);
-    units += isSeen && !isGoing ? unitsOf(part) : statusCount(known, "succeeded");
+    units += isSeen && !isGoing ? desiredCompletions(part) : statusCount(known, "succeeded");
   }
-  for (const [name, done] of completedOf(whole.parent)) if (!whole.parts.has(name)) units += done;
-  const asked = unitsOf(whole.parent);
+  for (const [name, done] of completedByCopy(whole.parent))
+    if (!whole.parts.has(name)) units += done;
+  const asked = desiredCompletions(whole.parent);
   assert.ok(units <= asked, `${units} of ${whole.name} are begun, ${asked} are asked for`);
 }
 
@@ -161,33 +181,37 @@ function isSame({ metadata: { uid } }: Workload): (other: Workload) => boolean {
 
 /** A write to a part that is there. */
 export function checkedWrite(
-  fleet: Fleet,
-  whole: Whole,
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
   { metadata: { name } }: Workload,
-  seen: Seen,
+  seen: ObservedWorkload,
   write: () => void,
 ): void {
   const before = whole.parts.get(name);
   assert.ok(before !== undefined);
   // Somebody may have asked for others since it was read.
   const wished = Math.min(whole.asked(), whole.asked(seen.parent));
-  const meant = meantOf(fleet, whole, seen);
+  const meant = desiredReplicasOf(fleet, whole, seen);
   // Of numbers, any may be those that are.
   const asked = whole.kind.law === "numbered" ? wished : Math.min(wished, meant);
   const ready = reliablyReady(fleet, whole, asked);
   const reported = reportedReady(fleet, whole, seen, asked);
-  const isToLeave = mustLeave(fleet, whole, clusterOf(before), seen);
-  const stake = stakeOf(fleet, whole, seen, before);
+  const isToLeave = mustMove(fleet, whole, clusterOf(before), seen);
+  const stake = availabilityAtRisk(fleet, whole, seen, before);
   write();
   const found = whole.parts.get(name);
   const after = found?.metadata.deletionTimestamp === undefined ? found : undefined;
   const share = (one: Workload) => whole.kind.strategy.shareOf(one).replicas;
   const change = { fleet, whole, seen, before };
   if (after === undefined || share(after) < share(before))
-    checkLess({ ...change, after, asked, meant, ready, reported, isToLeave });
-  else if (share(after) > share(before)) checkMore({ ...change, after });
+    checkScaleDown({ ...change, after, asked, meant, ready, reported, isToLeave });
+  else if (share(after) > share(before)) checkScaleUp({ ...change, after });
   if (after === undefined) return;
-  checkRoll({ ...change, after, stake });
+  checkRollout({ ...change, after, stake });
   const isCut = whole.kind.law === "divided" && share(after) < share(before);
-  if (isCut) checkCut({ ...change, after, stake }, leastOf({ whole, seen, asked, meant }));
+  if (isCut)
+    checkScaleDownDuringRollout(
+      { ...change, after, stake },
+      minimumOf({ whole, seen, asked, meant }),
+    );
 }

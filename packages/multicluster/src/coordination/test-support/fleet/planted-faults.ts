@@ -1,22 +1,22 @@
 /** Products with one fault each, for those who want to know what the laws are worth: what it does wrong, and what is said about it. */
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { podsResource, volumesForAnnotation } from "../../../api/index.ts";
+import { podsResource, requestedOrdinalsAnnotation } from "../../../api/index.ts";
 import type { DecideInput, Decision } from "../../decide.ts";
-import type { Member, Part } from "../../members.ts";
+import type { ClusterCopy, ClusterShare } from "../../members.ts";
 import { selectorAnnotation } from "../../placement.ts";
 import { placementHistoryAnnotation } from "../../placement-history.ts";
 import type { Plan, PlanInput } from "../../plan-moves.ts";
-import type { RollingForm } from "../../rolling/form.ts";
+import type { KindRollout } from "../../rolling/form.ts";
 import { pausedAnnotation } from "../../rollout.ts";
-import type { Target } from "../../standing.ts";
+import type { ClusterInfo } from "../../standing.ts";
 import type { Strategy } from "../../strategy.ts";
 import type { Workload } from "../../workload.ts";
-import { type Product, product } from "./product.ts";
+import { type Implementation, implementation } from "./product.ts";
 
-export interface PlantedFault {
+export interface SeededFault {
   /** What it does. */
   readonly does: string;
-  readonly product: Product;
+  readonly product: Implementation;
   /** What the law says that it breaks. */
   readonly found: RegExp;
   /** A history near which it is found. */
@@ -25,19 +25,21 @@ export interface PlantedFault {
   readonly isBounded?: boolean;
 }
 
-type Fault = Omit<PlantedFault, "does" | "seed">;
+type Fault = Omit<SeededFault, "does" | "seed">;
 
 /** It reads something that is not so. */
-function reading(change: (input: DecideInput) => DecideInput): Product {
-  return { ...product, decide: (input) => product.decide(change(input)) };
+function reading(change: (input: DecideInput) => DecideInput): Implementation {
+  return { ...implementation, decide: (input) => implementation.decide(change(input)) };
 }
 
 /** It does something else than it decided. */
-function doing(change: (decision: Decision, input: DecideInput) => Decision): Product {
-  return { ...product, decide: (input) => change(product.decide(input), input) };
+function doing(change: (decision: Decision, input: DecideInput) => Decision): Implementation {
+  return { ...implementation, decide: (input) => change(implementation.decide(input), input) };
 }
 
-function planning(change: (input: PlanInput, plan: (input: PlanInput) => Plan) => Plan): Product {
+function planning(
+  change: (input: PlanInput, plan: (input: PlanInput) => Plan) => Plan,
+): Implementation {
   return reading((input) => {
     const { strategy } = input;
     const plan: Strategy["plan"] = (wish, whole) =>
@@ -46,22 +48,22 @@ function planning(change: (input: PlanInput, plan: (input: PlanInput) => Plan) =
   });
 }
 
-function takingMembers(change: (member: Member) => Member): Product {
+function takingMembers(change: (member: ClusterShare) => ClusterShare): Implementation {
   return planning((input, plan) => plan({ ...input, members: input.members.map(change) }));
 }
 
-function takingParts(change: (part: Part) => Part): Product {
+function takingParts(change: (part: ClusterCopy) => ClusterCopy): Implementation {
   return takingMembers((member) =>
     member.part === undefined ? member : { ...member, part: change(member.part) },
   );
 }
 
-function takingTargets(change: (target: Target) => Target): Product {
+function takingTargets(change: (target: ClusterInfo) => ClusterInfo): Implementation {
   return reading((input) => ({ ...input, targets: input.targets.map(change) }));
 }
 
 /** It rolls templates out in another way. */
-function rollingOut(change: (form: RollingForm) => RollingForm): Product {
+function rollingOut(change: (form: KindRollout) => KindRollout): Implementation {
   return reading((input) => {
     const { strategy } = input;
     const { rolling } = strategy;
@@ -71,7 +73,7 @@ function rollingOut(change: (form: RollingForm) => RollingForm): Product {
 }
 
 /** Locations allow so many more, or fewer. */
-function allowing(more: number): Product {
+function allowing(more: number): Implementation {
   return reading((input) => {
     const { surroundings } = input;
     const allowances = surroundings?.allowances?.map((one) => {
@@ -281,10 +283,13 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     3,
     {
       product: doing((decision) => {
-        const asks = decision.annotations?.[volumesForAnnotation];
+        const asks = decision.annotations?.[requestedOrdinalsAnnotation];
         if (asks === undefined) return decision;
         const gone = { ...JSON.parse(asks), c99: "9-9" };
-        return { ...decision, annotations: { [volumesForAnnotation]: JSON.stringify(gone) } };
+        return {
+          ...decision,
+          annotations: { [requestedOrdinalsAnnotation]: JSON.stringify(gone) },
+        };
       }),
       found: /claims are sent to c99/,
     },
@@ -333,8 +338,9 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     1,
     {
       product: {
-        ...product,
-        namespaceOf: (target, at) => product.namespaceOf(target, { ...at, cluster: rootCluster }),
+        ...implementation,
+        namespaceOf: (target, at) =>
+          implementation.namespaceOf(target, { ...at, cluster: rootCluster }),
       },
       found: /is brought into .*, which is tenant/,
     },
@@ -343,10 +349,10 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     89,
     {
       product: {
-        ...product,
+        ...implementation,
         drainStep: (input) => {
           const occupants = input.occupants.map((one) => ({ ...one, block: undefined }));
-          return product.drainStep({ ...input, occupants });
+          return implementation.drainStep({ ...input, occupants });
         },
       },
       found: /which is drained/,
@@ -394,6 +400,6 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
   ],
 };
 
-export const plantedFaults: readonly PlantedFault[] = Object.entries(faults).map(
+export const seededFaults: readonly SeededFault[] = Object.entries(faults).map(
   ([does, [seed, fault]]) => ({ does, seed, ...fault }),
 );

@@ -3,13 +3,13 @@ import { drainStep } from "../../../drain/index.ts";
 import { downstreamNamespace } from "../../../syncer/index.ts";
 import { decideWithOverrides } from "../../overrides.ts";
 
-export interface Product {
+export interface Implementation {
   readonly decide: typeof decideWithOverrides;
   readonly drainStep: typeof drainStep;
   readonly namespaceOf: typeof downstreamNamespace;
 }
 
-export const product: Product = {
+export const implementation: Implementation = {
   decide: decideWithOverrides,
   drainStep,
   namespaceOf: downstreamNamespace,

@@ -1,11 +1,11 @@
 /** How much of what is asked for is ready: as it is, and as far as whoever decides can know. */
 import type { Workload } from "../../workload.ts";
-import { NumberedCopy } from "./copies.ts";
-import type { Fleet } from "./fleet.ts";
-import { clusterOf, type Seen, type Whole } from "./whole.ts";
+import { StatefulSetCopy } from "./copies.ts";
+import type { ClusterSet } from "./fleet.ts";
+import { clusterOf, type ObservedWorkload, type SimulatedWorkload } from "./whole.ts";
 
 /** Ready, in clusters that can be relied on, had they what the API says now. */
-export function reliablyReady(fleet: Fleet, whole: Whole, asked: number): number {
+export function reliablyReady(fleet: ClusterSet, whole: SimulatedWorkload, asked: number): number {
   let ready = 0;
   for (const part of whole.parts.values()) {
     if (part.metadata.deletionTimestamp !== undefined) continue;
@@ -15,14 +15,19 @@ export function reliablyReady(fleet: Fleet, whole: Whole, asked: number): number
   return ready;
 }
 
-export interface Reported {
+export interface ReportedReadiness {
   /** What can be relied on, by the reports that were read and the shares as they are now. */
   readonly ready: number;
   /** So many of these are not: a cluster that is relied on has lost them, and has not said so. */
   readonly lost: number;
 }
 
-export function reportedReady(fleet: Fleet, whole: Whole, seen: Seen, asked: number): Reported {
+export function reportedReady(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  seen: ObservedWorkload,
+  asked: number,
+): ReportedReadiness {
   let [ready, lost] = [0, 0];
   for (const part of seen.parts) {
     const current = whole.parts.get(part.metadata.name);
@@ -36,8 +41,8 @@ export function reportedReady(fleet: Fleet, whole: Whole, seen: Seen, asked: num
 
 /** A report counts if it is about the newest spec, and from a cluster that has been Ready for a while. */
 function reportOf(
-  fleet: Fleet,
-  whole: Whole,
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
   seen: Workload,
   current: Workload,
   asked: number,
@@ -53,17 +58,27 @@ function reportOf(
 }
 
 /** The most that may be ready of a part, for all that is known of it. */
-export function mayBeReady(fleet: Fleet, whole: Whole, part: Workload, asked: number): number {
+export function mayBeReady(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  part: Workload,
+  asked: number,
+): number {
   const { available, isObserved } = whole.kind.strategy.report(part);
   const within = shareWithin(whole, part, asked);
   const isKnown = isObserved && fleet.judgement(clusterOf(part)).isTrusted;
   return isKnown ? Math.min(available, within) : within;
 }
 
-function readyOf(fleet: Fleet, whole: Whole, part: Workload, asked: number): number {
+function readyOf(
+  fleet: ClusterSet,
+  whole: SimulatedWorkload,
+  part: Workload,
+  asked: number,
+): number {
   const copy = fleet.copyOf(whole, part, clusterOf(part));
   if (copy === undefined) return 0;
-  if (!(copy instanceof NumberedCopy))
+  if (!(copy instanceof StatefulSetCopy))
     return Math.min(copy.ready(fleet.nowMs), shareWithin(whole, part, asked));
   const { start = 0, replicas } = whole.kind.strategy.shareOf(part);
   const end = Math.min(start + replicas, asked);
@@ -73,7 +88,7 @@ function readyOf(fleet: Fleet, whole: Whole, part: Workload, asked: number): num
 }
 
 /** When fewer are asked for, the highest numbers go, whichever are ready. */
-export function shareWithin(whole: Whole, part: Workload, asked: number): number {
+export function shareWithin(whole: SimulatedWorkload, part: Workload, asked: number): number {
   const { replicas, start } = whole.kind.strategy.shareOf(part);
   if (whole.kind.law !== "numbered" || start === undefined) return replicas;
   return Math.max(0, Math.min(start + replicas, asked) - start);

@@ -4,21 +4,21 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { apiVersionOf, type ObjectInput } from "@kcp-ts/sdk";
 import { assignedCluster, syncerFinalizer } from "../../../api/index.ts";
 import { conditionsOf, type Workload } from "../../workload.ts";
-import type { FleetClaim } from "./claims.ts";
-import type { FleetKind } from "./fleet-kinds.ts";
+import type { SimulatedClaim } from "./claims.ts";
+import type { SimulatedKind } from "./fleet-kinds.ts";
 
-export interface Seen {
+export interface ObservedWorkload {
   readonly parent: Workload;
   readonly parts: readonly Workload[];
   readonly related: readonly Workload[];
 }
 
-export class Whole {
+export class SimulatedWorkload {
   readonly tenant: string;
-  readonly kind: FleetKind;
+  readonly kind: SimulatedKind;
   readonly isOnce: boolean;
   readonly parts = new Map<string, Workload>();
-  readonly claims = new Map<number, FleetClaim>();
+  readonly claims = new Map<number, SimulatedClaim>();
   parent: Workload;
   writes = 0;
   /** What was asked for, and when last. */
@@ -29,7 +29,7 @@ export class Whole {
   readonly #reports = new Map<string, string>();
 
   constructor(
-    facts: Pick<Whole, "tenant" | "kind" | "isOnce">,
+    facts: Pick<SimulatedWorkload, "tenant" | "kind" | "isOnce">,
     spec: JsonObject,
     note: (text: string) => void,
   ) {
@@ -65,7 +65,7 @@ export class Whole {
     return this.kind.strategy.asked(parent);
   }
 
-  seen(): Seen {
+  seen(): ObservedWorkload {
     const related = [...this.claims.values()].map((claim) => claim.object(this.kind.name));
     return { parent: this.parent, parts: [...this.parts.values()], related };
   }
