@@ -84,8 +84,8 @@ describe("the thread that reads YAML", () => {
   it("keeps no process from ending when it has nothing to do", async () => {
     const module = new URL("./yaml-thread.js", import.meta.url).href;
     const program = `
-      import { YamlThread } from ${JSON.stringify(module)};
-      const thread = new YamlThread({ idleMs: 3_600_000 });
+      import { YamlWorkerClient } from ${JSON.stringify(module)};
+      const thread = new YamlWorkerClient({ idleMs: 3_600_000 });
       const bytes = new TextEncoder().encode("a: 1");
       const { json } = await thread.translate("a", bytes, new AbortController().signal);
       console.log(new TextDecoder().decode(json));`;
