@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { sleep } from "@kcp-ts/machinery/base";
-import { FakeClock } from "./fake-clock.ts";
+import { runYielding, sleep, systemClock } from "@kcp-ts/machinery/base";
+import { FakeClock, flushEventLoop } from "./fake-clock.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 describe("FakeClock", () => {
@@ -63,6 +63,28 @@ describe("FakeClock", () => {
     assert.equal(clock.monotonic(), 0);
   });
 });
+
+describe("flushEventLoop", () => {
+  it("waits for resumable work that takes many turns, and for what follows from it", async () => {
+    let isDone = false;
+    const work = runYielding(piecesOf(40)).then(async () => {
+      await flushEventLoop(1);
+      isDone = true;
+    });
+    await flushEventLoop();
+    assert.ok(isDone);
+    await work;
+  });
+});
+
+/** Work that yields after every millisecond, so that a turn has room for few of its pieces. */
+function* piecesOf(milliseconds: number): Generator<void, void, void> {
+  for (let piece = 0; piece < milliseconds; piece++) {
+    const startedAt = systemClock.monotonic();
+    while (systemClock.monotonic() - startedAt < 1);
+    yield;
+  }
+}
 
 describe("SeededRandom", () => {
   it("repeats itself for one seed and differs between seeds", () => {

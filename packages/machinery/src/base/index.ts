@@ -14,6 +14,7 @@ export { onAbort, untilAborted } from "./on-abort.ts";
 export { type Random, systemRandom } from "./random.ts";
 export {
   isResumable,
+  isResumableWorkWaiting,
   type MaybeResumable,
   type Resumable,
   runSync,

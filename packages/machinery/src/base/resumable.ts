@@ -51,6 +51,11 @@ export function yieldToEventLoop(): Promise<void> {
   return turns.wait();
 }
 
+/** Whether resumable work waits for a turn: how many turns it takes depends on the machine. */
+export function isResumableWorkWaiting(): boolean {
+  return turns.isWaitedFor;
+}
+
 /** Runs all pieces one after the other, without a rest. */
 export function runSync<Result>(work: Resumable<Result>): Result {
   for (;;) {

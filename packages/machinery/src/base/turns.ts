@@ -35,6 +35,11 @@ export class Turns {
     });
   }
 
+  /** Some work waits for a turn. */
+  get isWaitedFor(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** Others have had this turn. */
   isOver(now: number): boolean {
     return this.#openedAt !== undefined && now - this.#openedAt >= turnMsMax;
