@@ -1,5 +1,6 @@
 /** For tests: the steps that the conformance tests of "API operations" have in common. */
 import assert from "node:assert/strict";
+import { eventually } from "@kcp-ts/testkit";
 import { type Api, mergePatch, type ResponseObject } from "./api.ts";
 
 export interface ApiOperationsOptions {
@@ -12,6 +13,8 @@ export interface ApiOperationsOptions {
   readonly object: object;
   /** What a patch puts into status; no status endpoint is tried if left out. */
   readonly status?: object;
+  /** A controller of the server writes the status of what was created: its writes are waited for. */
+  readonly isObserved?: boolean;
 }
 
 const label = { "conformance.example.com/life": "one" };
@@ -35,6 +38,7 @@ export async function exerciseApiOperations(
   }
   const read = await api.must("GET", `${path}/one`);
   assert.equal(read["kind"], kind);
+  if (options.isObserved === true) await areObserved(api, path);
   const list = await api.must("GET", path + selected);
   assert.deepEqual(list.items?.map(({ metadata }) => metadata.name).sort(), [
     "one",
@@ -72,6 +76,14 @@ export async function exerciseApiOperations(
   assert.equal((await api.names(path + selected)).length, 2);
   await api.must("DELETE", path + selected);
   assert.deepEqual(await api.names(path + selected), []);
+}
+
+function areObserved(api: Api, path: string): Promise<void> {
+  return eventually(async () => {
+    const { items = [] } = await api.must("GET", path + selected);
+    for (const { metadata, status } of items)
+      assert.equal(status?.observedGeneration, metadata["generation"]);
+  });
 }
 
 async function isDiscovered(api: Api, root: string, resource: string, kind: string): Promise<void> {

@@ -44,6 +44,7 @@ const validating: ApiOperationsOptions = {
     },
   },
   status: condition("StatusPatched"),
+  isObserved: true,
 };
 const mutating: ApiOperationsOptions = {
   root: admission,

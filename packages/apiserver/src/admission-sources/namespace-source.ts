@@ -16,7 +16,7 @@ import {
   type RegistryOptions,
 } from "../registry/index.ts";
 import { type Entry, objectKey, type Storage, type StorageKey } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { isBeingDeleted } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 
 export function namespaceSource(registry: Registry, watchCache: WatchCache): NamespaceSource {
@@ -100,8 +100,7 @@ const phases = new WeakMap<Entry, NamespacePhase>();
 function phaseOf(entry: Entry): NamespacePhase {
   let phase = phases.get(entry);
   if (phase === undefined) {
-    const metadata = decodeObject(entry)["metadata"] as { deletionTimestamp?: string };
-    phase = metadata.deletionTimestamp === undefined ? "Active" : "Terminating";
+    phase = isBeingDeleted(entry) ? "Terminating" : "Active";
     phases.set(entry, phase);
   }
   return phase;

@@ -9,6 +9,7 @@ import {
   customResourceDefinition,
   type Decoded,
   decodeShape,
+  decodeShapeResumable,
   jsonSchemaProps,
   ShapeError,
 } from "@kcp-ts/machinery/shape";
@@ -25,7 +26,7 @@ export function* decodeDefinitionResumable(value: JsonObject): Resumable<Decoded
   if (isDeeper(value, definitionDepthMax))
     throw new ShapeError(`json: nested deeper than ${definitionDepthMax} levels`);
   yield;
-  const decoded = decodeShape(customResourceDefinition, value);
+  const decoded = yield* decodeShapeResumable(customResourceDefinition, value);
   yield;
   const unknownFields = [...decoded.unknownFields];
   const object = withEverySchema(decoded.value, unknownFields);

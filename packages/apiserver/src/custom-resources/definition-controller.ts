@@ -6,11 +6,17 @@
  * One loop for all logical clusters, without timers. Every step looks at what is stored and can be repeated, so that a crash between two
  * of them, or a second server that does the same, does no harm.
  */
-import { type Clock, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import {
+  type Clock,
+  runSyncFirst,
+  type Supervisor,
+  yieldToEventLoop,
+} from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Catalog, type Registry, timestamp } from "../registry/index.ts";
+
 import {
   type Entry,
   isStorageError,
@@ -19,7 +25,7 @@ import {
   type Storage,
   type StorageError,
 } from "../storage/index.ts";
-import { decodeObject, isBeingDeleted, isEstablished } from "../stored-object/index.ts";
+import { decodeMetadata, isBeingDeleted, isEstablished } from "../stored-object/index.ts";
 import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
 import type { DefinitionIndex } from "./definition-index.ts";
 import { DefinitionRemoval } from "./definition-removal.ts";
@@ -156,8 +162,8 @@ export class DefinitionController implements HubListener {
       return;
     }
     await yieldToEventLoop();
-    const metadata = decodeObject(entry)["metadata"] as JsonObject;
-    if (metadata["deletionTimestamp"] !== undefined) {
+    if (isBeingDeleted(entry)) {
+      const metadata = await runSyncFirst(decodeMetadata(entry));
       const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
       if (finalizers.includes(cleanupFinalizer)) await this.#removal.advance(cluster, entry);
       return;

@@ -2,10 +2,11 @@
  * Which definitions each logical cluster has. Loaded from storage when a cluster is first asked for, kept true by the hub, forgotten when
  * many other clusters were asked for since.
  */
-import { neverAborted, yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { neverAborted, runSyncFirst, runYielding } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
+
 import { copyString } from "../request/own-text.ts";
 import {
   clusterPrefix,
@@ -143,7 +144,20 @@ export class DefinitionIndex implements HubListener {
   onEvent(event: HubEvent): void {
     const { cluster, name } = parseObjectKey(event.key);
     this.#loading.get(cluster)?.events.push(event);
-    this.#clusters.get(cluster)?.apply(event, name);
+    const definitions = this.#clusters.get(cluster);
+    if (definitions === undefined) return;
+    definitions.apply(event, name);
+    if (event.current !== undefined && event.current.value.length > largeBytes)
+      void this.#lookAhead(definitions.records.get(name));
+  }
+
+  /** A large definition is read before somebody asks for it, so that the one who does need not do it in one turn. */
+  async #lookAhead(record: DefinitionRecord | undefined): Promise<void> {
+    try {
+      if (record !== undefined) await runYielding(record.lookResumable());
+    } catch {
+      // What is wrong with it is told to those who ask for it.
+    }
   }
 
   onLost(error: StorageError): void {
@@ -170,9 +184,8 @@ export class DefinitionIndex implements HubListener {
       for (const entry of page.entries) {
         const { name } = parseObjectKey(entry.key);
         const record = new DefinitionRecord(entry, undefined);
-        record.look();
+        await runSyncFirst(record.lookResumable());
         definitions.records.set(name, record);
-        if (entry.value.length > largeBytes) await yieldToEventLoop();
       }
       if (!page.more) {
         if (!(await isContinuous(hub.reach(page.revision, signal)))) return this.load(cluster);

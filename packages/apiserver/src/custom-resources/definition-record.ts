@@ -1,4 +1,5 @@
 /** One definition in one logical cluster: small, because there can be very many. */
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -7,7 +8,7 @@ import {
 } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObjectResumable } from "../stored-object/index.ts";
 import { findCondition, isConditionTrue } from "./conditions.ts";
 import type { Conversion } from "./conversion.ts";
 import { CustomDefinition } from "./custom-definition.ts";
@@ -65,10 +66,16 @@ export class DefinitionRecord {
 
   /** Reads the definition, and lets go of its bytes. */
   look(): ParsedDefinition {
+    return this.#looked ?? runSync(this.lookResumable());
+  }
+
+  /** The same ahead, with rests: a definition may be large. Whoever asks meanwhile reads it itself. */
+  *lookResumable(): Resumable<ParsedDefinition> {
     if (this.#looked !== undefined) return this.#looked;
     const previous = this.#previous;
     const before = previous === undefined ? undefined : previous.#looked;
-    const looked = parseDefinition(this.#entry as Entry, before);
+    const looked = yield* parseDefinition(this.#entry as Entry, before);
+    if (this.#looked !== undefined) return this.#looked;
     this.#looked = looked;
     this.#entry = undefined;
     this.#previous = undefined;
@@ -121,9 +128,14 @@ export class DefinitionRecord {
   }
 }
 
-function parseDefinition(entry: Entry, previous: ParsedDefinition | undefined): ParsedDefinition {
-  const object = decodeObject(entry);
+function* parseDefinition(
+  entry: Entry,
+  previous: ParsedDefinition | undefined,
+): Resumable<ParsedDefinition> {
+  const object = yield* decodeObjectResumable(entry);
+  yield;
   const definition = readCustomResourceDefinition(object).definition;
+  yield;
   const uid = uidOf(object);
   const shared = internDefinition(object, definition, isConditionTrue(object, "Terminating"));
   const isSame = previous?.uid === uid && previous.shared.content === shared.content;

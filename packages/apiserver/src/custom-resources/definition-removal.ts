@@ -1,11 +1,14 @@
 /**
  * The end of a definition: all its instances are deleted, whatever holds them back is waited for, then the definition itself goes.
  */
+
 import type { Clock } from "@kcp-ts/machinery/base";
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Registry, type ResourceDefinition, timestamp } from "../registry/index.ts";
+import { forEachAtOnce } from "../request/entries-at-once.ts";
 import {
   clusterPrefix,
   type Entry,
@@ -13,14 +16,13 @@ import {
   type Storage,
   type StorageKey,
 } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { isEstablished } from "../stored-object/index.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
 import {
   conditionsOf,
   type DefinitionCondition,
   deletionCompleted,
   deletionInProgress,
-  isConditionTrue,
   neverEstablished,
   withCondition,
 } from "./conditions.ts";
@@ -40,7 +42,6 @@ export interface DefinitionRemovalOptions {
 }
 
 const pageEntries = 500;
-const deletionsAtOnce = 32;
 
 export class DefinitionRemoval {
   readonly #options: DefinitionRemovalOptions;
@@ -53,14 +54,11 @@ export class DefinitionRemoval {
 
   /** Goes as far as it can; whatever must be waited for calls it again. */
   async advance(cluster: ClusterName, entry: Entry): Promise<void> {
-    const object = decodeObject(entry);
-    const { name } = object["metadata"] as { name: string };
-    const definition = new DefinitionRecord(entry, undefined).stored(
-      this.#options.index.conversion,
-      cluster,
-    );
-    const isEstablished = isConditionTrue(object, "Established");
-    if (isEstablished && definition !== undefined) {
+    const { name } = parseObjectKey(entry.key);
+    const record = new DefinitionRecord(entry, undefined);
+    await runSyncFirst(record.lookResumable());
+    const definition = record.stored(this.#options.index.conversion, cluster);
+    if (isEstablished(entry) && definition !== undefined) {
       await this.#setCondition(cluster, name, deletionInProgress);
       if (!(await this.#deleteInstances(cluster, name, definition))) return;
       await this.#setCondition(cluster, name, deletionCompleted);
@@ -88,10 +86,9 @@ export class DefinitionRemoval {
     let continueAfter: StorageKey | undefined;
     do {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
-      for (let at = 0; at < page.entries.length; at += deletionsAtOnce) {
-        const batch = page.entries.slice(at, at + deletionsAtOnce);
-        await Promise.all(batch.map((entry) => this.#deleteInstance(cluster, definition, entry)));
-      }
+      await forEachAtOnce(page.entries, (entry) =>
+        this.#deleteInstance(cluster, definition, entry),
+      );
       continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
     } while (continueAfter !== undefined);
     if ((await storage.count(prefix, { signal })) > 0) {

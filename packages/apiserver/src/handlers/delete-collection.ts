@@ -2,15 +2,13 @@
 
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
+import { forEachAtOnce } from "../request/entries-at-once.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
 import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
 import { deleteOne } from "./delete.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import { listObjects, renderItems } from "./list.ts";
 import { parseListOptions } from "./options.ts";
-
-/** Deletions under way at once: enough to share a disk flush, few enough not to crowd out others. */
-const concurrency = 32;
 
 export async function handleDeleteCollection(
   handled: HandlerRequest,
@@ -25,7 +23,7 @@ export async function handleDeleteCollection(
   const deleted = new DeletedItems();
   const batches = Symbol.asyncIterator in listing.entries ? listing.entries : [listing.entries];
   for await (const batch of batches) {
-    await forEachConcurrently(batch, concurrency, async (entry) => {
+    await forEachAtOnce(batch, async (entry) => {
       if (definition.isWritable?.(entry) === false) return;
       if (await deleteEntry(handled, rooms, entry, options)) deleted.add(entry);
     });
@@ -67,16 +65,4 @@ async function deleteEntry(
     if (isStatusError(error, "NotFound")) return false;
     throw error;
   }
-}
-
-async function forEachConcurrently<Item>(
-  items: readonly Item[],
-  workers: number,
-  body: (item: Item) => Promise<void>,
-): Promise<void> {
-  let next = 0;
-  const work = async () => {
-    while (next < items.length) await body(items[next++] as Item);
-  };
-  await Promise.all(Array.from({ length: Math.min(workers, items.length) }, work));
 }

@@ -3,6 +3,7 @@ export { clusterAnnotation, encodeObject, encodeObjectResumable } from "./encode
 export { isIntact } from "./envelope.ts";
 export {
   annotatedMetadata,
+  decodeMetadata,
   decodeObject,
   decodeObjectResumable,
   hasFinalizers,

@@ -4,7 +4,7 @@
  *     {"kind":"ConfigMap","apiVersion":"v1","metadata":{"labels":{…},"resourceVersion":"7","annotations":{"kcp.io/cluster":"root",…},"name":"x",…},…}
  *     ^ head: left out in lists of built-in kinds                    ^ the gap, filled
  */
-import type { Resumable } from "@kcp-ts/machinery/base";
+import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import {
   type JsonObject,
   JsonSyntaxError,
@@ -34,6 +34,10 @@ export function decodeObject(entry: Entry): JsonObject {
 export function* decodeObjectResumable(entry: Entry): Resumable<JsonObject> {
   const text = textOf(entry);
   yield;
+  return yield* parsed(entry, text);
+}
+
+function* parsed(entry: Entry, text: string): Resumable<JsonObject> {
   const work = parseResumable(text);
   for (;;) {
     const { done, value } = readable(entry, () => work.next());
@@ -109,9 +113,13 @@ export function partialBytesAt(entry: Entry, revision: Revision, version: string
 
 /** The version that the object is stored in. */
 export function storedVersionOf(entry: Entry): string {
+  return headOfEntry(entry).apiVersion;
+}
+
+function headOfEntry(entry: Entry): { readonly kind: string; readonly apiVersion: string } {
   const { bytes, metadata } = readEnvelope(entry);
   const head = bytes.toString("utf8", textStart, metadata - 1);
-  return String((JSON.parse(`${head}}`) as { readonly apiVersion: string }).apiVersion);
+  return JSON.parse(`${head}}`) as ReturnType<typeof headOfEntry>;
 }
 
 /**
@@ -121,10 +129,13 @@ export function storedVersionOf(entry: Entry): string {
 export function annotatedMetadata(entry: Entry, name: string, value: string): Entry {
   const { bytes, metadata, gap, metadataEnd } = readEnvelope(entry);
   if (bytes.subarray(gap, metadataEnd).includes(name)) {
-    const { kind, apiVersion, metadata: all } = decodeMetadata(entry);
+    const { kind, apiVersion } = headOfEntry(entry);
+    const all = runSync(decodeMetadata(entry));
     const annotations = { ...(all["annotations"] as JsonObject | undefined), [name]: value };
-    const object = { kind, apiVersion, metadata: { ...all, annotations } };
-    return { ...entry, value: encodeObject(object as JsonObject) };
+    return {
+      ...entry,
+      value: encodeObject({ kind, apiVersion, metadata: { ...all, annotations } }),
+    };
   }
   const note = Buffer.from(`,${JSON.stringify(name)}:${JSON.stringify(value)}`);
   const alone = Buffer.concat([
@@ -139,11 +150,14 @@ export function annotatedMetadata(entry: Entry, name: string, value: string): En
 
 const closing = Buffer.from("}");
 
-function decodeMetadata(entry: Entry): JsonObject & { readonly metadata: JsonObject } {
-  const { bytes, gap, metadataEnd } = readEnvelope(entry);
+/** The metadata alone, for those who need nothing else; with rests where there is much of it. */
+export function* decodeMetadata(entry: Entry): Resumable<JsonObject> {
+  const { bytes, metadata, gap, metadataEnd } = readEnvelope(entry);
   const filling = serverFieldsOf(entry.key, entry.modifiedAt);
-  const text = `${bytes.toString("utf8", textStart, gap)}${filling}${bytes.toString("utf8", gap, metadataEnd)}}`;
-  return readable(entry, () => parseJson(text).value) as ReturnType<typeof decodeMetadata>;
+  const from = metadata + metadataOpening.length - 1;
+  const text =
+    bytes.toString("utf8", from, gap) + filling + bytes.toString("utf8", gap, metadataEnd);
+  return yield* parsed(entry, text);
 }
 
 /** The labels, without parsing the rest. */

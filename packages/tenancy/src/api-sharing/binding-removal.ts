@@ -1,6 +1,7 @@
 /** The end of a binding: the objects that it brought are deleted, whatever holds them back is waited for, then the binding goes. */
 
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
+import { forEachAtOnce } from "@kcp-ts/apiserver/request/entries-at-once";
 import {
   clusterPrefix,
   type Entry,
@@ -8,7 +9,8 @@ import {
   parseObjectKey,
   type StorageKey,
 } from "@kcp-ts/apiserver/storage";
-import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import { decodeMetadata } from "@kcp-ts/apiserver/stored-object";
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -27,7 +29,6 @@ export interface BindingRemovalOptions {
 }
 
 const pageEntries = 500;
-const deletionsAtOnce = 32;
 
 export class BindingRemoval {
   readonly #options: BindingRemovalOptions;
@@ -101,10 +102,7 @@ export class BindingRemoval {
         entriesMax: pageEntries,
         continueAfter,
       });
-      for (let at = 0; at < page.entries.length; at += deletionsAtOnce) {
-        const batch = page.entries.slice(at, at + deletionsAtOnce);
-        await Promise.all(batch.map((entry) => this.#delete(definition, entry, finalizers)));
-      }
+      await forEachAtOnce(page.entries, (entry) => this.#delete(definition, entry, finalizers));
       if (!page.more) break;
       continueAfter = page.entries.at(-1)?.key;
     }
@@ -130,7 +128,7 @@ export class BindingRemoval {
     finalizers: Map<string, number>,
   ): Promise<void> {
     const { cluster, namespace, name } = parseObjectKey(entry.key);
-    const metadata = member(decodeObject(entry), "metadata");
+    const metadata = await runSyncFirst(decodeMetadata(entry));
     for (const finalizer of listOf(metadata["finalizers"]).map(textOf))
       finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
     // What nobody can read any more nobody can finish either.

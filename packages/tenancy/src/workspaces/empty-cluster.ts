@@ -15,6 +15,7 @@ import {
   type Registry,
   type ResourceDefinition,
 } from "@kcp-ts/apiserver/registry";
+import { forEachAtOnce } from "@kcp-ts/apiserver/request/entries-at-once";
 import {
   clusterPrefix,
   type Entry,
@@ -24,14 +25,19 @@ import {
   type Storage,
   type StorageKey,
 } from "@kcp-ts/apiserver/storage";
-import { decodeObject, hasFinalizers, isIntact } from "@kcp-ts/apiserver/stored-object";
+import {
+  decodeMetadata,
+  hasFinalizers,
+  isBeingDeleted,
+  isIntact,
+} from "@kcp-ts/apiserver/stored-object";
 import type { WatchHub } from "@kcp-ts/apiserver/watch-cache";
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { logicalClusters, workspaces } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
 import { systemWriteOptions, uncancelled } from "./parts.ts";
-import { member } from "./records.ts";
 import { ClusterContentIndex, type ContentKey } from "./used-collections.ts";
 
 /** Objects read, and deletions under way, at a time. */
@@ -213,14 +219,12 @@ export class LogicalClusterResourcesDeleter {
       const entries = heldOnly
         ? page.entries.filter((entry) => !hasNoFinalizers(definition, entry))
         : page.entries;
-      const kept = await Promise.all(
-        entries.map((entry) => this.#remove(definition, entry, cluster)),
-      );
-      for (const holders of kept) {
-        if (holders === undefined) continue;
+      await forEachAtOnce(entries, async (entry) => {
+        const holders = await this.#remove(definition, entry, cluster);
+        if (holders === undefined) return;
         add(left.resources, `${definition.resource}.${definition.group}`);
         for (const finalizer of holders) add(left.finalizers, finalizer);
-      }
+      });
       if (!page.more) return;
       continueAfter = page.entries.at(-1)?.key;
     }
@@ -233,8 +237,7 @@ export class LogicalClusterResourcesDeleter {
     cluster: ClusterName,
   ): Promise<readonly string[] | undefined> {
     if (hasNoFinalizers(definition, entry) && (await this.#commitRemoval(entry))) return undefined;
-    const metadata = member(decodeObject(entry), "metadata");
-    if (metadata["deletionTimestamp"] === undefined) {
+    if (!isBeingDeleted(entry)) {
       const { namespace, name } = parseObjectKey(entry.key);
       try {
         const { outcome } = await this.#options.registry.delete(
@@ -249,7 +252,8 @@ export class LogicalClusterResourcesDeleter {
         throw error;
       }
     }
-    return textsOf(metadata["finalizers"]);
+    if (!hasFinalizers(entry)) return [];
+    return textsOf((await runSyncFirst(decodeMetadata(entry)))["finalizers"]);
   }
 }
 
