@@ -152,7 +152,7 @@ describe("a kind with a WorkloadStrategy", () => {
     await eventually(async () =>
       assert.deepEqual(await sizes(mine), { big: 5, "big--east": 3, "big--west": 2 }),
     );
-    assert.equal((await accepted())?.status, "True");
+    await eventually(async () => assert.equal((await accepted())?.status, "True"));
     for (const [name, client] of clusters) {
       const resource = client.resource(widgets);
       const copy = await eventually(async () => {
